@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The contract file: which parts of a job are replayed, and what they must see.
+ *
+ * The format is JSON; tools/contract.schema.json describes it for editors, and
+ * reprise-contract(5) for people. Reading is strict: an unknown key, a wrong type, a bad
+ * size or an impossible pairing is an error that names file, line, column and the
+ * nearest right spelling, and nothing of the contract is used. */
+#ifndef RP_TRACKER_CONTRACT_H
+#define RP_TRACKER_CONTRACT_H
+
+#include "tracker/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum rp_pair { RP_PAIR_LIFO, RP_PAIR_FIFO, RP_PAIR_KEY };
+enum rp_state_rule { RP_STATE_DECLARED, RP_STATE_DISCOVERED };
+enum rp_policy { RP_POLICY_JOINT, RP_POLICY_WHOLE, RP_POLICY_REGIONS, RP_POLICY_RETAIN,
+                 RP_POLICY_PLAN };
+enum rp_on_violation { RP_VIOLATION_STOP, RP_VIOLATION_REPORT };
+
+/* Where a segment's forward or replay is found. Exactly one form is in use. */
+enum rp_where_kind { RP_WHERE_NVTX, RP_WHERE_LAUNCHES, RP_WHERE_REPEAT, RP_WHERE_CALLS };
+struct rp_where {
+    enum rp_where_kind kind;
+    char *nvtx;        /* NVTX: glob over the range's message; `*` is the key's text */
+    char *first;       /* LAUNCHES: kernel name or glob */
+    char *last;        /* LAUNCHES */
+    uint64_t first_nth; /* LAUNCHES: skip so many matches of `first` within a step, default 0 */
+};                     /* REPEAT: the forward's launches come again. CALLS: reprise_segment_* */
+
+struct rp_segment_rule {
+    char *name;
+    struct rp_where forward;
+    struct rp_where replay;
+    enum rp_pair pair;
+};
+
+/* How a declared buffer is found. Exactly one form is in use. */
+enum rp_locator_kind { RP_AT_KERNEL, RP_AT_GLOBAL, RP_AT_ALLOCATION, RP_AT_HOST_SYMBOL };
+struct rp_locator {
+    enum rp_locator_kind kind;
+    char *kernel;     /* KERNEL: name or glob */
+    uint32_t param;   /* KERNEL: position from 0 */
+    bool has_field;   /* KERNEL: the pointer lies inside a by-value struct ... */
+    uint64_t field;   /* ... at this byte offset */
+    char *symbol;     /* GLOBAL, HOST_SYMBOL */
+    uint64_t bytes;   /* ALLOCATION: exact size */
+    bool has_nth;     /* ALLOCATION: without it, every allocation of that size */
+    uint64_t nth;     /* ALLOCATION: from 0, in order of birth */
+};
+
+struct rp_buffer_rule {
+    char *name;
+    struct rp_locator at;
+    uint64_t offset;  /* bytes from the located address */
+    bool has_bytes;   /* without it, to the end of the allocation */
+    uint64_t bytes;
+};
+
+struct rp_contract {
+    struct rp_segment_rule *segments;
+    size_t segment_count;
+    struct rp_buffer_rule *buffers;
+    size_t buffer_count;
+    enum rp_state_rule state;   /* default declared */
+    enum rp_policy policy;      /* default regions */
+    char *plan_path;            /* with RP_POLICY_PLAN */
+    bool has_budget;
+    uint64_t budget;            /* bytes of device memory, job and layer together */
+    char *step_nvtx;            /* NULL: the job names no steps */
+    enum rp_on_violation on_violation; /* default stop */
+    bool trust_ptx;             /* default false */
+    bool assume_in_bounds;      /* default true */
+    char **harmless;            /* buffer names whose differences are accepted */
+    size_t harmless_count;
+};
+
+/* Reads and checks a contract. On failure *out is NULL and `message` holds one line
+ * "FILE:LINE:COLUMN: what is wrong; the way out" (lines and columns from 1). */
+enum rp_status rp_contract_load(const char *path, struct rp_contract **out, char *message,
+                                size_t message_size);
+/* The same from text; `label` stands for the file name in messages. */
+enum rp_status rp_contract_parse(const char *text, size_t length, const char *label,
+                                 struct rp_contract **out, char *message, size_t message_size);
+void rp_contract_destroy(struct rp_contract *contract);
+
+/* "64KiB", "1.5GiB", "4096" -> bytes. RP_INVALID for anything else, and for what is not a
+ * whole number of bytes or does not fit 63 bits. Also serves the command line. */
+enum rp_status rp_size_parse(const char *text, uint64_t *bytes);
+
+enum rp_status rp_policy_parse(const char *text, enum rp_policy *policy); /* not PLAN */
+const char *rp_policy_name(enum rp_policy policy);
+const char *rp_pair_name(enum rp_pair pair);
+
+/* Shell-style match with `*` and `?`. When `key` is not NULL it receives the text that
+ * the first `*` matched ("" without one), cut to key_size. */
+bool rp_glob_match(const char *pattern, const char *text, char *key, size_t key_size);
+
+/* The candidate nearest to `word` by edit distance, or NULL when none is near enough to
+ * be a likely slip of the keyboard. Serves every "did you mean". */
+const char *rp_nearest(const char *word, const char *const *candidates, size_t count);
+
+#endif

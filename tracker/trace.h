@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trace: a self-describing binary log of events.
+ *
+ * tracker/trace-format.md is the grammar. In short: a file header, then chunks, each with
+ * length, checksum and a zstd frame. A chunk holds records. The first record of each event
+ * type is preceded by its definition (name, class, field names and types), so a reader
+ * needs no table of its own, old readers say what they cannot read, and new ones read
+ * old files. Entering a call and leaving it are separate events, so that a crash
+ * shows the last call.
+ *
+ * The writer is thread-safe: events go to a buffer of the calling thread and a writer
+ * thread compresses and writes full buffers. By default a thread that finds no free buffer
+ * waits (counted); with `lossy` its events are dropped, counted, and marked by a gap
+ * event. Only events in full chunks on disk survive a kill, so buffers are also handed
+ * over when they grow old (see max_age_ns). The reader is not thread-safe. */
+#ifndef RP_TRACKER_TRACE_H
+#define RP_TRACKER_TRACE_H
+
+#include "tracker/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum rp_field_type {
+    RP_FIELD_UINT,  /* unsigned, variable length on disk */
+    RP_FIELD_SINT,  /* signed */
+    RP_FIELD_HEX,   /* unsigned, shown in hexadecimal: addresses and handles */
+    RP_FIELD_BYTES, /* unsigned, a number of bytes: shown as KiB, MiB on request */
+    RP_FIELD_TEXT,  /* UTF-8; invalid bytes are escaped by whoever prints it */
+    RP_FIELD_NAME,  /* a text that repeats (kernel, buffer, segment): interned in the file */
+    RP_FIELD_FLOAT  /* IEEE double */
+};
+
+#define RP_EVENT_MAX_FIELDS 24
+
+struct rp_event_def {
+    const char *name;  /* "cuMemAlloc_v2", "launch", "hazard" */
+    const char *class_; /* "enter", "leave", or "note" for events of the layer itself */
+    uint32_t field_count;
+    struct {
+        const char *name;
+        enum rp_field_type type;
+    } fields[RP_EVENT_MAX_FIELDS];
+};
+
+union rp_value {
+    uint64_t u;
+    int64_t s;
+    double f;
+    struct {
+        const char *text; /* need not be zero-terminated; NULL reads as "" */
+        size_t length;
+    } t; /* TEXT and NAME */
+};
+
+/* ---- writing ------------------------------------------------------------------ */
+
+struct rp_trace_writer;
+
+struct rp_trace_options {
+    size_t buffer_bytes;  /* per thread, default 256 KiB */
+    uint64_t max_age_ns;  /* hand over a non-empty buffer after this, default 200 ms */
+    int level;            /* zstd level, default 1 */
+    bool lossy;
+    /* Pairs of strings written into the header: "command", "pid", "device", "driver" ... */
+    const char *const (*properties)[2];
+    size_t property_count;
+};
+
+/* Creates `path` (mode 0600, never following a link, never overwriting). */
+enum rp_status rp_trace_writer_open(const char *path, const struct rp_trace_options *options,
+                                    struct rp_trace_writer **out);
+/* Hands over all buffers and waits until they are on disk. */
+enum rp_status rp_trace_writer_flush(struct rp_trace_writer *writer);
+enum rp_status rp_trace_writer_close(struct rp_trace_writer *writer);
+/* In the child of a fork: forgets the parent's file without touching it. */
+void rp_trace_writer_abandon(struct rp_trace_writer *writer);
+
+/* Registers an event type; `def` must outlive the writer. The same id is returned for
+ * the same `def` pointer. Cheap enough to call before the first emit of each type. */
+uint32_t rp_trace_define(struct rp_trace_writer *writer, const struct rp_event_def *def);
+
+/* Appends one event, time-stamped now (CLOCK_MONOTONIC) and with the thread's id.
+ * `values` has def->field_count entries. Copies everything. Makes no system call and takes
+ * no contended lock unless the thread's buffer is full. */
+void rp_trace_emit(struct rp_trace_writer *writer, uint32_t event, const union rp_value *values);
+
+struct rp_trace_stats {
+    uint64_t events, bytes_raw, bytes_written, waits, lost;
+};
+void rp_trace_writer_stats(const struct rp_trace_writer *writer, struct rp_trace_stats *stats);
+
+/* ---- reading ------------------------------------------------------------------ */
+
+struct rp_trace_reader;
+
+struct rp_event {
+    uint64_t id;      /* position in the file, from 0 */
+    uint64_t time_ns; /* since the start of the trace */
+    uint64_t thread;  /* the kernel's thread id */
+    const struct rp_event_def *def;
+    const union rp_value *values; /* valid until the next call of rp_trace_next */
+};
+
+/* "-" reads standard input. On failure `message` says what is wrong with the file. */
+enum rp_status rp_trace_reader_open(const char *path, struct rp_trace_reader **out, char *message,
+                                    size_t message_size);
+void rp_trace_reader_close(struct rp_trace_reader *reader);
+
+/* The next event, in the order of the file (ordered within a thread; across threads by
+ * chunk). RP_END at the end; RP_DAMAGED once where the file breaks off or a checksum is
+ * wrong, with the reason in rp_trace_reader_message; what came before stays good. */
+enum rp_status rp_trace_next(struct rp_trace_reader *reader, struct rp_event *event);
+const char *rp_trace_reader_message(const struct rp_trace_reader *reader);
+/* A header property, or NULL. */
+const char *rp_trace_property(const struct rp_trace_reader *reader, const char *key);
+
+/* The value of the field called `name`, or NULL when the event has none. */
+const union rp_value *rp_event_field(const struct rp_event *event, const char *name);
+
+#endif

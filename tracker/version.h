@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Write versions: which write produced the bytes that now stand in a range.
+ *
+ * A version names a value by the write that produced it. The map of one allocation
+ * divides it into ranges of one version each. Version 0 means "never written since the
+ * allocation was born"; absence is a value like any other. The dirty regions since some
+ * moment are the ranges whose version is younger than that moment's.
+ *
+ * Versions need not grow along the map's history: restoring bytes gives a range its old
+ * version back, and a replayed write has the version of the write that it repeats.
+ *
+ * Not thread-safe; the owner holds one lock around all calls. */
+#ifndef RP_TRACKER_VERSION_H
+#define RP_TRACKER_VERSION_H
+
+#include "tracker/memory.h"
+#include "tracker/span.h"
+
+typedef uint64_t rp_version;
+
+/* Who made a version. Kept by value in the map, so that a report can name the writer
+ * long after the call. `call` and `kernel` index the owner's name tables. */
+struct rp_writer {
+    rp_version version;
+    uint64_t seq;    /* sequence number of the driver call */
+    uint64_t launch; /* index of the launch within its step, from 0 */
+    uint64_t stream; /* the driver's handle */
+    uint32_t step;   /* 0 before the first step */
+    uint32_t name;   /* name id of the kernel, or of the call when it is no launch */
+};
+
+struct rp_versions;
+
+enum rp_status rp_versions_create(struct rp_versions **out);
+void rp_versions_destroy(struct rp_versions *versions);
+
+/* [lo, hi) of `id` was produced by `writer`. */
+enum rp_status rp_versions_write(struct rp_versions *versions, rp_alloc_id id, uint64_t lo,
+                                 uint64_t hi, const struct rp_writer *writer);
+
+/* Walks the ranges of [lo, hi) in order, each with its writer (version 0, all zero, where
+ * nothing was written). Returning anything but RP_OK stops the walk and is returned. */
+typedef enum rp_status (*rp_versions_fn)(void *ctx, uint64_t lo, uint64_t hi,
+                                         const struct rp_writer *writer);
+enum rp_status rp_versions_read(const struct rp_versions *versions, rp_alloc_id id, uint64_t lo,
+                                uint64_t hi, rp_versions_fn visit, void *ctx);
+
+/* out = the parts of [lo, hi) whose seq is greater than `seq`: the dirty regions since then. */
+enum rp_status rp_versions_dirty_since(const struct rp_versions *versions, rp_alloc_id id,
+                                       uint64_t lo, uint64_t hi, uint64_t seq,
+                                       struct rp_spans *out);
+
+void rp_versions_forget(struct rp_versions *versions, rp_alloc_id id); /* the allocation died */
+bool rp_versions_validate(const struct rp_versions *versions);
+
+#endif
