@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/order.h"
+
+#include <stdlib.h>
+
+struct line {
+    rp_stream stream;
+    rp_event_handle event; /* recorded again for each wait: events are free to re-record */
+    bool retired;          /* the event stands at the stream's end */
+};
+
+struct rp_order {
+    const struct rp_driver *driver;
+    struct line *lines;
+    size_t count, capacity;
+};
+
+enum rp_status rp_order_create(const struct rp_driver *driver, struct rp_order **out)
+{
+    struct rp_order *order = calloc(1, sizeof *order);
+    if (!order)
+        return RP_NO_MEMORY;
+    order->driver = driver;
+    *out = order;
+    return RP_OK;
+}
+
+void rp_order_destroy(struct rp_order *order)
+{
+    if (!order)
+        return;
+    for (size_t i = 0; i < order->count; i++)
+        order->driver->event_destroy(order->driver->self, order->lines[i].event);
+    free(order->lines);
+    free(order);
+}
+
+static struct line *line_find(struct rp_order *order, rp_stream stream)
+{
+    for (size_t i = 0; i < order->count; i++)
+        if (order->lines[i].stream == stream)
+            return &order->lines[i];
+    return NULL;
+}
+
+static enum rp_status line_get(struct rp_order *order, rp_stream stream, struct line **out)
+{
+    *out = line_find(order, stream);
+    if (*out)
+        return RP_OK;
+    if (order->count == order->capacity) {
+        size_t capacity = order->capacity ? order->capacity * 2 : 8;
+        struct line *bigger = realloc(order->lines, capacity * sizeof *bigger);
+        if (!bigger)
+            return RP_NO_MEMORY;
+        order->lines = bigger;
+        order->capacity = capacity;
+    }
+    struct line line = {.stream = stream};
+    enum rp_status status = order->driver->event_create(order->driver->self, &line.event);
+    if (status != RP_OK)
+        return status;
+    *out = &order->lines[order->count++];
+    **out = line;
+    return RP_OK;
+}
+
+enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_stream earlier)
+{
+    if (stream == earlier)
+        return RP_OK;
+    const struct rp_driver *driver = order->driver;
+    struct line *line;
+    enum rp_status status = line_get(order, earlier, &line);
+    if (status == RP_OK && !line->retired)
+        status = driver->event_record(driver->self, line->event, earlier);
+    return status == RP_OK ? driver->stream_wait(driver->self, stream, line->event) : status;
+}
+
+enum rp_status rp_order_retire(struct rp_order *order, rp_stream stream)
+{
+    struct line *line;
+    enum rp_status status = line_get(order, stream, &line);
+    if (status != RP_OK)
+        return status;
+    status = order->driver->event_record(order->driver->self, line->event, stream);
+    line->retired = status == RP_OK;
+    return status;
+}
+
+void rp_order_revive(struct rp_order *order, rp_stream stream)
+{
+    struct line *line = line_find(order, stream);
+    if (line)
+        line->retired = false;
+}

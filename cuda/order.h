@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Order between streams, kept by events in the job's own streams; the host never waits.
+ *
+ * Not thread-safe; the owner holds one lock around all calls. */
+#ifndef RP_CUDA_ORDER_H
+#define RP_CUDA_ORDER_H
+
+#include "cuda/driver.h"
+
+struct rp_order;
+
+enum rp_status rp_order_create(const struct rp_driver *driver, struct rp_order **out);
+void rp_order_destroy(struct rp_order *order);
+
+/* Later work in `stream` runs after all work that `earlier` holds now. Nothing to do when
+ * they are one stream. When `earlier` was destroyed, after all that it held then. */
+enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_stream earlier);
+
+/* The job is about to destroy `stream`: remembers its end for those who must wait for it. */
+enum rp_status rp_order_retire(struct rp_order *order, rp_stream stream);
+/* A stream was created; its handle may be that of a retired one. */
+void rp_order_revive(struct rp_order *order, rp_stream stream);
+
+#endif

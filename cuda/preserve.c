@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/preserve.h"
+
+#include "cuda/switches.h"
+
+#include <stdlib.h>
+
+enum rp_status rp_kept_create(struct rp_kept **out)
+{
+    struct rp_kept *kept = calloc(1, sizeof *kept);
+    if (!kept)
+        return RP_NO_MEMORY;
+    enum rp_status status = rp_versions_create(&kept->versions);
+    if (status != RP_OK) {
+        free(kept);
+        return status;
+    }
+    *out = kept;
+    return RP_OK;
+}
+
+void rp_copies_give(struct rp_copies *copies, const struct rp_bench *bench, rp_stream stream)
+{
+    for (size_t i = 0; i < copies->count; i++)
+        if (copies->items[i].block.at)
+            rp_store_give(bench->store, &copies->items[i].block, stream);
+    free(copies->items);
+    *copies = (struct rp_copies){0};
+}
+
+void rp_kept_destroy(struct rp_kept *kept, const struct rp_bench *bench, rp_stream stream)
+{
+    if (!kept)
+        return;
+    rp_copies_give(&kept->copies, bench, stream);
+    rp_versions_destroy(kept->versions);
+    free(kept);
+}
+
+static enum rp_status copies_push(struct rp_copies *copies, const struct rp_copy *copy)
+{
+    if (copies->count == copies->capacity) {
+        size_t capacity = copies->capacity ? copies->capacity * 2 : 8;
+        struct rp_copy *bigger = realloc(copies->items, capacity * sizeof *bigger);
+        if (!bigger)
+            return RP_NO_MEMORY;
+        copies->items = bigger;
+        copies->capacity = capacity;
+    }
+    copies->items[copies->count++] = *copy;
+    return RP_OK;
+}
+
+enum direction { OUT_OF_LIVE, INTO_LIVE };
+
+/* Moves [lo, hi) of `id` between its live place and `block`, mapping by mapping. */
+static enum rp_status move(const struct rp_bench *bench, enum direction direction, rp_alloc_id id,
+                           uint64_t lo, uint64_t hi, rp_device_ptr block, rp_stream stream)
+{
+    const struct rp_driver *driver = bench->driver;
+    while (lo < hi) {
+        uint64_t address, left;
+        enum rp_status status = rp_memory_address(bench->memory, id, lo, &address, &left);
+        if (status != RP_OK)
+            return status;
+        uint64_t bytes = left < hi - lo ? left : hi - lo;
+        rp_device_ptr to = direction == OUT_OF_LIVE ? block : address;
+        rp_device_ptr from = direction == OUT_OF_LIVE ? address : block;
+        status = driver->copy(driver->self, to, from, bytes, stream);
+        if (status != RP_OK)
+            return status;
+        lo += bytes;
+        block += bytes;
+    }
+    return RP_OK;
+}
+
+enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *bench, rp_alloc_id id,
+                           uint64_t lo, uint64_t hi, rp_stream stream)
+{
+    struct rp_copy copy = {.id = id, .lo = lo, .hi = hi, .stream = stream};
+    enum rp_status status = rp_store_take(bench->store, hi - lo, stream, &copy.block);
+    if (status != RP_OK)
+        return status;
+    status = move(bench, OUT_OF_LIVE, id, lo, hi, copy.block.at, stream);
+    if (status == RP_OK)
+        status = copies_push(copies, &copy);
+    if (status != RP_OK)
+        rp_store_give(bench->store, &copy.block, stream);
+    return status;
+}
+
+enum rp_status rp_copy_in(const struct rp_copy *copy, const struct rp_bench *bench, uint64_t lo,
+                          uint64_t hi, rp_stream stream)
+{
+    if (!copy->block.at) /* a pointer was kept instead of content: what is there is there */
+        return RP_OK;
+    if (rp_switch_on(RP_SWITCH_ORDER)) {
+        enum rp_status status = rp_order_after(bench->order, stream, copy->stream);
+        if (status != RP_OK)
+            return status;
+    }
+    return move(bench, INTO_LIVE, copy->id, lo, hi, copy->block.at + (lo - copy->lo), stream);
+}
+
+struct naming {
+    struct rp_versions *versions;
+    rp_alloc_id id;
+};
+
+static enum rp_status name_version(void *ctx, uint64_t lo, uint64_t hi,
+                                   const struct rp_writer *writer)
+{
+    const struct naming *naming = ctx;
+    return rp_versions_write(naming->versions, naming->id, lo, hi, writer);
+}
+
+enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *bench, rp_alloc_id id,
+                                uint64_t lo, uint64_t hi, rp_stream stream)
+{
+    if (!rp_switch_on(RP_SWITCH_PRESERVE))
+        return RP_OK;
+    enum rp_status status;
+    if (rp_switch_on(RP_SWITCH_COPY_ON_SAVE)) {
+        status = rp_copy_out(&kept->copies, bench, id, lo, hi, stream);
+    } else {
+        struct rp_copy pointer = {.id = id, .lo = lo, .hi = hi, .stream = stream};
+        status = copies_push(&kept->copies, &pointer);
+    }
+    if (status != RP_OK)
+        return status;
+    struct naming naming = {kept->versions, id};
+    return rp_versions_read(bench->versions, id, lo, hi, name_version, &naming);
+}
+
+uint64_t rp_kept_bytes(const struct rp_kept *kept)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < kept->copies.count; i++)
+        bytes += kept->copies.items[i].hi - kept->copies.items[i].lo;
+    return bytes;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Preservation: copies of historical bytes, made before a write would destroy them.
+ *
+ * A `kept` belongs to one segment instance. It holds content, never a pointer or a handle,
+ * together with the versions of that content. All copies are asynchronous, in the stream of
+ * the write that would clobber; nothing here makes the host wait.
+ *
+ * Not thread-safe; the owner holds one lock around all calls. */
+#ifndef RP_CUDA_PRESERVE_H
+#define RP_CUDA_PRESERVE_H
+
+#include "cuda/order.h"
+#include "cuda/store.h"
+#include "tracker/memory.h"
+#include "tracker/version.h"
+
+/* What preservation and transactions work on. All owned elsewhere. */
+struct rp_bench {
+    const struct rp_driver *driver;
+    struct rp_order *order;
+    struct rp_store *store;
+    struct rp_memory *memory;
+    struct rp_versions *versions; /* of the live bytes */
+};
+
+/* One contiguous copy. */
+struct rp_copy {
+    rp_alloc_id id;
+    uint64_t lo, hi;
+    struct rp_block block;
+    rp_stream stream; /* in which it was filled */
+};
+
+struct rp_copies {
+    struct rp_copy *items;
+    size_t count, capacity;
+};
+
+struct rp_kept {
+    struct rp_copies copies;
+    struct rp_versions *versions; /* of the bytes in the copies */
+};
+
+enum rp_status rp_kept_create(struct rp_kept **out);
+/* Gives the blocks back; `stream` is where their last use was submitted. */
+void rp_kept_destroy(struct rp_kept *kept, const struct rp_bench *bench, rp_stream stream);
+
+/* Copies [lo, hi) of `id` as it stands after all work submitted to `stream` so far. On
+ * failure nothing is held. RP_NOT_FOUND when the bytes are mapped nowhere. */
+enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *bench, rp_alloc_id id,
+                                uint64_t lo, uint64_t hi, rp_stream stream);
+uint64_t rp_kept_bytes(const struct rp_kept *kept);
+
+/* For transactions: copies live bytes into a new block, respectively a part of a block back
+ * over the live bytes; neither touches versions. */
+enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *bench, rp_alloc_id id,
+                           uint64_t lo, uint64_t hi, rp_stream stream);
+enum rp_status rp_copy_in(const struct rp_copy *copy, const struct rp_bench *bench, uint64_t lo,
+                          uint64_t hi, rp_stream stream);
+void rp_copies_give(struct rp_copies *copies, const struct rp_bench *bench, rp_stream stream);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layer's own device memory: blocks that hold preserved and stashed bytes.
+ *
+ * Blocks come from the driver in size classes and go back to a free list, never to the
+ * driver while the job runs (freeing may synchronise the device). A block that is given
+ * back may be filled again only after the work that still reads it; the store keeps that
+ * order. Not thread-safe; the owner holds one lock around all calls. */
+#ifndef RP_CUDA_STORE_H
+#define RP_CUDA_STORE_H
+
+#include "cuda/driver.h"
+#include "cuda/order.h"
+
+struct rp_block {
+    rp_device_ptr at;
+    uint64_t bytes; /* as asked for */
+};
+
+struct rp_store;
+
+enum rp_status rp_store_create(const struct rp_driver *driver, struct rp_order *order,
+                               struct rp_store **out);
+/* Gives all memory back to the driver. No block may be in use by the device any more. */
+void rp_store_destroy(struct rp_store *store);
+/* Forgets all memory without a driver call: its context is gone. */
+void rp_store_abandon(struct rp_store *store);
+
+/* A block whose first use is in `stream`. RP_NO_MEMORY when the device or the limit is full. */
+enum rp_status rp_store_take(struct rp_store *store, uint64_t bytes, rp_stream stream,
+                             struct rp_block *out);
+/* The last use of the block has been submitted, to `stream`. */
+enum rp_status rp_store_give(struct rp_store *store, const struct rp_block *block,
+                             rp_stream stream);
+
+/* Bytes taken from the driver, in use or not, may not exceed `bytes`; UINT64_MAX at first. */
+void rp_store_limit(struct rp_store *store, uint64_t bytes);
+uint64_t rp_store_reserved(const struct rp_store *store);  /* taken from the driver */
+uint64_t rp_store_held(const struct rp_store *store);      /* in blocks that are out */
+uint64_t rp_store_held_peak(const struct rp_store *store);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/switches.h"
+
+#ifdef RP_TEST_SWITCHES
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[RP_SWITCH_COUNT] = {
+    [RP_SWITCH_PRESERVE] = "preserve",       [RP_SWITCH_COPY_ON_SAVE] = "copy-on-save",
+    [RP_SWITCH_RESTORE] = "restore",         [RP_SWITCH_REINSTATE] = "reinstate",
+    [RP_SWITCH_LIVE_WRITES] = "live-writes", [RP_SWITCH_PAIRING] = "pairing",
+    [RP_SWITCH_ORDER] = "order",
+};
+
+static bool off[RP_SWITCH_COUNT];
+
+static bool lists(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)); at += length)
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+static void read_environment(void)
+{
+    const char *list = getenv("REPRISE_TEST_DISABLE");
+    for (int i = 0; list && i < RP_SWITCH_COUNT; i++)
+        off[i] = lists(list, names[i]);
+}
+
+bool rp_switch_on(enum rp_switch which)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_environment);
+    return !off[which];
+}
+
+#else
+
+/* ISO C wants a declaration in every translation unit. */
+typedef int rp_switches_are_compiled_out;
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Switches that turn single mechanisms off, so that the tests can show that each of them is
+ * needed. They exist only in builds with -Dtest_switches=true; elsewhere they are constants
+ * and the compiler removes every trace of them. */
+#ifndef RP_CUDA_SWITCHES_H
+#define RP_CUDA_SWITCHES_H
+
+#include <stdbool.h>
+
+enum rp_switch {
+    RP_SWITCH_PRESERVE,     /* copy clobbered bytes before the write */
+    RP_SWITCH_COPY_ON_SAVE, /* keep content, not a pointer to where it stood */
+    RP_SWITCH_RESTORE,      /* put the historical bytes back for the replay */
+    RP_SWITCH_REINSTATE,    /* put the live bytes back after it */
+    RP_SWITCH_LIVE_WRITES,  /* let writes from outside the replay survive reinstatement */
+    RP_SWITCH_PAIRING,      /* replay the instance that the rule names */
+    RP_SWITCH_ORDER,        /* make streams wait for each other's copies */
+    RP_SWITCH_COUNT
+};
+
+#ifdef RP_TEST_SWITCHES
+/* True unless REPRISE_TEST_DISABLE names the mechanism (comma-separated, read once). */
+bool rp_switch_on(enum rp_switch which);
+#else
+static inline bool rp_switch_on(enum rp_switch which)
+{
+    (void)which;
+    return true;
+}
+#endif
+
+#endif

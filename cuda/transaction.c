@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/transaction.h"
+
+#include "cuda/switches.h"
+
+#include <stdlib.h>
+
+/* Stashed spans of one allocation that are still to be reinstated. */
+struct rewound {
+    rp_alloc_id id;
+    struct rp_spans spans;
+};
+
+struct rp_transaction {
+    struct rp_bench bench;
+    rp_stream stream;
+    struct rp_copies stash;
+    struct rp_versions *live; /* versions of the stashed bytes */
+    struct rewound *rewound;
+    size_t rewound_count, rewound_capacity;
+    rp_stream *joined;
+    size_t joined_count, joined_capacity;
+    uint64_t restored_bytes;
+};
+
+static struct rewound *rewound_find(const struct rp_transaction *transaction, rp_alloc_id id)
+{
+    for (size_t i = 0; i < transaction->rewound_count; i++)
+        if (transaction->rewound[i].id == id)
+            return &transaction->rewound[i];
+    return NULL;
+}
+
+static struct rewound *rewound_get(struct rp_transaction *transaction, rp_alloc_id id)
+{
+    struct rewound *rewound = rewound_find(transaction, id);
+    if (rewound)
+        return rewound;
+    if (transaction->rewound_count == transaction->rewound_capacity) {
+        size_t capacity = transaction->rewound_capacity ? transaction->rewound_capacity * 2 : 8;
+        struct rewound *bigger = realloc(transaction->rewound, capacity * sizeof *bigger);
+        if (!bigger)
+            return NULL;
+        transaction->rewound = bigger;
+        transaction->rewound_capacity = capacity;
+    }
+    rewound = &transaction->rewound[transaction->rewound_count++];
+    *rewound = (struct rewound){.id = id};
+    return rewound;
+}
+
+static void transaction_free(struct rp_transaction *transaction)
+{
+    rp_copies_give(&transaction->stash, &transaction->bench, transaction->stream);
+    for (size_t i = 0; i < transaction->rewound_count; i++)
+        rp_spans_release(&transaction->rewound[i].spans);
+    free(transaction->rewound);
+    free(transaction->joined);
+    rp_versions_destroy(transaction->live);
+    free(transaction);
+}
+
+struct following {
+    struct rp_transaction *transaction;
+    struct rp_versions *to;
+    rp_alloc_id id;
+    rp_stream stream;
+};
+
+static enum rp_status copy_version(void *ctx, uint64_t lo, uint64_t hi,
+                                   const struct rp_writer *writer)
+{
+    const struct following *following = ctx;
+    return rp_versions_write(following->to, following->id, lo, hi, writer);
+}
+
+static enum rp_status move_versions(const struct rp_versions *from, struct rp_versions *to,
+                                    rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    struct following following = {.to = to, .id = id};
+    return rp_versions_read(from, id, lo, hi, copy_version, &following);
+}
+
+/* The stash must see every live write, also those that other streams have pending. */
+static enum rp_status wait_for_writer(void *ctx, uint64_t lo, uint64_t hi,
+                                      const struct rp_writer *writer)
+{
+    (void)lo, (void)hi;
+    const struct following *following = ctx;
+    if (!writer->version || !rp_switch_on(RP_SWITCH_ORDER))
+        return RP_OK;
+    return rp_order_after(following->transaction->bench.order, following->stream, writer->stream);
+}
+
+static enum rp_status stash_span(struct rp_transaction *transaction, rp_alloc_id id,
+                                 struct rp_span span, rp_stream stream)
+{
+    const struct rp_bench *bench = &transaction->bench;
+    struct following following = {.transaction = transaction, .id = id, .stream = stream};
+    enum rp_status status = rp_versions_read(bench->versions, id, span.lo, span.hi,
+                                             wait_for_writer, &following);
+    if (status == RP_OK)
+        status = rp_copy_out(&transaction->stash, bench, id, span.lo, span.hi, stream);
+    if (status == RP_OK)
+        status = move_versions(bench->versions, transaction->live, id, span.lo, span.hi);
+    return status;
+}
+
+enum rp_status rp_transaction_stash(struct rp_transaction *transaction, rp_alloc_id id,
+                                    uint64_t lo, uint64_t hi, rp_stream stream)
+{
+    struct rewound *rewound = rewound_get(transaction, id);
+    if (!rewound)
+        return RP_NO_MEMORY;
+    struct rp_spans fresh = {0};
+    enum rp_status status = rp_spans_missing(&rewound->spans, lo, hi, &fresh);
+    for (size_t i = 0; status == RP_OK && i < fresh.count; i++) {
+        status = stash_span(transaction, id, fresh.items[i], stream);
+        if (status == RP_OK)
+            status = rp_spans_add(&rewound->spans, fresh.items[i].lo, fresh.items[i].hi);
+    }
+    rp_spans_release(&fresh);
+    return status;
+}
+
+/* Copies of allocations that have died since are of no use: nothing can read them there. */
+static bool is_alive(const struct rp_bench *bench, rp_alloc_id id)
+{
+    const struct rp_alloc *alloc = rp_memory_get(bench->memory, id);
+    return alloc && !alloc->death_seq;
+}
+
+static enum rp_status restore(struct rp_transaction *transaction, const struct rp_kept *kept)
+{
+    const struct rp_bench *bench = &transaction->bench;
+    for (size_t i = 0; i < kept->copies.count; i++) {
+        const struct rp_copy *copy = &kept->copies.items[i];
+        enum rp_status status = RP_OK;
+        if (!is_alive(bench, copy->id))
+            continue;
+        if (rp_switch_on(RP_SWITCH_RESTORE))
+            status = rp_copy_in(copy, bench, copy->lo, copy->hi, transaction->stream);
+        if (status == RP_OK)
+            status = move_versions(kept->versions, bench->versions, copy->id, copy->lo, copy->hi);
+        if (status != RP_OK)
+            return status;
+        transaction->restored_bytes += copy->hi - copy->lo;
+    }
+    return RP_OK;
+}
+
+enum rp_status rp_transaction_begin(const struct rp_bench *bench, const struct rp_kept *kept,
+                                    rp_stream stream, struct rp_transaction **out)
+{
+    struct rp_transaction *transaction = calloc(1, sizeof *transaction);
+    if (!transaction)
+        return RP_NO_MEMORY;
+    transaction->bench = *bench;
+    transaction->stream = stream;
+    enum rp_status status = rp_versions_create(&transaction->live);
+    for (size_t i = 0; status == RP_OK && i < kept->copies.count; i++) {
+        const struct rp_copy *copy = &kept->copies.items[i];
+        if (is_alive(bench, copy->id))
+            status = rp_transaction_stash(transaction, copy->id, copy->lo, copy->hi, stream);
+    }
+    if (status == RP_OK)
+        status = restore(transaction, kept);
+    if (status == RP_OK) {
+        *out = transaction;
+        return RP_OK;
+    }
+    if (transaction->live)
+        rp_transaction_end(transaction, NULL); /* reinstating is the way back */
+    else
+        free(transaction);
+    return status;
+}
+
+enum rp_status rp_transaction_join(struct rp_transaction *transaction, rp_stream stream)
+{
+    if (stream == transaction->stream)
+        return RP_OK;
+    for (size_t i = 0; i < transaction->joined_count; i++)
+        if (transaction->joined[i] == stream)
+            return RP_OK;
+    if (transaction->joined_count == transaction->joined_capacity) {
+        size_t capacity = transaction->joined_capacity ? transaction->joined_capacity * 2 : 4;
+        rp_stream *bigger = realloc(transaction->joined, capacity * sizeof *bigger);
+        if (!bigger)
+            return RP_NO_MEMORY;
+        transaction->joined = bigger;
+        transaction->joined_capacity = capacity;
+    }
+    transaction->joined[transaction->joined_count++] = stream;
+    if (!rp_switch_on(RP_SWITCH_ORDER))
+        return RP_OK;
+    return rp_order_after(transaction->bench.order, stream, transaction->stream);
+}
+
+enum rp_status rp_transaction_live_write(struct rp_transaction *transaction, rp_alloc_id id,
+                                         uint64_t lo, uint64_t hi)
+{
+    struct rewound *rewound = rewound_find(transaction, id);
+    if (!rewound || !rp_switch_on(RP_SWITCH_LIVE_WRITES))
+        return RP_OK;
+    return rp_spans_remove(&rewound->spans, lo, hi);
+}
+
+enum rp_status rp_transaction_rewound(const struct rp_transaction *transaction, rp_alloc_id id,
+                                      uint64_t lo, uint64_t hi, struct rp_spans *out)
+{
+    rp_spans_clear(out);
+    const struct rewound *rewound = rewound_find(transaction, id);
+    return rewound ? rp_spans_within(&rewound->spans, lo, hi, out) : RP_OK;
+}
+
+static enum rp_status reinstate_copy(struct rp_transaction *transaction,
+                                     const struct rp_copy *copy, uint64_t *bytes)
+{
+    const struct rp_bench *bench = &transaction->bench;
+    const struct rewound *rewound = rewound_find(transaction, copy->id);
+    if (!rewound || !is_alive(bench, copy->id))
+        return RP_OK;
+    struct rp_spans spans = {0};
+    enum rp_status status = rp_spans_within(&rewound->spans, copy->lo, copy->hi, &spans);
+    for (size_t i = 0; status == RP_OK && i < spans.count; i++) {
+        struct rp_span span = spans.items[i];
+        if (rp_switch_on(RP_SWITCH_REINSTATE))
+            status = rp_copy_in(copy, bench, span.lo, span.hi, transaction->stream);
+        if (status == RP_OK)
+            status = move_versions(transaction->live, bench->versions, copy->id, span.lo, span.hi);
+        if (bytes)
+            *bytes += span.hi - span.lo;
+    }
+    rp_spans_release(&spans);
+    return status;
+}
+
+/* With `inward` the transaction's stream waits for the joined ones, else they wait for it. */
+static enum rp_status meet_joined(struct rp_transaction *transaction, bool inward)
+{
+    enum rp_status status = RP_OK;
+    rp_stream home = transaction->stream;
+    for (size_t i = 0; rp_switch_on(RP_SWITCH_ORDER) && i < transaction->joined_count; i++) {
+        rp_stream other = transaction->joined[i];
+        enum rp_status met = rp_order_after(transaction->bench.order, inward ? home : other,
+                                            inward ? other : home);
+        if (status == RP_OK)
+            status = met;
+    }
+    return status;
+}
+
+enum rp_status rp_transaction_end(struct rp_transaction *transaction, uint64_t *reinstated_bytes)
+{
+    enum rp_status status = meet_joined(transaction, true);
+    if (reinstated_bytes)
+        *reinstated_bytes = 0;
+    for (size_t i = 0; i < transaction->stash.count; i++) {
+        enum rp_status copied =
+            reinstate_copy(transaction, &transaction->stash.items[i], reinstated_bytes);
+        if (status == RP_OK)
+            status = copied;
+    }
+    enum rp_status met = meet_joined(transaction, false);
+    transaction_free(transaction);
+    return status == RP_OK ? met : status;
+}
+
+rp_stream rp_transaction_stream(const struct rp_transaction *transaction)
+{
+    return transaction->stream;
+}
+
+uint64_t rp_transaction_restored_bytes(const struct rp_transaction *transaction)
+{
+    return transaction->restored_bytes;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transactions: stash the live bytes, restore the historical ones, let the replay run,
+ * reinstate.
+ *
+ *     begin      stash what the kept copies cover, then restore the copies over it
+ *     stash      before a replayed call writes state: stash that too
+ *     live_write a call outside the replay writes: its bytes are the live ones now
+ *     end        reinstate every stashed byte that no live write has replaced
+ *
+ * Everything is ordered in the job's own streams: a replay that uses several streams joins
+ * each of them with `join` before its first call there. Versions follow the bytes: restored
+ * ranges carry their historical versions, reinstated ones their live versions.
+ *
+ * Not thread-safe; the owner holds one lock around all calls. */
+#ifndef RP_CUDA_TRANSACTION_H
+#define RP_CUDA_TRANSACTION_H
+
+#include "cuda/preserve.h"
+
+struct rp_transaction;
+
+/* Rolled back in full on failure: the live bytes stand as they were. `kept` must outlive
+ * the transaction. */
+enum rp_status rp_transaction_begin(const struct rp_bench *bench, const struct rp_kept *kept,
+                                    rp_stream stream, struct rp_transaction **out);
+/* The replay is about to use `stream` too. */
+enum rp_status rp_transaction_join(struct rp_transaction *transaction, rp_stream stream);
+enum rp_status rp_transaction_stash(struct rp_transaction *transaction, rp_alloc_id id,
+                                    uint64_t lo, uint64_t hi, rp_stream stream);
+enum rp_status rp_transaction_live_write(struct rp_transaction *transaction, rp_alloc_id id,
+                                         uint64_t lo, uint64_t hi);
+
+/* The part of [lo, hi) whose live bytes are stashed now, and so are not what a call outside
+ * the replay expects to find. */
+enum rp_status rp_transaction_rewound(const struct rp_transaction *transaction, rp_alloc_id id,
+                                      uint64_t lo, uint64_t hi, struct rp_spans *out);
+
+/* Reinstates in the stream of the transaction's beginning, which waits for all joined
+ * streams, and makes those wait for the reinstatement. Frees the transaction in any case. */
+enum rp_status rp_transaction_end(struct rp_transaction *transaction, uint64_t *reinstated_bytes);
+
+rp_stream rp_transaction_stream(const struct rp_transaction *transaction);
+uint64_t rp_transaction_restored_bytes(const struct rp_transaction *transaction);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hazards: a replay that reads a version other than its contract's, or leaves state that a
+ * run without replay would not have; and what could not be proved, preserved or paired.
+ *
+ * The list keeps each hazard once with a count: two are the same when kind, segment, buffer
+ * (or allocation size, for unnamed ones), writer and reader agree. The first occurrence's
+ * figures stay. Names are owned by whoever adds; they must outlive the list. */
+#ifndef RP_TRACKER_HAZARD_H
+#define RP_TRACKER_HAZARD_H
+
+#include "tracker/memory.h"
+#include "tracker/version.h"
+
+enum rp_hazard_kind {
+    RP_HAZARD_STALE_READ,    /* the replay reads a version other than the forward read */
+    RP_HAZARD_FOREIGN_READ,  /* the replay reads bytes that the forward did not read */
+    RP_HAZARD_STATE_LEFT,    /* the replay leaves live state changed */
+    RP_HAZARD_LIVE_READ,     /* a call outside the replay reads bytes while they are rewound */
+    RP_HAZARD_NOT_PRESERVED, /* bytes were clobbered before they could be copied */
+    RP_HAZARD_UNPROVED,      /* a call whose access set is not proved stands in the way */
+    RP_HAZARD_UNPAIRED,      /* a replay without a forward */
+    RP_HAZARD_DIVERGED,      /* the replay launches something else than the forward */
+    RP_HAZARD_KIND_COUNT
+};
+
+const char *rp_hazard_kind_name(enum rp_hazard_kind kind); /* "stale-read", ... */
+/* What a user can do about it, one sentence. */
+const char *rp_hazard_advice(enum rp_hazard_kind kind, bool declared);
+
+struct rp_hazard {
+    enum rp_hazard_kind kind;
+    const char *segment;    /* NULL when no segment is concerned */
+    uint64_t instance;
+    const char *buffer;     /* declared name, or NULL */
+    rp_alloc_id allocation; /* 0 when no bytes are concerned */
+    uint64_t allocation_bytes;
+    uint64_t offset, bytes;
+    rp_version version_read, version_wanted;
+    const char *writer;     /* kernel or call that wrote version_read, or NULL */
+    struct rp_writer written;
+    const char *reader;     /* kernel or call that met it, or NULL */
+    uint32_t step;
+    uint64_t count;
+    bool harmless;          /* listed as such in the contract */
+};
+
+struct rp_hazards {
+    struct rp_hazard *items;
+    size_t count, capacity;
+};
+
+/* Adds or counts. *is_new tells which (may be NULL). */
+enum rp_status rp_hazards_add(struct rp_hazards *list, const struct rp_hazard *hazard,
+                              bool *is_new);
+void rp_hazards_release(struct rp_hazards *list);
+/* Most damaging first: by kind, then by bytes, then by order of appearance. */
+void rp_hazards_sort(struct rp_hazards *list);
+
+/* One line for people, without a line end: "stale-read: the replay of block1 read ...". */
+void rp_hazard_format(const struct rp_hazard *hazard, char *text, size_t size);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Segment instances: the contract of one forward execution, in versions.
+ *
+ * While the forward runs, the instance collects its live-in (what it reads before it has
+ * certainly written it) with the version of each byte. From then until its replay ends, every
+ * write by anyone is held against the live-in: what it would clobber and what is not kept
+ * yet is exposed, and must be kept (copied) before the write. During the replay each read is
+ * held against the versions that the forward saw.
+ *
+ * Pure bookkeeping: no driver, no copies. Not thread-safe; one lock is held around all calls. */
+#ifndef RP_TRACKER_INSTANCE_H
+#define RP_TRACKER_INSTANCE_H
+
+#include "tracker/memory.h"
+#include "tracker/span.h"
+#include "tracker/version.h"
+
+/* What an instance knows of one allocation. */
+struct rp_live {
+    rp_alloc_id id;
+    struct rp_spans live_in;  /* read before certainly written; versions in `expected` */
+    struct rp_spans doubtful; /* the part of live_in whose read is only possible */
+    struct rp_spans written;  /* certainly written by the forward */
+    struct rp_spans touched;  /* possibly written by the forward, `written` included */
+    struct rp_spans kept;     /* live-in with a copy held elsewhere */
+    struct rp_spans replayed; /* possibly written by the replay so far */
+};
+
+struct rp_instance {
+    uint64_t id;       /* 1, 2, 3, ... in the order of the forwards */
+    uint32_t segment;  /* index of the contract's segment rule */
+    uint32_t step;
+    struct rp_live *lives;
+    size_t live_count, live_capacity;
+    struct rp_versions *expected; /* versions of the live-in */
+    /* Set when a byte was possibly written and then read: whether the read sees the past or
+     * the segment's own write is unknown, so discovery cannot tell state from output. */
+    const char *ambiguous_writer;
+};
+
+enum rp_status rp_instance_create(uint64_t id, uint32_t segment, uint32_t step,
+                                  struct rp_instance **out);
+void rp_instance_destroy(struct rp_instance *instance);
+
+/* ---- forward ---- */
+
+/* A call of the forward reads [lo, hi): what it has not certainly written itself becomes
+ * live-in at the versions of `now`. `certain` is false when the call only may read it. */
+enum rp_status rp_instance_read(struct rp_instance *instance, const struct rp_versions *now,
+                                rp_alloc_id id, uint64_t lo, uint64_t hi, bool certain);
+/* A call of the forward writes [lo, hi); to be told after the call's reads, before the
+ * versions change. `certain` is false when it may leave bytes as they were. */
+enum rp_status rp_instance_write(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
+                                 uint64_t hi, bool certain);
+/* True when a read of [lo, hi) now could see a possible, not certain, write of the forward. */
+bool rp_instance_is_ambiguous(const struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
+                              uint64_t hi);
+
+/* ---- until the replay ends ---- */
+
+/* exposed = live-in bytes of [lo, hi) that no copy is kept of. */
+enum rp_status rp_instance_exposed(const struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
+                                   uint64_t hi, struct rp_spans *exposed);
+/* A copy of [lo, hi) with the expected versions is held now. */
+enum rp_status rp_instance_keep(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
+                                uint64_t hi);
+
+/* ---- replay ---- */
+
+/* One stretch of a replay's read that is not what the forward read. `expected` is NULL when
+ * the forward did not read these bytes at all. */
+typedef enum rp_status (*rp_instance_mismatch_fn)(void *ctx, rp_alloc_id id, uint64_t lo,
+                                                  uint64_t hi, const struct rp_writer *found,
+                                                  const struct rp_writer *expected);
+/* A call of the replay reads [lo, hi): visits each stretch whose version in `now` is not the
+ * forward's, leaving out what the replay wrote itself. */
+enum rp_status rp_instance_check(const struct rp_instance *instance, const struct rp_versions *now,
+                                 rp_alloc_id id, uint64_t lo, uint64_t hi,
+                                 rp_instance_mismatch_fn visit, void *ctx);
+/* A call of the replay writes [lo, hi). */
+enum rp_status rp_instance_rewrite(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
+                                   uint64_t hi);
+/* Forgets the replay's own writes: the instance may be replayed once more. */
+void rp_instance_replay_again(struct rp_instance *instance);
+
+/* NULL when the instance never met the allocation. */
+const struct rp_live *rp_instance_live(const struct rp_instance *instance, rp_alloc_id id);
+uint64_t rp_instance_live_in_bytes(const struct rp_instance *instance);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracker/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct found {
+    rp_alloc_id id;
+    uint64_t lo, hi;
+    char *name;
+};
+
+struct owner {
+    rp_alloc_id id;
+    struct rp_spans spans;
+};
+
+struct rp_state {
+    struct found *found; /* in order of declaration: the first name wins */
+    size_t found_count, found_capacity;
+    struct owner *owners; /* one an allocation, any order: there are few */
+    size_t owner_count, owner_capacity;
+};
+
+enum rp_status rp_state_create(struct rp_state **out)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? RP_OK : RP_NO_MEMORY;
+}
+
+void rp_state_destroy(struct rp_state *state)
+{
+    if (!state)
+        return;
+    for (size_t i = 0; i < state->found_count; i++)
+        free(state->found[i].name);
+    for (size_t i = 0; i < state->owner_count; i++)
+        rp_spans_release(&state->owners[i].spans);
+    free(state->found);
+    free(state->owners);
+    free(state);
+}
+
+static struct owner *owner_find(const struct rp_state *state, rp_alloc_id id)
+{
+    for (size_t i = 0; i < state->owner_count; i++)
+        if (state->owners[i].id == id)
+            return &state->owners[i];
+    return NULL;
+}
+
+static void *grow(void *items, size_t *capacity, size_t size)
+{
+    size_t wanted = *capacity ? *capacity * 2 : 8;
+    void *bigger = realloc(items, wanted * size);
+    if (bigger)
+        *capacity = wanted;
+    return bigger;
+}
+
+static struct owner *owner_get(struct rp_state *state, rp_alloc_id id)
+{
+    struct owner *owner = owner_find(state, id);
+    if (owner)
+        return owner;
+    if (state->owner_count == state->owner_capacity) {
+        void *bigger = grow(state->owners, &state->owner_capacity, sizeof *state->owners);
+        if (!bigger)
+            return NULL;
+        state->owners = bigger;
+    }
+    owner = &state->owners[state->owner_count++];
+    *owner = (struct owner){.id = id};
+    return owner;
+}
+
+static bool is_known(const struct rp_state *state, const struct found *wanted)
+{
+    for (size_t i = 0; i < state->found_count; i++) {
+        const struct found *found = &state->found[i];
+        if (found->id == wanted->id && found->lo == wanted->lo && found->hi == wanted->hi &&
+            strcmp(found->name, wanted->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum rp_status remember(struct rp_state *state, struct found found)
+{
+    if (state->found_count == state->found_capacity) {
+        void *bigger = grow(state->found, &state->found_capacity, sizeof *state->found);
+        if (!bigger)
+            return RP_NO_MEMORY;
+        state->found = bigger;
+    }
+    found.name = strdup(found.name);
+    if (!found.name)
+        return RP_NO_MEMORY;
+    state->found[state->found_count++] = found;
+    return RP_OK;
+}
+
+enum rp_status rp_state_add(struct rp_state *state, const char *name, rp_alloc_id id, uint64_t lo,
+                            uint64_t hi, bool *added)
+{
+    char *text = (char *)(uintptr_t)name; /* only read: remember() copies it */
+    struct found found = {.id = id, .lo = lo, .hi = hi, .name = text};
+    bool is_new = lo < hi && !is_known(state, &found);
+    if (added)
+        *added = is_new;
+    if (!is_new)
+        return RP_OK;
+    struct owner *owner = owner_get(state, id);
+    if (!owner)
+        return RP_NO_MEMORY;
+    enum rp_status status = rp_spans_add(&owner->spans, lo, hi);
+    return status == RP_OK ? remember(state, found) : status;
+}
+
+void rp_state_forget(struct rp_state *state, rp_alloc_id id)
+{
+    struct owner *owner = owner_find(state, id);
+    if (!owner)
+        return;
+    rp_spans_release(&owner->spans);
+    *owner = state->owners[--state->owner_count];
+    size_t kept = 0;
+    for (size_t i = 0; i < state->found_count; i++) {
+        if (state->found[i].id == id)
+            free(state->found[i].name);
+        else
+            state->found[kept++] = state->found[i];
+    }
+    state->found_count = kept;
+}
+
+const struct rp_spans *rp_state_of(const struct rp_state *state, rp_alloc_id id)
+{
+    const struct owner *owner = owner_find(state, id);
+    return owner ? &owner->spans : NULL;
+}
+
+const char *rp_state_name(const struct rp_state *state, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                          uint64_t *lo_out, uint64_t *hi_out)
+{
+    for (size_t i = 0; i < state->found_count; i++) {
+        const struct found *found = &state->found[i];
+        if (found->id != id || found->hi <= lo || hi <= found->lo)
+            continue;
+        if (lo_out)
+            *lo_out = found->lo;
+        if (hi_out)
+            *hi_out = found->hi;
+        return found->name;
+    }
+    return NULL;
+}
