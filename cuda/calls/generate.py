@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Turns the call table into C.
+
+usage: generate.py PRODUCT TABLE OUTPUT
+
+Products: ids and calls (headers), table (the rows of rp_calls), wrappers (the preloaded
+object's exports), stubs (weak entry points of a driver that implements only some), fake (a
+driver for tests that counts its calls).
+"""
+import re
+import sys
+
+HANDLES = set("""
+    CUarray CUasyncCallbackHandle CUcontext CUdevResourceDesc CUevent CUexternalMemory
+    CUexternalSemaphore CUfunction CUgraph CUgraphConditionalHandle CUgraphExec CUgraphNode
+    CUgraphicsResource CUgreenCtx CUkernel CUlibrary CUlinkState CUlogsCallbackHandle
+    CUmemGenericAllocationHandle CUmemGenericAllocationHandle_v1 CUmemoryPool CUmipmappedArray
+    CUmodule CUsurfObject_v1 CUsurfref CUtexObject_v1 CUtexref CUuserObject""".split())
+FUNCTIONS = set("""
+    CUasyncCallback CUhostFn CUlogsCallback CUoccupancyB2DSize CUstreamCallback""".split())
+STRUCTS = {"CUipcEventHandle_v1", "CUipcMemHandle_v1", "CUmemLocation_v1"}
+NUMBERS = {
+    "CUdevice": "SINT", "CUdevice_v1": "SINT", "int": "SINT", "float": "FLOAT", "size_t": "SIZE",
+    "unsigned char": "UINT", "unsigned short": "UINT", "unsigned int": "UINT",
+    "unsigned long long": "UINT", "cuuint32_t": "UINT", "cuuint64_t": "UINT",
+    "CUdeviceptr": "ADDRESS", "CUdeviceptr_v1": "ADDRESS", "CUdeviceptr_v2": "ADDRESS"}
+# Calls whose answer the layer must change: the wrapper goes on to these instead of the driver.
+REDIRECTED = {"cuGetProcAddress": "rp_lookup_cuGetProcAddress",
+              "cuGetProcAddress_v2": "rp_lookup_cuGetProcAddress_v2"}
+
+
+def kind_of(ctype):
+    """The RP_ARG_ kind of a C type. What is nothing else is an enumeration; the generated
+    code asserts its size, so that a new type can't slip through as one."""
+    if ctype == "const char *":
+        return "TEXT"
+    if ctype.endswith("*"):
+        return "POINTER"
+    if ctype == "CUstream":
+        return "STREAM"
+    if ctype in HANDLES:
+        return "HANDLE"
+    if ctype in FUNCTIONS:
+        return "FUNCTION"
+    if ctype in STRUCTS:
+        return "STRUCT"
+    return NUMBERS.get(ctype, "ENUM")
+
+
+class Argument:
+    def __init__(self, text):
+        self.out = text.startswith("out ")
+        match = re.fullmatch(r"(.*?)(\w+)", text.removeprefix("out "))
+        self.type, self.name = match[1].strip(), match[2]
+        self.kind = kind_of(self.type)
+        self.value_type = self.type[:-1].strip() if self.out else None
+
+    def declaration(self):
+        return f"{self.type}{'' if self.type.endswith('*') else ' '}{self.name}"
+
+
+class Call:
+    def __init__(self, symbol, base, version, mode, class_, prototype):
+        self.symbol, self.base, self.version = symbol, base, int(version)
+        self.mode, self.class_ = mode, class_
+        self.args = [] if prototype == "void" else [Argument(a) for a in prototype.split(", ")]
+        self.id = f"RP_CALL_{symbol}"
+
+    def parameters(self):
+        return ", ".join(arg.declaration() for arg in self.args) or "void"
+
+    def names(self, prefix=""):
+        return ", ".join(prefix + arg.name for arg in self.args)
+
+    def stream(self):
+        return next((i for i, arg in enumerate(self.args) if arg.kind == "STREAM"), -1)
+
+
+def read_table(path):
+    with open(path, encoding="ascii") as table:
+        lines = [line.rstrip("\n") for line in table if not line.startswith("#")]
+    calls = [Call(*line.split("\t")) for line in lines[1:]]
+    names = [call.symbol for call in calls]
+    if names != sorted(set(names)):
+        sys.exit(f"{path}: symbols are not sorted and unique")
+    return calls
+
+
+def by_base(calls):
+    return sorted(calls, key=lambda call: (call.base, call.mode != "legacy", call.version))
+
+
+def ids(calls):
+    yield "#ifndef RP_CUDA_CALLS_CALL_IDS_H\n#define RP_CUDA_CALLS_CALL_IDS_H\n\n"
+    yield "enum rp_call_id {\n"
+    for call in calls:
+        yield f"    {call.id},\n"
+    yield "    RP_CALL_COUNT,\n    RP_CALL_NONE = RP_CALL_COUNT\n};\n\n"
+    yield "/* All ids, sorted by base name, then legacy before per-thread, then version. */\n"
+    yield "extern const enum rp_call_id rp_calls_by_base[RP_CALL_COUNT];\n\n#endif\n"
+
+
+CALLS_PREAMBLE = """\
+/* Typed arguments and entry points of every driver call. Includes cuda.h in the form that
+ * declares all versions of a call under their exported names and renames none, so it must
+ * come before any other inclusion of cuda.h. */
+#ifndef RP_CUDA_CALLS_CALLS_H
+#define RP_CUDA_CALLS_CALLS_H
+
+#include "cuda/calls/call.h"
+
+#ifndef __CUDA_API_VERSION_INTERNAL
+#ifdef __cuda_cuda_h__
+#error "include cuda/calls/calls.h before cuda.h, or instead of it"
+#endif
+#define __CUDA_API_VERSION_INTERNAL
+#endif
+#include <cuda.h>
+#include <cudaProfiler.h>
+
+#pragma GCC visibility push(default)
+"""
+
+
+def calls(table):
+    yield CALLS_PREAMBLE
+    for call in table:
+        yield f"CUresult {call.symbol}({call.parameters()});\n"
+    yield "#pragma GCC visibility pop\n\n"
+    for call in table:
+        fields = "".join(f"    {arg.declaration()};\n" for arg in call.args)
+        yield f"struct rp_args_{call.symbol} {{\n{fields or '    char none;' + chr(10)}}};\n"
+    yield "\n/* One pointer for each call: by name with its type, and by id without. */\n"
+    yield "struct rp_real {\n    union {\n        struct {\n"
+    for call in table:
+        yield f"            CUresult (*{call.symbol})({call.parameters()});\n"
+    yield "        };\n        void (*by_id[RP_CALL_COUNT])(void);\n    };\n};\n\n#endif\n"
+
+
+SIZES = {"HANDLE": 8, "STREAM": 8, "FUNCTION": 8, "POINTER": 8, "TEXT": 8, "ENUM": 4, "SIZE": 8}
+
+
+def table(rows):
+    yield '#include "cuda/calls/calls.h"\n\n'
+    types = {(arg.type, arg.kind) for call in rows for arg in call.args}
+    types |= {(arg.value_type, kind_of(arg.value_type))
+              for call in rows for arg in call.args if arg.out}
+    for ctype, kind in sorted(types):
+        if kind in SIZES:
+            yield f'_Static_assert(sizeof({ctype}) == {SIZES[kind]}, "{ctype} is no {kind}");\n'
+    for call in rows:
+        if call.args:
+            yield f"\nstatic const struct rp_arg_info args_{call.symbol}[] = {{\n"
+            for arg in call.args:
+                yield table_argument(call, arg)
+            yield "};\n"
+    yield "\nconst struct rp_call_info rp_calls[RP_CALL_COUNT] = {\n"
+    for call in rows:
+        args = f"args_{call.symbol}" if call.args else "NULL"
+        size = f"sizeof(struct rp_args_{call.symbol})" if call.args else "0"
+        yield (f'    {{"{call.symbol}", "{call.base}", "{call.class_}", {args}, {call.version}, '
+               f"{size}, RP_MODE_{call.mode.upper()}, {len(call.args)}, {call.stream()}}},\n")
+    yield "};\n\nconst enum rp_call_id rp_calls_by_base[RP_CALL_COUNT] = {\n"
+    for call in by_base(rows):
+        yield f"    {call.id},\n"
+    yield "};\n"
+
+
+def table_argument(call, arg):
+    value = f"RP_ARG_{kind_of(arg.value_type)}, sizeof({arg.value_type})" if arg.out else "0, 0"
+    return (f'    {{"{arg.name}", "{arg.type}", '
+            f"offsetof(struct rp_args_{call.symbol}, {arg.name}), sizeof({arg.type}), "
+            f"RP_ARG_{arg.kind}, {str(arg.out).lower()}, {value}}},\n")
+
+
+def wrappers(rows):
+    yield '#include "interpose/wrap.h"\n'
+    for call in rows:
+        name, args, real = call.symbol, call.args, REDIRECTED.get(call.symbol)
+        real = real or f"rp_real.{name}"
+        values = f" = {{{call.names()}}}" if args else " = {0}"
+        yield (f"\nRP_SLOW CUresult slow_{name}({call.parameters()})\n{{\n"
+               f"    if (!rp_wrap_wanted({call.id}))\n"
+               f"        return {real}({call.names()});\n"
+               f"    struct rp_args_{name} rp_args{values};\n"
+               f"    struct rp_frame rp_frame = {{.id = {call.id}, .args = &rp_args}};\n"
+               f"    if (rp_wrap_enter(&rp_frame))\n"
+               f"        rp_frame.result = {real}({call.names('rp_args.')});\n"
+               f"    return rp_wrap_leave(&rp_frame);\n}}\n"
+               f"RP_EXPORT CUresult {name}({call.parameters()})\n{{\n"
+               f"    if (rp_wrap_idle())\n"
+               f"        return {real}({call.names()});\n"
+               f"    return slow_{name}({call.names()});\n}}\n")
+    yield "\nvoid (*const rp_wrappers[RP_CALL_COUNT])(void) = {\n"
+    for call in rows:
+        yield f"    (void (*)(void)){call.symbol},\n"
+    yield "};\n"
+
+
+def entries(rows, array):
+    yield f"\nconst soft_entry {array}[RP_CALL_COUNT] = {{\n"
+    for call in rows:
+        yield f"    (soft_entry){call.symbol},\n"
+    yield "};\n"
+
+
+def stubs(rows):
+    yield '#include "cuda/calls/stubs.h"\n\n'
+    yield '#define STUB __attribute__((weak, visibility("default")))\n'
+    yield '#pragma GCC diagnostic ignored "-Wunused-parameter"\n\n'
+    for call in rows:
+        yield (f"STUB CUresult {call.symbol}({call.parameters()})\n{{\n"
+               f"    return soft_unsupported({call.id});\n}}\n")
+    yield from entries(rows, "soft_entries")
+
+
+PRODUCTS = {"ids": ids, "calls": calls, "table": table, "wrappers": wrappers, "stubs": stubs}
+
+
+def main():
+    if len(sys.argv) != 4 or sys.argv[1] not in PRODUCTS:
+        sys.exit(__doc__)
+    product, source, output = sys.argv[1:]
+    rows = read_table(source)
+    with open(output, "w", encoding="ascii") as out:
+        out.write("/* SPDX-License-Identifier: Apache-2.0 */\n")
+        out.write("/* Generated by cuda/calls/generate.py from driver_calls.tsv. */\n")
+        out.writelines(PRODUCTS[product](rows))
+
+
+main()
