@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct driver driver;
+
+/* Through memcpy, because C knows no way from a data pointer to a function pointer. */
+static void load(void *library, const char *name, void *function)
+{
+    void *address = dlsym(library, name);
+    if (address == NULL) {
+        fprintf(stderr, "digits: the CUDA driver has no %s\n", name);
+        exit(1);
+    }
+    memcpy(function, &address, sizeof address);
+}
+
+#define TEXT(x) #x
+#define NAME(x) TEXT(x)
+#define LOAD(name) load(library, NAME(cu##name), &driver.name);
+
+void driver_open(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (library == NULL) {
+        fprintf(stderr, "digits: no CUDA driver: %s\n", dlerror());
+        exit(1);
+    }
+    DRIVER_CALLS(LOAD)
+}
+
+void driver_check(CUresult result, const char *call)
+{
+    if (result == CUDA_SUCCESS)
+        return;
+    const char *name = NULL;
+    if (driver.GetErrorName(result, &name) != CUDA_SUCCESS || name == NULL)
+        name = "unknown error";
+    fprintf(stderr, "digits: %s: %s\n", call, name);
+    exit(1);
+}
+
+CUdeviceptr device_alloc(size_t bytes)
+{
+    CUdeviceptr memory = 0;
+    CU(MemAlloc, &memory, bytes);
+    return memory;
+}
+
+void device_free(CUdeviceptr *memory)
+{
+    if (*memory != 0)
+        CU(MemFree, *memory);
+    *memory = 0;
+}
