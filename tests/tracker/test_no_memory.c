@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When the host is out of memory, an operation fails whole: what stood before still stands.
+ * The linker routes the tracker's allocations through the wrappers below. */
+#include "tests/tracker/check.h"
+#include "tracker/memory.h"
+#include "tracker/span.h"
+#include "tracker/version.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define assert_ok(call) assert_int_equal(call, RP_OK)
+
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+char *__real_strdup(const char *text);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+char *__wrap_strdup(const char *text);
+
+static int good_allocations = INT_MAX; /* how many may still succeed */
+
+static bool refused(void)
+{
+    return good_allocations == INT_MAX ? false : good_allocations-- <= 0;
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return refused() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return refused() ? NULL : __real_realloc(old, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return refused() ? NULL : __real_strdup(text);
+}
+
+/* Runs `call` with no memory, then with one allocation more each time, until it succeeds;
+ * `unchanged` must hold after each failure. There must be a failure. */
+#define ASSERT_FAILS_WHOLE(call, unchanged)                                                      \
+    do {                                                                                         \
+        enum rp_status status_ = RP_NO_MEMORY;                                                   \
+        int allowed_ = 0;                                                                        \
+        for (; status_ != RP_OK; allowed_++) {                                                   \
+            good_allocations = allowed_;                                                         \
+            status_ = (call);                                                                    \
+            good_allocations = INT_MAX;                                                          \
+            if (status_ != RP_OK) {                                                              \
+                assert_int_equal(status_, RP_NO_MEMORY);                                         \
+                unchanged;                                                                       \
+            }                                                                                    \
+        }                                                                                        \
+        assert_true(allowed_ > 1);                                                               \
+    } while (0)
+
+/* Four spans with gaps, and no spare room. */
+static struct rp_spans full_spans(uint64_t from)
+{
+    struct rp_spans set = {0};
+
+    for (uint64_t i = 0; i < 4; i++)
+        assert_ok(rp_spans_add(&set, from + i * 10, from + i * 10 + 5));
+    assert_int_equal(set.count, set.capacity);
+    return set;
+}
+
+static void assert_full(const struct rp_spans *set)
+{
+    assert_true(rp_spans_validate(set));
+    assert_int_equal(set->count, 4);
+    assert_int_equal(rp_spans_bytes(set), 20);
+}
+
+static void spans(void **state)
+{
+    (void)state;
+    struct rp_spans set = full_spans(0), other = full_spans(7), out = {0};
+
+    ASSERT_FAILS_WHOLE(rp_spans_add_all(&set, &other), assert_full(&set));
+    rp_spans_release(&set);
+    set = full_spans(0);
+    ASSERT_FAILS_WHOLE(rp_spans_remove_all(&set, &other), assert_full(&set));
+    rp_spans_release(&set);
+    set = full_spans(0);
+    ASSERT_FAILS_WHOLE(rp_spans_add(&set, 100, 101), assert_full(&set));
+    rp_spans_release(&set);
+    set = full_spans(0);
+    ASSERT_FAILS_WHOLE(rp_spans_remove(&set, 1, 2), assert_full(&set));
+    ASSERT_FAILS_WHOLE(rp_spans_copy(&out, &set), assert_int_equal(out.count, 0));
+    rp_spans_release(&out);
+    ASSERT_FAILS_WHOLE(rp_spans_within(&set, 0, 99, &out), assert_int_equal(out.count, 0));
+    rp_spans_release(&out);
+    ASSERT_FAILS_WHOLE(rp_spans_missing(&set, 0, 99, &out), assert_int_equal(out.count, 0));
+    rp_spans_release(&out);
+    rp_spans_release(&set);
+    rp_spans_release(&other);
+}
+
+static void assert_memory(const struct rp_memory *memory, size_t live)
+{
+    assert_true(rp_memory_validate(memory));
+    assert_int_equal(rp_memory_live_count(memory), live);
+}
+
+static void memory(void **state)
+{
+    (void)state;
+    struct rp_memory *memory = NULL;
+    rp_alloc_id id = 0;
+
+    ASSERT_FAILS_WHOLE(rp_memory_create(&memory), assert_null(memory));
+    for (uint64_t i = 0; i < 20; i++) { /* each growth of each array comes by */
+        good_allocations = 0;
+        assert_int_equal(
+            rp_memory_add(memory, RP_ALLOC_GLOBAL, 64, 0x1000 + i * 128, 0, 1, "x", &id),
+            RP_NO_MEMORY);
+        good_allocations = INT_MAX;
+        ASSERT_FAILS_WHOLE(
+            rp_memory_add(memory, RP_ALLOC_GLOBAL, 64, 0x1000 + i * 128, 0, 1, "x", &id),
+            assert_memory(memory, i));
+        assert_int_equal(rp_memory_get(memory, id)->nth, i); /* a failure is not a birth */
+        assert_int_equal(id, i + 1);
+    }
+    /* Holes until one more needs room. */
+    for (uint64_t i = 0; i < 40; i++) {
+        good_allocations = 0;
+        enum rp_status status = rp_memory_unmap(memory, 0x1000 + i % 20 * 128 + 8 + i, 1);
+        good_allocations = INT_MAX;
+        assert_true(status == RP_OK || status == RP_NO_MEMORY);
+        assert_true(rp_memory_validate(memory));
+        assert_ok(rp_memory_unmap(memory, 0x1000 + i % 20 * 128 + 8 + i, 1));
+    }
+    rp_memory_destroy(memory);
+}
+
+static enum rp_status expect_version(void *ctx, uint64_t lo, uint64_t hi,
+                                     const struct rp_writer *by)
+{
+    (void)lo, (void)hi;
+    assert_int_equal(by->version, *(const rp_version *)ctx);
+    return RP_OK;
+}
+
+static void versions(void **state)
+{
+    (void)state;
+    struct rp_versions *versions = NULL;
+    struct rp_writer by = {.version = 1};
+    rp_version zero = 0;
+
+    ASSERT_FAILS_WHOLE(rp_versions_create(&versions), assert_null(versions));
+    for (rp_alloc_id id = 1; id < 20; id++) {
+        ASSERT_FAILS_WHOLE(
+            rp_versions_write(versions, id, 0, 64, &by),
+            assert_ok(rp_versions_read(versions, id, 0, 64, expect_version, &zero)));
+        assert_true(rp_versions_validate(versions));
+    }
+    rp_versions_destroy(versions);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spans),
+        cmocka_unit_test(memory),
+        cmocka_unit_test(versions),
+    };
+    return cmocka_run_group_tests_name("no memory", tests, NULL, NULL);
+}
