@@ -11,7 +11,7 @@ homes += ["/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda"]
 places = [pathlib.Path(home) / "include" for home in homes if home]
 places += [root / ".cache" / "cuda-headers", pathlib.Path("/usr/include")]
 
-NEEDED = ("cuda.h", "cudaTypedefs.h", "nvtx3/nvToolsExt.h")
+NEEDED = ("cuda.h", "cudaTypedefs.h", "cudaProfiler.h", "nvtx3/nvToolsExt.h")
 
 
 def is_cuda_13(place):

@@ -3,7 +3,7 @@
 """Obtains the CUDA 13 headers that the build needs, as .cache/cuda-headers.
 
 For machines without a CUDA toolkit: the vendor publishes the same headers in Python wheels.
-Two wheels are downloaded in fixed versions, checked, and only their headers are unpacked;
+Wheels are downloaded in fixed versions, checked, and only their headers are unpacked;
 nothing is installed and no library of theirs is used."""
 import hashlib
 import os
@@ -19,6 +19,8 @@ import zipfile
 WHEELS = (
     ("nvidia-cuda-runtime==13.0.96",
      "7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548"),
+    ("nvidia-cuda-profiler-api==13.0.85",
+     "73d2671deac833db6686d6fbde4753fa3a3a497d87540fc246f081f375243f66"),
     ("nvidia-nvtx==13.0.85",
      "4936d1d6780fbe68db454f5e72a42ff64d1fd6397df9f363ae786930fd5c1cd4"),
 )
