@@ -82,16 +82,18 @@ struct rp_ptx_operand {
     int64_t imm;                   /* IMM value, or byte offset of an ADDRESS or VAR */
     uint32_t target;               /* LABEL */
     const char *name;              /* FUNCTION, SREG_OTHER, and labels as written */
-    struct rp_ptx_operand *items;
-    uint32_t item_count;
+    struct rp_ptx_operand *items;  /* VECTOR; and of an ADDRESS what follows a comma inside the */
+    uint32_t item_count;           /* brackets: `[texture, {%f1, %f2}]`, `[map, {%r1, %r2}]` */
 };
 
-#define RP_PTX_MAX_OPERANDS 10
-#define RP_PTX_MAX_MODIFIERS 12
+#define RP_PTX_MAX_OPERANDS 16 /* of anything but a call, which has at most 255 */
+#define RP_PTX_MAX_MODIFIERS 16
 
 /* `op.mod.mod.type d, a, b` keeps op = "op", the dotted words in order in `modifiers`
  * (types included, without the dot), and in type[] the words that are types, in order.
- * `call` has its return operands first: `returns` says how many. */
+ * `call` has its return operands first (`returns` says how many), then the callee, then the
+ * arguments, and last, where it is written, the prototype or target list: a FUNCTION, which
+ * an argument never is. */
 struct rp_ptx_instruction {
     const char *op;      /* interned per module: compare by text */
     const char *modifiers[RP_PTX_MAX_MODIFIERS];
@@ -112,6 +114,7 @@ struct rp_ptx_instruction {
 struct rp_ptx_function {
     char *name;
     bool is_entry, is_extern, is_visible, is_weak;
+    bool is_defined; /* has a body */
     struct rp_ptx_var *params;  size_t param_count;  /* entry: with offsets by PTX alignment */
     struct rp_ptx_var *returns; size_t return_count; /* .func only */
     uint64_t param_bytes;       /* without tail padding */
