@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the layer was asked to do: read once from the environment, before anything else. */
+#ifndef RP_INTERPOSE_CONFIG_H
+#define RP_INTERPOSE_CONFIG_H
+
+#include "tracker/contract.h"
+
+enum rp_mode { RP_MODE_OBSERVE, RP_MODE_CHECK, RP_MODE_GUARD };
+
+struct rp_config {
+    enum rp_mode mode;             /* REPRISE_MODE */
+    struct rp_contract *contract;  /* REPRISE_CONTRACT, or NULL */
+    char *output;                  /* REPRISE_OUTPUT: an absolute folder, or NULL */
+    bool trace;                    /* REPRISE_TRACE, only with an output */
+    bool strict;                   /* REPRISE_STRICT: run as asked or not at all */
+    uint64_t budget;               /* REPRISE_BUDGET or the contract's; UINT64_MAX: none */
+    int error_exitcode;            /* REPRISE_ERROR_EXITCODE; the code of a stop, default 70 */
+};
+
+/* On failure `message` holds one line, and the caller decides between going on without the
+ * layer and stopping (strict is set in any case). */
+enum rp_status rp_config_read(struct rp_config *config, char *message, size_t message_size);
+void rp_config_release(struct rp_config *config);
+const char *rp_mode_name(enum rp_mode mode);
+
+#endif

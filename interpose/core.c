@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/real.h"
+
+#include "interpose/core.h"
+
+#include "cuda/driver_real.h"
+
+#include <string.h>
+
+struct rp_core rp_core = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void rp_core_lock(void)
+{
+    pthread_mutex_lock(&rp_core.lock);
+}
+
+void rp_core_unlock(void)
+{
+    pthread_mutex_unlock(&rp_core.lock);
+}
+
+union rp_value rp_value_text(const char *text)
+{
+    return (union rp_value){.t = {text ? text : "", text ? strlen(text) : 0}};
+}
+
+enum rp_status rp_core_start(void)
+{
+    struct rp_bench *bench = &rp_core.bench;
+    rp_core.driver = rp_driver_real(&rp_real);
+    bench->driver = &rp_core.driver;
+    rp_core.segments_wanted = rp_core.config.contract && rp_core.config.mode != RP_MODE_OBSERVE;
+    enum rp_status status = rp_memory_create(&bench->memory);
+    if (status == RP_OK)
+        status = rp_versions_create(&bench->versions);
+    if (status == RP_OK)
+        status = rp_order_create(bench->driver, &bench->order);
+    if (status == RP_OK)
+        status = rp_store_create(bench->driver, bench->order, &bench->store);
+    if (status == RP_OK)
+        status = rp_state_create(&rp_core.state);
+    if (status == RP_OK)
+        status = rp_names_create(&rp_core.names);
+    return status;
+}
+
+void rp_core_forget(void)
+{
+    if (rp_core.trace)
+        rp_trace_writer_abandon(rp_core.trace);
+    /* The rest belongs to the parent's driver; the copies in this process are small and are
+     * left where they are: freeing them could trip over what another thread held locked. */
+    rp_core = (struct rp_core){.lock = PTHREAD_MUTEX_INITIALIZER};
+}

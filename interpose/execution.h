@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executions: one forward run of a segment, from its first call until its replay is over.
+ *
+ * It owns the instance's contract, the copies kept for it, and the log of its calls, by
+ * which a replay's calls are recognised and its writes get the versions of the writes that
+ * they repeat. All functions want the core's lock. */
+#ifndef RP_INTERPOSE_EXECUTION_H
+#define RP_INTERPOSE_EXECUTION_H
+
+#include "cuda/preserve.h"
+#include "interpose/footprint.h"
+#include "tracker/contract.h"
+#include "tracker/instance.h"
+
+#define RP_KEY_BYTES 128
+
+enum rp_execution_phase { RP_PHASE_FORWARD, RP_PHASE_PENDING, RP_PHASE_REPLAY };
+
+struct rp_logged {
+    uint64_t signature;
+    rp_version version;
+};
+
+struct rp_execution {
+    struct rp_instance *instance;
+    struct rp_kept *kept;
+    enum rp_execution_phase phase;
+    char key[RP_KEY_BYTES];
+    struct rp_logged *log;
+    size_t log_count, log_capacity;
+    uint64_t inputs;       /* hash of what the first call reads: tells a repeat from a new run */
+    const char *refused;   /* why discovery can't vouch for it, or NULL */
+    rp_stream last_stream; /* of its latest copy or call */
+};
+
+/* Starts the next instance of `segment`; it joins the list of those that are alive. */
+struct rp_execution *rp_execution_begin(uint32_t segment, const char *key);
+/* Gives its copies back and forgets it. */
+void rp_execution_end(struct rp_execution *execution);
+enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_footprint *call);
+
+/* The pending execution that the rule's pairing names for a replay with `key`, or NULL. */
+struct rp_execution *rp_execution_pair(uint32_t segment, enum rp_pair pair, const char *key);
+/* The pending execution that began with the same call on the same inputs, or NULL. */
+struct rp_execution *rp_execution_repeated(uint32_t segment, enum rp_pair pair,
+                                           const struct rp_footprint *first);
+uint64_t rp_execution_inputs(const struct rp_footprint *call);
+
+/* A step is over: pending executions will not be replayed. */
+void rp_executions_expire(void);
+
+/* Alive executions in order of their forwards; the list changes with begin and end. */
+size_t rp_executions_count(void);
+struct rp_execution *rp_executions_at(size_t index);
+
+/* Per segment rule, for the summary. */
+struct rp_segment_figures {
+    uint64_t forwards, replays, unreplayed, stopped_early;
+    const char *refused;
+};
+struct rp_segment_figures *rp_segment_figures(uint32_t segment);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/footprint.h"
+
+#include "interpose/core.h"
+
+#include <stdlib.h>
+
+void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stream)
+{
+    struct rp_reach *reaches = call->reaches;
+    size_t capacity = call->capacity;
+    *call = (struct rp_footprint){.name = name, .stream = stream, .signature = name,
+                             .reaches = reaches, .capacity = capacity};
+}
+
+static enum rp_status push(struct rp_footprint *call, struct rp_reach reach)
+{
+    if (call->count == call->capacity) {
+        size_t capacity = call->capacity ? call->capacity * 2 : 32;
+        struct rp_reach *bigger = realloc(call->reaches, capacity * sizeof *bigger);
+        if (!bigger)
+            return RP_NO_MEMORY;
+        call->reaches = bigger;
+        call->capacity = capacity;
+    }
+    size_t at = call->count++;
+    /* Reads stay in front: a call reads before it writes. */
+    for (; reach.effect == RP_READ && at > 0 && call->reaches[at - 1].effect == RP_WRITE; at--)
+        call->reaches[at] = call->reaches[at - 1];
+    call->reaches[at] = reach;
+    enum rp_verdict *worst = reach.effect == RP_READ ? &call->reads : &call->writes;
+    if (reach.verdict > *worst)
+        *worst = reach.verdict;
+    return RP_OK;
+}
+
+struct reaching {
+    struct rp_footprint *call;
+    struct rp_reach like;
+    bool unknown;
+};
+
+static enum rp_status add_piece(void *ctx, uint64_t address, uint64_t length, rp_alloc_id id,
+                                uint64_t offset)
+{
+    (void)address;
+    struct reaching *reaching = ctx;
+    if (!id) {
+        reaching->unknown = true;
+        return RP_OK;
+    }
+    struct rp_reach reach = reaching->like;
+    reach.id = id;
+    reach.lo = offset;
+    reach.hi = offset + length;
+    return push(reaching->call, reach);
+}
+
+enum rp_status rp_footprint_reach(struct rp_footprint *call, uint64_t address, uint64_t bytes,
+                             enum rp_effect effect, enum rp_verdict verdict, bool certain,
+                             bool *unknown)
+{
+    struct reaching reaching = {
+        .call = call, .like = {.effect = effect, .verdict = verdict, .certain = certain}};
+    enum rp_status status =
+        rp_memory_resolve(rp_core.bench.memory, address, bytes, add_piece, &reaching);
+    if (unknown)
+        *unknown = reaching.unknown;
+    return status;
+}
+
+enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address, enum rp_effect effect,
+                            enum rp_verdict verdict)
+{
+    rp_alloc_id id;
+    enum rp_status status = rp_memory_find(rp_core.bench.memory, address, &id, NULL, NULL);
+    if (status != RP_OK)
+        return status;
+    uint64_t bytes = rp_memory_get(rp_core.bench.memory, id)->bytes;
+    return push(call, (struct rp_reach){
+                          .id = id, .hi = bytes, .effect = effect, .verdict = verdict});
+}
+
+struct sweeping {
+    struct rp_footprint *call;
+    enum rp_effect effect;
+    enum rp_status status;
+};
+
+static void add_allocation(void *ctx, const struct rp_alloc *alloc)
+{
+    struct sweeping *sweeping = ctx;
+    if (sweeping->status == RP_OK)
+        sweeping->status = push(sweeping->call, (struct rp_reach){
+                                                    .id = alloc->id, .hi = alloc->bytes,
+                                                    .effect = sweeping->effect,
+                                                    .verdict = RP_VERDICT_EVERYTHING});
+}
+
+enum rp_status rp_footprint_everything(struct rp_footprint *call, enum rp_effect effect)
+{
+    struct sweeping sweeping = {call, effect, RP_OK};
+    rp_memory_each(rp_core.bench.memory, add_allocation, &sweeping);
+    return sweeping.status;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One driver call as the tracker sees it: an access set in byte ranges. */
+#ifndef RP_INTERPOSE_FOOTPRINT_H
+#define RP_INTERPOSE_FOOTPRINT_H
+
+#include "cuda/access/access.h"
+#include "cuda/driver.h"
+#include "tracker/memory.h"
+
+/* A stretch of one allocation that the call reads or writes (one effect an entry). */
+struct rp_reach {
+    rp_alloc_id id;
+    uint64_t lo, hi;
+    enum rp_effect effect;
+    enum rp_verdict verdict;
+    bool certain; /* every byte of it for certain, not just possibly */
+};
+
+struct rp_footprint {
+    uint64_t seq;       /* given by rp_track; the version of what it writes */
+    uint32_t name;      /* of the kernel, or of the call */
+    uint64_t signature; /* equal for calls that do the same work on whatever buffers */
+    rp_stream stream;
+    bool is_launch;
+    struct rp_reach *reaches; /* reads come before writes */
+    size_t count, capacity;
+    enum rp_verdict reads, writes;
+    const char *reason;       /* why the verdict is no better; lives as long as the process */
+};
+
+/* Empties the call but keeps its storage. */
+void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stream);
+
+/* Adds what [address, address+bytes) leads to. Bytes that no known allocation holds are
+ * the host's own and are left out; *unknown (may be NULL) tells whether there were any. */
+enum rp_status rp_footprint_reach(struct rp_footprint *call, uint64_t address, uint64_t bytes,
+                             enum rp_effect effect, enum rp_verdict verdict, bool certain,
+                             bool *unknown);
+/* Adds the whole allocation that holds `address`. RP_NOT_FOUND when none does. */
+enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address, enum rp_effect effect,
+                            enum rp_verdict verdict);
+/* Adds every live byte. */
+enum rp_status rp_footprint_everything(struct rp_footprint *call, enum rp_effect effect);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Modules and kernels as the driver hands them out, with what their images prove.
+ *
+ * All functions want the core's lock. */
+#ifndef RP_INTERPOSE_KERNEL_H
+#define RP_INTERPOSE_KERNEL_H
+
+#include "cuda/access/access.h"
+
+#include <stdint.h>
+
+struct rp_kernel_param {
+    uint32_t offset, bytes;
+};
+
+struct rp_kernel {
+    uint64_t function;    /* CUfunction or CUkernel */
+    uint64_t module;
+    uint32_t name;
+    const char *text;     /* of the name */
+    const struct rp_proof *proof; /* NULL: nothing is known of what it does */
+    const char *unproved; /* why, when proof is NULL */
+    const struct rp_kernel_param *params;
+    uint32_t param_count, param_bytes;
+    bool params_known;
+};
+
+/* An image was loaded as `module` (CUmodule or CUlibrary). `image` is what the job passed:
+ * PTX text, or anything else, which then counts as unproved. */
+void rp_kernel_load(uint64_t module, const void *image);
+/* A module whose image was never seen (a file, a link result). */
+void rp_kernel_load_unseen(uint64_t module, const char *why);
+void rp_kernel_unload(uint64_t module);
+
+/* The job got `function` by this name. */
+void rp_kernel_got(uint64_t function, uint64_t module, const char *name);
+/* `function` is another handle of the same kernel as `known`. */
+void rp_kernel_same(uint64_t function, uint64_t known);
+
+/* Never NULL: a function that nobody looked up under our eyes is an unproved kernel. */
+const struct rp_kernel *rp_kernel_find(uint64_t function);
+
+/* Module globals of the image, by name: for locators and for kernels that use them. */
+typedef void (*rp_kernel_global_fn)(void *ctx, const char *symbol, uint64_t bytes);
+void rp_kernel_globals(uint64_t module, rp_kernel_global_fn visit, void *ctx);
+void rp_kernel_global_found(uint64_t module, const char *symbol, uint64_t address, uint64_t bytes);
+/* rp_symbol_fn for proofs; ctx is the kernel. */
+uint64_t rp_kernel_symbol(void *ctx, const char *symbol, uint64_t *bytes);
+
+typedef void (*rp_kernel_fn)(void *ctx, const struct rp_kernel *kernel);
+void rp_kernels_each(rp_kernel_fn visit, void *ctx);
+/* After a fork. */
+void rp_kernels_forget(void);
+
+#endif

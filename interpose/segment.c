@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/segment.h"
+
+#include "interpose/core.h"
+#include "interpose/guard.h"
+#include "interpose/report.h"
+
+#include <string.h>
+
+static __thread struct rp_thread self;
+
+struct rp_thread *rp_thread_self(void)
+{
+    return &self;
+}
+
+static struct rp_scope *open_transactions[64];
+static size_t open_count;
+
+size_t rp_transactions_count(void)
+{
+    return open_count;
+}
+
+struct rp_scope *rp_transactions_at(size_t index)
+{
+    return open_transactions[index];
+}
+
+void rp_transactions_add(struct rp_scope *scope)
+{
+    if (open_count < sizeof open_transactions / sizeof *open_transactions)
+        open_transactions[open_count++] = scope;
+    else
+        rp_remark("segment", "more than 64 replays at once: outside calls are not held against "
+                             "all of them");
+}
+
+static void transactions_remove(const struct rp_scope *scope)
+{
+    for (size_t i = 0; i < open_count; i++)
+        if (open_transactions[i] == scope)
+            open_transactions[i] = open_transactions[--open_count];
+}
+
+static const struct rp_segment_rule *rule_of(uint32_t segment)
+{
+    return &rp_core.config.contract->segments[segment];
+}
+
+static const char *phase_word(const struct rp_scope *scope)
+{
+    return scope->kind == RP_SCOPE_FORWARD ? "forward" : "replay";
+}
+
+static void note_scope(const struct rp_scope *scope, bool begins)
+{
+    const struct rp_execution *execution = scope->execution;
+    char phase[32];
+    strcpy(phase, phase_word(scope));
+    strcat(phase, begins ? " begins" : " ends");
+    RP_NOTE(segment, RP_T(rule_of(scope->segment)->name), RP_T(execution ? execution->key : ""),
+            RP_U(execution ? execution->instance->id : 0), RP_T(phase), RP_U(rp_core.step),
+            RP_U(execution ? execution->last_stream : 0),
+            RP_U(execution ? execution->log_count : 0));
+}
+
+static bool open_scope(struct rp_thread *thread, struct rp_scope scope)
+{
+    if (thread->scope_count == RP_MAX_SCOPES) {
+        rp_remark("segment", "more than 16 segments inside each other: the innermost are not seen");
+        return false;
+    }
+    thread->scopes[thread->scope_count++] = scope;
+    note_scope(&scope, true);
+    return true;
+}
+
+static bool open_forward(struct rp_thread *thread, uint32_t segment, const char *key,
+                         bool by_launch)
+{
+    struct rp_execution *execution = rp_execution_begin(segment, key);
+    if (!execution) {
+        rp_remark("segment", "the host is out of memory: a forward is not followed");
+        return false;
+    }
+    return open_scope(thread, (struct rp_scope){.kind = RP_SCOPE_FORWARD,
+                                                .segment = segment,
+                                                .execution = execution,
+                                                .by_launch = by_launch});
+}
+
+static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *key,
+                        struct rp_execution *execution, bool by_launch)
+{
+    if (!execution)
+        rp_report_unpaired(rule_of(segment)->name, key);
+    else
+        execution->phase = RP_PHASE_REPLAY;
+    rp_segment_figures(segment)->replays++;
+    return open_scope(thread, (struct rp_scope){.kind = RP_SCOPE_REPLAY,
+                                                .segment = segment,
+                                                .execution = execution,
+                                                .by_launch = by_launch});
+}
+
+static void close_scope(struct rp_thread *thread)
+{
+    struct rp_scope *scope = &thread->scopes[thread->scope_count - 1];
+    note_scope(scope, false);
+    if (scope->kind == RP_SCOPE_FORWARD) {
+        scope->execution->phase = RP_PHASE_PENDING;
+    } else if (scope->execution) {
+        if (scope->cursor < scope->execution->log_count)
+            rp_segment_figures(scope->segment)->stopped_early++;
+        transactions_remove(scope);
+        rp_guard_end(scope);
+        rp_execution_end(scope->execution);
+    }
+    thread->scope_count--;
+}
+
+struct rp_scope *rp_segment_replay(struct rp_thread *thread)
+{
+    for (unsigned i = thread->scope_count; i-- > 0;)
+        if (thread->scopes[i].kind == RP_SCOPE_REPLAY)
+            return &thread->scopes[i];
+    return NULL;
+}
+
+/* A replay runs the forward's own code, and with it the forward's own annotations. */
+static bool repeats_annotation(struct rp_thread *thread, uint32_t segment, const char *key)
+{
+    const struct rp_scope *replay = rp_segment_replay(thread);
+    return replay && replay->segment == segment &&
+           (!replay->execution || strcmp(replay->execution->key, key) == 0);
+}
+
+static bool push_scope(struct rp_thread *thread, const char *message)
+{
+    const struct rp_contract *contract = rp_core.config.contract;
+    char key[RP_KEY_BYTES];
+    for (uint32_t i = 0; i < contract->segment_count; i++) {
+        const struct rp_segment_rule *rule = &contract->segments[i];
+        if (rule->replay.kind == RP_WHERE_NVTX &&
+            rp_glob_match(rule->replay.nvtx, message, key, sizeof key))
+            return open_replay(thread, i, key, rp_execution_pair(i, rule->pair, key), false);
+        if (rule->forward.kind == RP_WHERE_NVTX &&
+            rp_glob_match(rule->forward.nvtx, message, key, sizeof key))
+            return !repeats_annotation(thread, i, key) && open_forward(thread, i, key, false);
+    }
+    return false;
+}
+
+static void begin_step(void)
+{
+    rp_executions_expire();
+    rp_core.step++;
+    rp_core.launch_in_step = 0;
+    rp_segment_step_began();
+    RP_NOTE(step, RP_U(rp_core.step));
+}
+
+void rp_segment_push(struct rp_thread *thread, const char *message)
+{
+    unsigned depth = thread->range_depth++;
+    if (depth >= RP_MAX_RANGES)
+        return;
+    const char *step = rp_core.config.contract->step_nvtx;
+    thread->ranges[depth] = RP_RANGE_NOTHING;
+    if (step && rp_glob_match(step, message, NULL, 0)) {
+        begin_step();
+        thread->ranges[depth] = RP_RANGE_STEP;
+    } else if (push_scope(thread, message)) {
+        thread->ranges[depth] = RP_RANGE_SCOPE;
+    }
+}
+
+void rp_segment_pop(struct rp_thread *thread)
+{
+    if (!thread->range_depth)
+        return; /* opened before the layer was there */
+    unsigned depth = --thread->range_depth;
+    if (depth < RP_MAX_RANGES && thread->ranges[depth] == RP_RANGE_SCOPE)
+        close_scope(thread);
+}
+
+enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, const char *key,
+                                bool replay)
+{
+    const struct rp_contract *contract = rp_core.config.contract;
+    for (uint32_t i = 0; i < contract->segment_count; i++) {
+        const struct rp_segment_rule *rule = &contract->segments[i];
+        if (rule->forward.kind != RP_WHERE_CALLS || strcmp(rule->name, name) != 0)
+            continue;
+        bool opened = replay ? open_replay(thread, i, key, rp_execution_pair(i, rule->pair, key),
+                                           false)
+                             : open_forward(thread, i, key, false);
+        return opened ? RP_OK : RP_NO_MEMORY;
+    }
+    return RP_NOT_FOUND;
+}
+
+enum rp_status rp_segment_end(struct rp_thread *thread)
+{
+    if (!thread->scope_count)
+        return RP_NOT_FOUND;
+    close_scope(thread);
+    return RP_OK;
+}
+
+/* Matches of each rule's first kernel in this step, for `nth`. */
+static uint64_t first_matches[256];
+
+void rp_segment_step_began(void)
+{
+    memset(first_matches, 0, sizeof first_matches);
+}
+
+static bool is_open_by_launch(const struct rp_thread *thread, uint32_t segment)
+{
+    for (unsigned i = 0; i < thread->scope_count; i++)
+        if (thread->scopes[i].by_launch && thread->scopes[i].segment == segment)
+            return true;
+    return false;
+}
+
+static void open_by_launch(struct rp_thread *thread, uint32_t segment,
+                           const struct rp_footprint *call)
+{
+    const struct rp_segment_rule *rule = rule_of(segment);
+    const char *kernel = rp_name(call->name);
+    if (rule->replay.kind == RP_WHERE_LAUNCHES &&
+        rp_glob_match(rule->replay.first, kernel, NULL, 0)) {
+        open_replay(thread, segment, "", rp_execution_pair(segment, rule->pair, ""), true);
+        return;
+    }
+    if (rule->forward.kind != RP_WHERE_LAUNCHES ||
+        !rp_glob_match(rule->forward.first, kernel, NULL, 0))
+        return;
+    struct rp_execution *repeated = NULL;
+    if (rule->replay.kind == RP_WHERE_REPEAT)
+        repeated = rp_execution_repeated(segment, rule->pair, call);
+    if (repeated) {
+        open_replay(thread, segment, "", repeated, true);
+        return;
+    }
+    uint64_t *matches = segment < 256 ? &first_matches[segment] : &first_matches[255];
+    if ((*matches)++ >= rule->forward.first_nth)
+        open_forward(thread, segment, "", true);
+}
+
+void rp_segment_before_launch(struct rp_thread *thread, const struct rp_footprint *call)
+{
+    for (uint32_t i = 0; i < rp_core.config.contract->segment_count; i++)
+        if (!is_open_by_launch(thread, i))
+            open_by_launch(thread, i, call);
+}
+
+void rp_segment_after_launch(struct rp_thread *thread, uint32_t kernel)
+{
+    while (thread->scope_count) {
+        const struct rp_scope *scope = &thread->scopes[thread->scope_count - 1];
+        const struct rp_segment_rule *rule = rule_of(scope->segment);
+        const struct rp_where *where = &rule->forward;
+        if (scope->kind == RP_SCOPE_REPLAY && rule->replay.kind == RP_WHERE_LAUNCHES)
+            where = &rule->replay;
+        if (!scope->by_launch || !rp_glob_match(where->last, rp_name(kernel), NULL, 0))
+            return;
+        close_scope(thread);
+    }
+}

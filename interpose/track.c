@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/track.h"
+
+#include "interpose/core.h"
+#include "interpose/guard.h"
+#include "interpose/report.h"
+#include "interpose/segment.h"
+
+/* ---- forward ------------------------------------------------------------------ */
+
+static void refuse(struct rp_execution *execution, const char *reason)
+{
+    if (execution->refused)
+        return;
+    execution->refused = reason;
+    rp_segment_figures(execution->instance->segment)->refused = reason;
+}
+
+static bool is_discovering(void)
+{
+    return rp_core.config.contract->state == RP_STATE_DISCOVERED;
+}
+
+/* Discovery must tell state from output by what is written for certain before it is read. */
+static void doubt_read(struct rp_execution *execution, const struct rp_footprint *call,
+                       const struct rp_reach *reach)
+{
+    if (!is_discovering() ||
+        !rp_instance_is_ambiguous(execution->instance, reach->id, reach->lo, reach->hi))
+        return;
+    refuse(execution, "a call reads bytes that an earlier call of the segment may or may not "
+                      "have written: declare the state");
+    rp_remark(rp_name(call->name), "reads bytes that the segment possibly wrote");
+}
+
+static void doubt_write(struct rp_execution *execution, const struct rp_footprint *call,
+                        const struct rp_reach *reach)
+{
+    if (!is_discovering())
+        return;
+    const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
+    if (reach->verdict >= RP_VERDICT_REACHABLE) {
+        refuse(execution, "the segment holds a call whose writes are not proved: declare the state");
+        rp_remark(rp_name(call->name), call->reason ? call->reason : "its writes are not proved");
+    } else if (live && rp_spans_overlaps(&live->doubtful, reach->lo, reach->hi)) {
+        refuse(execution, "the segment writes bytes that it possibly read before: declare the state");
+        rp_remark(rp_name(call->name), "writes bytes that the segment possibly read");
+    }
+}
+
+/* State that may be left as it was is read as much as written: the old bytes count. */
+static enum rp_status read_what_may_stay(struct rp_execution *execution,
+                                         const struct rp_reach *reach)
+{
+    const struct rp_spans *declared = rp_state_of(rp_core.state, reach->id);
+    if (reach->certain || !declared)
+        return RP_OK;
+    struct rp_spans spans = {0};
+    enum rp_status status = rp_spans_within(declared, reach->lo, reach->hi, &spans);
+    for (size_t i = 0; status == RP_OK && i < spans.count; i++)
+        status = rp_instance_read(execution->instance, rp_core.bench.versions, reach->id,
+                                  spans.items[i].lo, spans.items[i].hi, true);
+    rp_spans_release(&spans);
+    return status;
+}
+
+static enum rp_status forward_reads(struct rp_execution *execution,
+                                    const struct rp_footprint *call)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (reach->effect == RP_READ) {
+            doubt_read(execution, call, reach);
+            status = rp_instance_read(execution->instance, rp_core.bench.versions, reach->id,
+                                      reach->lo, reach->hi, reach->certain);
+        } else {
+            doubt_write(execution, call, reach);
+            status = read_what_may_stay(execution, reach);
+        }
+    }
+    return status;
+}
+
+static enum rp_status forward_writes(struct rp_execution *execution,
+                                     const struct rp_footprint *call)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (reach->effect == RP_WRITE)
+            status = rp_instance_write(execution->instance, reach->id, reach->lo, reach->hi,
+                                       reach->certain);
+    }
+    return status;
+}
+
+static void out_of_memory(struct rp_execution *execution)
+{
+    refuse(execution, "the host is out of memory");
+}
+
+/* ---- replay ------------------------------------------------------------------- */
+
+struct meeting {
+    struct rp_scope *scope;
+    const struct rp_footprint *call;
+};
+
+static enum rp_status mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                               const struct rp_writer *found, const struct rp_writer *expected)
+{
+    struct meeting *meeting = ctx;
+    if (!expected && !found->version)
+        return RP_OK; /* never written since birth: undefined in the forward too */
+    meeting->scope->tainted = true;
+    rp_report(expected ? RP_HAZARD_STALE_READ : RP_HAZARD_FOREIGN_READ, meeting->scope->execution,
+              meeting->call, id, lo, hi, found, expected);
+    return RP_OK;
+}
+
+static void check_state_left(struct rp_scope *scope, const struct rp_footprint *call,
+                             const struct rp_reach *reach)
+{
+    struct rp_spans state = {0};
+    if (rp_core.config.mode == RP_MODE_CHECK &&
+        rp_guard_state(scope->execution, reach->id, reach->lo, reach->hi, &state) == RP_OK)
+        for (size_t i = 0; i < state.count; i++)
+            rp_report(RP_HAZARD_STATE_LEFT, scope->execution, call, reach->id, state.items[i].lo,
+                      state.items[i].hi, NULL, NULL);
+    rp_spans_release(&state);
+}
+
+static void replay_call(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    struct rp_instance *instance = scope->execution->instance;
+    struct meeting meeting = {scope, call};
+    if (scope->execution->refused && rp_core.config.mode == RP_MODE_GUARD)
+        rp_report(RP_HAZARD_UNPROVED, scope->execution, call, 0, 0, 0, NULL, NULL);
+    rp_guard_replay(scope, call);
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (reach->effect == RP_READ)
+            rp_instance_check(instance, rp_core.bench.versions, reach->id, reach->lo, reach->hi,
+                              mismatch, &meeting);
+        else
+            check_state_left(scope, call, reach);
+    }
+    for (size_t i = 0; i < call->count; i++)
+        if (call->reaches[i].effect == RP_WRITE &&
+            rp_instance_rewrite(instance, call->reaches[i].id, call->reaches[i].lo,
+                                call->reaches[i].hi) != RP_OK)
+            scope->tainted = true;
+}
+
+/* The position in the log that this call of a replay repeats, or log_count when it repeats
+ * none: then it is a call of the job's own that merely happens inside the replay's range. */
+static size_t find_in_log(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    const struct rp_execution *execution = scope->execution;
+    size_t at = scope->cursor;
+    while (at < execution->log_count && execution->log[at].signature != call->signature)
+        at++;
+    return at;
+}
+
+/* True when the call belongs to the replay; *version is then that of the repeated write. */
+static bool join_replay(struct rp_scope *scope, const struct rp_footprint *call,
+                        rp_version *version)
+{
+    size_t at = find_in_log(scope, call);
+    if (at == scope->execution->log_count)
+        return false;
+    if (at != scope->cursor) {
+        scope->tainted = true;
+        rp_report(RP_HAZARD_DIVERGED, scope->execution, call, 0, 0, 0, NULL, NULL);
+    }
+    scope->cursor = at + 1;
+    replay_call(scope, call);
+    if (!scope->tainted)
+        *version = scope->execution->log[at].version;
+    return true;
+}
+
+/* ---- the way of a call -------------------------------------------------------- */
+
+static void write_versions(const struct rp_footprint *call, rp_version version)
+{
+    const struct rp_writer writer = {
+        .version = version,
+        .seq = call->seq,
+        .launch = rp_core.launch_in_step,
+        .stream = call->stream,
+        .step = rp_core.step,
+        .name = call->name,
+    };
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (reach->effect == RP_WRITE)
+            rp_versions_write(rp_core.bench.versions, reach->id, reach->lo, reach->hi, &writer);
+    }
+}
+
+static const char *effect_word(enum rp_effect effect)
+{
+    return effect == RP_READ ? "read" : "write";
+}
+
+static void note_reaches(const struct rp_footprint *call, rp_version version)
+{
+    for (size_t i = 0; rp_core.trace && i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        RP_NOTE(access, RP_U(call->seq), RP_U(reach->id), RP_U(reach->lo),
+                RP_U(reach->hi - reach->lo), RP_T(effect_word(reach->effect)),
+                RP_T(rp_verdict_name(reach->verdict)), RP_U(version));
+    }
+}
+
+static void track_segments(struct rp_footprint *call, rp_version *version)
+{
+    struct rp_thread *thread = rp_thread_self();
+    if (call->is_launch)
+        rp_segment_before_launch(thread, call);
+    struct rp_scope *replay = rp_segment_replay(thread);
+    bool replayed = replay && replay->execution && join_replay(replay, call, version);
+    if (!replayed)
+        rp_guard_outside(call);
+    for (unsigned i = 0; i < thread->scope_count; i++) {
+        struct rp_scope *scope = &thread->scopes[i];
+        if (scope->kind != RP_SCOPE_FORWARD)
+            continue;
+        rp_guard_touch(scope->execution, call);
+        if (forward_reads(scope->execution, call) != RP_OK)
+            out_of_memory(scope->execution);
+    }
+    rp_guard_clobber(call, replayed ? replay->execution : NULL);
+    for (unsigned i = 0; i < thread->scope_count; i++) {
+        struct rp_scope *scope = &thread->scopes[i];
+        if (scope->kind == RP_SCOPE_FORWARD &&
+            (forward_writes(scope->execution, call) != RP_OK ||
+             rp_execution_log(scope->execution, call) != RP_OK))
+            out_of_memory(scope->execution);
+    }
+}
+
+/* What may write anything may also have destroyed what discovery would have to keep. */
+static void doubt_pending(const struct rp_footprint *call)
+{
+    if (!is_discovering() || call->writes < RP_VERDICT_REACHABLE)
+        return;
+    for (size_t i = 0; i < rp_executions_count(); i++)
+        refuse(rp_executions_at(i), "a call whose writes are not proved came before the replay: "
+                                    "declare the state");
+    rp_remark(rp_name(call->name), call->reason ? call->reason : "its writes are not proved");
+}
+
+void rp_track(struct rp_footprint *call)
+{
+    call->seq = ++rp_core.seq;
+    rp_version version = call->seq;
+    if (rp_core.segments_wanted) {
+        doubt_pending(call);
+        track_segments(call, &version);
+    }
+    write_versions(call, version);
+    note_reaches(call, version);
+    if (call->is_launch) {
+        rp_core.figures.launches++;
+        rp_core.figures.launches_by_verdict[call->writes]++;
+        rp_core.launch_in_step++;
+    }
+}
+
+void rp_track_death(rp_alloc_id id)
+{
+    rp_versions_forget(rp_core.bench.versions, id);
+    rp_state_forget(rp_core.state, id);
+}
