@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reprise run: everything is found and checked first, then the job starts, then a few lines
+ * tell what came of it. The terminal, the streams and the exit status are the job's. */
+#include "tools/command.h"
+#include "tools/config.h"
+#include "tools/driver.h"
+#include "tools/environment.h"
+#include "tools/folder.h"
+#include "tools/help.h"
+#include "tools/job.h"
+#include "tools/options.h"
+#include "tools/outcome.h"
+#include "tools/place.h"
+#include "tools/program.h"
+#include "tools/say.h"
+#include "tools/variables.h"
+#include "tracker/contract.h"
+#include "tracker/text.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_CONTRACT_BYTES = 16 << 20 };
+
+struct run {
+    struct rp_options options;
+    const char *mode;
+    struct rp_contract *contract; /* NULL without one */
+    char *contract_text;
+    size_t contract_length;
+    char program[PATH_MAX], layer[PATH_MAX], folder[PATH_MAX];
+    struct rp_driver_choice driver;
+    struct rp_environment environment;
+};
+
+static const char *text_of(const struct run *run, enum rp_option_id id, const char *otherwise)
+{
+    const char *text = run->options.values[id].text;
+    return text ? text : otherwise;
+}
+
+/* ---- before the job ----------------------------------------------------------- */
+
+static bool read_file(const char *path, char **text, size_t *length)
+{
+    FILE *file = fopen(path, "re");
+    size_t room = 1 << 16, used = 0;
+    char *bytes = malloc(room);
+
+    while (file && bytes && used < MOST_CONTRACT_BYTES) {
+        used += fread(bytes + used, 1, room - used, file);
+        if (used < room)
+            break;
+        char *more = realloc(bytes, room *= 2);
+        if (!more)
+            free(bytes);
+        bytes = more;
+    }
+    bool good = file && bytes && !ferror(file);
+    if (file)
+        fclose(file);
+    if (!good)
+        free(bytes);
+    *text = good ? bytes : NULL;
+    *length = used;
+    return good;
+}
+
+/* The file is read once: what was checked is what the job gets. */
+static int load_contract(struct run *run)
+{
+    const char *path = text_of(run, RP_OPT_CONTRACT, NULL);
+    char message[1024];
+
+    if (!path)
+        return RP_EXIT_OK;
+    if (!read_file(path, &run->contract_text, &run->contract_length)) {
+        rp_say("contract %s: %s", path, strerror(errno));
+        return RP_EXIT_USAGE;
+    }
+    if (rp_contract_parse(run->contract_text, run->contract_length, path, &run->contract, message,
+                          sizeof(message)) != RP_OK) {
+        rp_say("%s", message);
+        return RP_EXIT_USAGE;
+    }
+    return RP_EXIT_OK;
+}
+
+/* A contract without segments can only be watched. */
+static int choose_mode(struct run *run)
+{
+    const char *natural = run->contract && run->contract->segment_count ? "guard" : "observe";
+
+    run->mode = text_of(run, RP_OPT_MODE, natural);
+    if (strcmp(run->mode, "observe") != 0 && !run->contract)
+        return rp_say_usage("run", "mode %s needs a contract: -c FILE", run->mode);
+    if (rp_option_given(&run->options, RP_OPT_POLICY) && !run->contract)
+        return rp_say_usage("run", "--policy needs a contract: -c FILE");
+    if (rp_option_given(&run->options, RP_OPT_PLAN)) {
+        rp_say("--plan: this version of the layer can't follow a plan yet; nothing was run");
+        return RP_EXIT_USAGE;
+    }
+    return RP_EXIT_OK;
+}
+
+static int find_program(struct run *run)
+{
+    const char *name = run->options.rest[0];
+    char message[PATH_MAX + 128];
+    int code = rp_program_find(name, run->program);
+
+    if (code != 0) {
+        rp_say("%s: %s", name, code == RP_EXIT_NOT_FOUND ? "command not found" : strerror(errno));
+        return code;
+    }
+    code = rp_program_inspect(run->program, message, sizeof(message));
+    if (code != 0)
+        rp_say("%s", message);
+    return code;
+}
+
+static int find_parts(struct run *run)
+{
+    char message[PATH_MAX + 128];
+
+    const char *preload = getenv("LD_PRELOAD");
+    if (preload && strstr(preload, "/libreprise.so")) {
+        rp_say("this is a job under `reprise run` already");
+        return RP_EXIT_RUN;
+    }
+    if (!rp_place_find(RP_PART_LAYER, run->layer)) {
+        rp_say("%s is missing at %s", rp_part_name(RP_PART_LAYER), run->layer);
+        return RP_EXIT_RUN;
+    }
+    /* The loader splits LD_PRELOAD at spaces and colons and knows no quoting. */
+    if (strpbrk(run->layer, " :")) {
+        rp_say("%s can't be preloaded: its path has a space or a colon", run->layer);
+        return RP_EXIT_RUN;
+    }
+    if (!rp_driver_choose(text_of(run, RP_OPT_DEVICE, "auto"), &run->driver, message,
+                          sizeof(message))) {
+        rp_say("%s", message);
+        return RP_EXIT_RUN;
+    }
+    return RP_EXIT_OK;
+}
+
+static json_t *escaped(const char *text)
+{
+    size_t size = 4 * strlen(text) + 8;
+    char *copy = malloc(size);
+    json_t *string = copy ? json_string(rp_text_escape(copy, size, text, strlen(text))) : NULL;
+    free(copy);
+    return string;
+}
+
+/* What was in force, for `reprise info` and for whoever reads the folder next year. */
+static char *describe(const struct run *run)
+{
+    json_t *command = json_array();
+    for (int i = 0; i < run->options.rest_count; i++)
+        json_array_append_new(command, escaped(run->options.rest[i]));
+    json_t *document = json_pack(
+        "{ss si ss so ss ss* so ss so}", "format", "reprise-run", "version", 1, "reprise",
+        RP_VERSION, "command", command, "mode", run->mode, "policy",
+        text_of(run, RP_OPT_POLICY, run->contract ? rp_policy_name(run->contract->policy) : NULL),
+        "program", escaped(run->program), "device", run->driver.soft ? "soft" : "cuda", "driver",
+        escaped(run->driver.path));
+    const char *contract = text_of(run, RP_OPT_CONTRACT, NULL);
+    if (contract)
+        json_object_set_new(document, "contract", escaped(contract));
+    char *text = document ? json_dumps(document, JSON_INDENT(1)) : NULL;
+    json_decref(document);
+    return text;
+}
+
+static int create_folder(struct run *run)
+{
+    const char *pattern = text_of(run, RP_OPT_OUTPUT, RP_FOLDER_DEFAULT);
+    char name[PATH_MAX - 64];
+
+    if (!rp_folder_name(pattern, name, sizeof(name)))
+        return rp_say_usage("run", "--output: %%p, %%h, %%r and %%%% can stand in a name, not "
+                            "what '%s' holds", pattern);
+    int code = rp_folder_create(name, run->folder);
+    if (code != 0)
+        return code;
+    char *text = describe(run);
+    bool good = text && rp_folder_write(run->folder, "run.json", text, strlen(text));
+    free(text);
+    if (good && run->contract)
+        good = rp_folder_write(run->folder, "contract.json", run->contract_text,
+                               run->contract_length);
+    if (!good)
+        rp_say("output folder %s: %s", run->folder, strerror(errno));
+    return good ? RP_EXIT_OK : RP_EXIT_RUN;
+}
+
+static void prepare_soft_device(struct run *run)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof(folder), "%s", run->driver.path);
+    *strrchr(folder, '/') = 0;
+    /* For jobs that look for the driver's file by themselves. */
+    rp_environment_prepend(&run->environment, "LD_LIBRARY_PATH", folder, ':');
+}
+
+static void prepare_environment(struct run *run)
+{
+    struct rp_environment *list = &run->environment;
+    const struct rp_option_value *values = run->options.values;
+    char preload[3 * PATH_MAX];
+
+    snprintf(preload, sizeof(preload), "%s%s", RP_SANITIZER_PRELOAD, run->layer);
+    rp_environment_prepend(list, "LD_PRELOAD", preload, ':');
+    if (*RP_SANITIZER_PRELOAD) /* a sanitized build: the job's own leaks are not our business */
+        rp_environment_prepend(list, "ASAN_OPTIONS", "detect_leaks=0", ':');
+    rp_environment_add(list, "NVTX_INJECTION64_PATH", "%s", run->layer);
+    rp_environment_add(list, "REPRISE_MODE", "%s", run->mode);
+    rp_environment_add(list, "REPRISE_DRIVER", "%s", run->driver.path);
+    rp_environment_add(list, "REPRISE_OUTPUT", "%s", run->folder);
+    rp_environment_add(list, "REPRISE_TRACE", "%d", !values[RP_OPT_NO_TRACE].text);
+    if (run->contract)
+        rp_environment_add(list, "REPRISE_CONTRACT", "%s/contract.json", run->folder);
+    else
+        rp_environment_remove(list, "REPRISE_CONTRACT");
+    if (values[RP_OPT_POLICY].text)
+        rp_environment_add(list, "REPRISE_POLICY", "%s", values[RP_OPT_POLICY].text);
+    if (values[RP_OPT_BUDGET].text)
+        rp_environment_add(list, "REPRISE_BUDGET", "%llu",
+                           (unsigned long long)values[RP_OPT_BUDGET].number);
+    if (values[RP_OPT_ERROR_EXITCODE].text)
+        rp_environment_add(list, "REPRISE_ERROR_EXITCODE", "%llu",
+                           (unsigned long long)values[RP_OPT_ERROR_EXITCODE].number);
+    if (strcmp(run->mode, "guard") == 0)
+        rp_environment_add(list, "REPRISE_STRICT", "1");
+    if (run->driver.soft)
+        prepare_soft_device(run);
+}
+
+static int prepare(struct run *run)
+{
+    int (*const steps[])(struct run *) = {load_contract, choose_mode, find_program, find_parts,
+                                          create_folder};
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        int code = steps[i](run);
+        if (code != RP_EXIT_OK)
+            return code;
+    }
+    prepare_environment(run);
+    return RP_EXIT_OK;
+}
+
+/* ---- the job ------------------------------------------------------------------ */
+
+static int run_job(struct run *run)
+{
+    struct rp_job job;
+    int error = rp_environment_apply(&run->environment);
+    if (error == 0)
+        error = rp_job_run(run->program, run->options.rest, &job);
+    if (error != 0) {
+        rp_say("%s: %s", run->options.rest[0], strerror(error));
+        return error == ENOENT ? RP_EXIT_NOT_FOUND : RP_EXIT_CANNOT_RUN;
+    }
+    struct rp_outcome outcome;
+    rp_outcome_read(run->folder, &outcome);
+    if (!rp_option_given(&run->options, RP_OPT_QUIET))
+        rp_outcome_say(&outcome, run->folder, run->contract);
+    const struct rp_option_value *wanted = &run->options.values[RP_OPT_ERROR_EXITCODE];
+    bool hazards = outcome.hazards > 0;
+    rp_outcome_release(&outcome);
+    int code = rp_job_exit_code(&job);
+    return hazards && wanted->text ? (int)wanted->number : code;
+}
+
+static void release(struct run *run)
+{
+    rp_contract_destroy(run->contract);
+    free(run->contract_text);
+    rp_environment_release(&run->environment);
+}
+
+int rp_cmd_run(int argc, char **argv)
+{
+    const struct rp_command *command = rp_command_find("run");
+    struct run run = {0};
+    int code = rp_options_parse(command, argc, argv, true, &run.options);
+
+    if (code != RP_EXIT_OK)
+        return code;
+    if (rp_option_given(&run.options, RP_OPT_HELP)) {
+        rp_help_command(stdout, command);
+        return RP_EXIT_OK;
+    }
+    if (run.options.rest_count == 0)
+        return rp_say_usage("run", "no command to run");
+    rp_variables_check();
+    code = prepare(&run);
+    if (code == RP_EXIT_OK) {
+        if (rp_option_given(&run.options, RP_OPT_VERBOSE)) {
+            fputs("reprise: ", stderr);
+            rp_environment_print(&run.environment, run.options.rest, stderr);
+        }
+        code = run_job(&run);
+    }
+    release(&run);
+    return code;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The folder of a run: run.json, the contract, and for each process a trace and a summary.
+ *
+ * run.json is written first and marks the folder as ours; only what is ours is ever moved
+ * out of the way or removed. */
+#ifndef RP_TOOLS_FOLDER_H
+#define RP_TOOLS_FOLDER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define RP_FOLDER_DEFAULT "reprise.data"
+
+/* Replaces %p (pid), %h (host), %r (the rank that mpirun, srun or torchrun gave us, else 0)
+ * and %% in `pattern`. False when it does not fit or holds another %. */
+bool rp_folder_name(const char *pattern, char *name, size_t size);
+
+/* Creates the folder with its parents; `path` becomes its absolute path. A run that is there
+ * already is renamed NAME.old, in place of the one before it. Returns 0, or RP_EXIT_USAGE or
+ * RP_EXIT_RUN when it could not and has said why. */
+int rp_folder_create(const char *name, char path[PATH_MAX]);
+
+/* FOLDER/NAME. False, with ENAMETOOLONG, when it does not fit; `path` is empty then. */
+bool rp_path_join(char path[PATH_MAX], const char *folder, const char *name);
+
+/* Writes a whole file into the folder, beside and then renamed. False with errno set. */
+bool rp_folder_write(const char *folder, const char *name, const char *text, size_t length);
+
+/* The names of the folder's files that begin and end so, in order of their number; free the
+ * array in one with rp_folder_list_free. NULL with errno set. */
+char **rp_folder_list(const char *folder, const char *begins, const char *ends, size_t *count);
+void rp_folder_list_free(char **names, size_t count);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reprise: the command line. One row a command; each has a file of its own, cmd_*.c. */
+#include "tools/command.h"
+#include "tools/config.h"
+#include "tools/help.h"
+#include "tools/say.h"
+#include "tracker/contract.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct rp_command rp_commands[] = {
+    {"run", "[OPTION...] [--] COMMAND [ARG...]",
+     "Runs a job under the layer and records what it did", rp_cmd_run, RP_COMMAND_RUN,
+     "Exit code: the job's; a signal that ended the job ends run too. 2 usage or contract\n"
+     "error, 70 (or -e N) when the layer stopped the job, N of -e when there are hazards,\n"
+     "125 run itself failed, 126 the command can't be executed, 127 it is not found.\n\n"
+     "  reprise run -m check -c contract.json -- ./train --epochs 1\n"},
+    {"help", "[COMMAND|env]", "Explains a command, or the environment variables", rp_cmd_help,
+     RP_COMMAND_HELP, NULL},
+};
+const size_t rp_command_count = sizeof(rp_commands) / sizeof(rp_commands[0]);
+
+const struct rp_command *rp_command_find(const char *name)
+{
+    for (size_t i = 0; i < rp_command_count; i++)
+        if (strcmp(rp_commands[i].name, name) == 0)
+            return &rp_commands[i];
+    return NULL;
+}
+
+int rp_command_unknown(const char *name)
+{
+    const char *names[sizeof(rp_commands) / sizeof(rp_commands[0])];
+    for (size_t i = 0; i < rp_command_count; i++)
+        names[i] = rp_commands[i].name;
+    const char *near = rp_nearest(name, names, rp_command_count);
+    return rp_say_usage(NULL, "no command '%s'%s%s%s", name, near ? "; did you mean '" : "",
+                        near ? near : "", near ? "'?" : "");
+}
+
+/* The options before any command. */
+static int run_global(int argc, char **argv)
+{
+    const char *word = argv[1];
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0) {
+        rp_help_overview(stdout);
+    } else if (strcmp(word, "--version") == 0) {
+        puts("reprise " RP_VERSION);
+    } else if (strcmp(word, "--list-commands") == 0) {
+        rp_help_list_commands(stdout);
+    } else if (strcmp(word, "--list-options") == 0 && argc > 2) {
+        const struct rp_command *command = rp_command_find(argv[2]);
+        if (!command)
+            return rp_command_unknown(argv[2]);
+        rp_help_list_options(stdout, command);
+    } else {
+        return rp_say_usage(NULL, "no option '%s'; a command comes first", word);
+    }
+    return RP_EXIT_OK;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    return argc > 1 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2)
+        return rp_say_usage(NULL, "a command is missing: run, dump, info, check, doctor, ...");
+    if (argv[1][0] == '-')
+        return run_global(argc, argv);
+    const struct rp_command *command = rp_command_find(argv[1]);
+    if (!command)
+        return rp_command_unknown(argv[1]);
+    if (asks_for_help(argc - 1, argv + 1)) {
+        rp_help_command(stdout, command);
+        return RP_EXIT_OK;
+    }
+    return command->function(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    int code = dispatch(argc, argv);
+    /* A reader that closed the pipe early has what it wanted; any other loss is ours. */
+    errno = 0;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE && code == RP_EXIT_OK) {
+        rp_say("standard output: %s", strerror(errno));
+        code = RP_EXIT_FAILURE;
+    }
+    return code;
+}

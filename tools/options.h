@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one table of options. The parser, the help, the environment variables and completion
+ * are all made from its rows; there is no second list.
+ *
+ * A row marked "env" can also be set by REPRISE_<NAME>: the command line comes first, then
+ * the environment, then what the contract says, then the default. */
+#ifndef RP_TOOLS_OPTIONS_H
+#define RP_TOOLS_OPTIONS_H
+
+#include "tools/command.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum rp_option_type {
+    RP_OPTION_FLAG,
+    RP_OPTION_TEXT,
+    RP_OPTION_WORD, /* one of the words in `argument`, "a|b|c" */
+    RP_OPTION_SIZE, /* bytes: 4096, 64KiB, 1.5GiB */
+    RP_OPTION_CODE, /* an exit code, 1 to 255 */
+    RP_OPTION_COUNT /* a whole number */
+};
+
+#define RP_READING (RP_COMMAND_DUMP | RP_COMMAND_INFO | RP_COMMAND_CHECK)
+#define RP_ANY (~0u)
+#define RP_ENV true
+#define RP_NO_ENV false
+
+/* X(id, name, short, type, environment, commands, argument, help) */
+#define RP_OPTIONS(X)                                                                             \
+    X(MODE, "mode", 'm', WORD, RP_ENV, RP_COMMAND_RUN, "observe|check|guard",                     \
+      "default: guard with a contract, observe without")                                          \
+    X(CONTRACT, "contract", 'c', TEXT, RP_ENV, RP_COMMAND_RUN, "FILE",                            \
+      "what is replayed and what it must see")                                                    \
+    X(POLICY, "policy", 'p', WORD, RP_ENV, RP_COMMAND_RUN, "joint|whole|regions|retain",          \
+      "overrides the contract's")                                                                 \
+    X(PLAN, "plan", 0, TEXT, RP_NO_ENV, RP_COMMAND_RUN, "FILE",                                   \
+      "the choices of `reprise plan -o FILE`")                                                    \
+    X(BUDGET, "budget", 'b', SIZE, RP_ENV, RP_COMMAND_RUN, "SIZE",                                \
+      "device memory for the job and the layer together")                                         \
+    X(OUTPUT, "output", 'o', TEXT, RP_ENV, RP_COMMAND_RUN, "DIR",                                 \
+      "default reprise.data; %p pid, %h host, %r rank")                                           \
+    X(DEVICE, "device", 'd', WORD, RP_ENV, RP_COMMAND_RUN, "auto|cuda|soft",                      \
+      "auto: a real driver if there is one, else software")                                       \
+    X(ERROR_EXITCODE, "error-exitcode", 'e', CODE, RP_ENV, RP_COMMAND_RUN | RP_COMMAND_CHECK,     \
+      "N", "exit with N when there are hazards")                                                  \
+    X(NO_TRACE, "no-trace", 0, FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \
+      "write summaries only, no trace")                                                           \
+    X(QUIET, "quiet", 'q', FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                                 \
+      "say nothing after the job")                                                                \
+    X(VERBOSE, "verbose", 'v', FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \
+      "show the exact environment and command")                                                   \
+    X(CALLS, "calls", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "RANGES",                              \
+      "by id: 5,10-20,100-,0-1000/10 (or @FILE)")                                                 \
+    X(GREP, "grep", 'g', TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "RE",                                  \
+      "lines that match an extended regular expression")                                          \
+    X(KERNEL, "kernel", 'k', TEXT, RP_NO_ENV, RP_COMMAND_DUMP | RP_COMMAND_INFO, "GLOB",          \
+      "launches of these kernels")                                                                \
+    X(SEGMENT, "segment", 's', TEXT, RP_NO_ENV, RP_COMMAND_DUMP | RP_COMMAND_CHECK, "GLOB",       \
+      "what concerns these segments")                                                             \
+    X(STREAM, "stream", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "HANDLE", "calls on this stream")    \
+    X(STEP, "step", 0, COUNT, RP_NO_ENV, RP_COMMAND_DUMP, "N", "what happened in this step")      \
+    X(PROOF, "proof", 0, TEXT, RP_NO_ENV, RP_COMMAND_INFO, "KERNEL",                              \
+      "the proofs of these kernels in words")                                                     \
+    X(JSON, "json", 'j', FLAG, RP_NO_ENV, RP_READING | RP_COMMAND_DOCTOR, NULL,                   \
+      "for programs: one object, or one a line (dump)")                                           \
+    X(BYTES, "bytes", 0, FLAG, RP_NO_ENV, RP_READING, NULL, "plain byte counts")                  \
+    X(COLOR, "color", 0, WORD, RP_NO_ENV, RP_READING, "auto|always|never",                        \
+      "auto: on a terminal, unless NO_COLOR is set")                                              \
+    X(NO_PAGER, "no-pager", 0, FLAG, RP_NO_ENV, RP_READING, NULL,                                 \
+      "write straight to the terminal")                                                           \
+    X(HELP, "help", 'h', FLAG, RP_NO_ENV, RP_ANY, NULL, "this text")
+
+#define RP_OPTION_ID_(id, ...) RP_OPT_##id,
+enum rp_option_id { RP_OPTIONS(RP_OPTION_ID_) RP_OPT_COUNT };
+#undef RP_OPTION_ID_
+
+struct rp_option {
+    const char *name;
+    char letter; /* 0: no short form */
+    enum rp_option_type type;
+    bool environment;
+    unsigned commands;    /* RP_COMMAND_ bits */
+    const char *argument; /* NULL for flags */
+    const char *help;
+};
+extern const struct rp_option rp_option_table[RP_OPT_COUNT];
+
+struct rp_option_value {
+    const char *text; /* as given; NULL when it was not. "" for a flag */
+    uint64_t number;  /* SIZE, CODE, COUNT */
+    bool from_environment;
+};
+
+struct rp_options {
+    struct rp_option_value values[RP_OPT_COUNT];
+    char **rest; /* what is left of argv, zero-terminated */
+    int rest_count;
+};
+
+/* Parses argv[1..]. With `stop_at_word` the first word that is no option ends our options
+ * (it is the job's command); else words and options may mix. "--" ends options.
+ * Returns RP_EXIT_OK, or RP_EXIT_USAGE when something was wrong and has been said. */
+int rp_options_parse(const struct rp_command *command, int argc, char **argv, bool stop_at_word,
+                     struct rp_options *options);
+
+static inline bool rp_option_given(const struct rp_options *options, enum rp_option_id id)
+{
+    return options->values[id].text != NULL;
+}
+
+/* "REPRISE_ERROR_EXITCODE" from "error-exitcode". */
+void rp_option_variable(const struct rp_option *option, char *name, size_t size);
+
+#endif

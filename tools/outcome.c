@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/outcome.h"
+
+#include "tools/folder.h"
+#include "tools/quantity.h"
+#include "tools/say.h"
+#include "tracker/text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void rp_outcome_read(const char *folder, struct rp_outcome *outcome)
+{
+    size_t count = 0;
+
+    *outcome = (struct rp_outcome){0};
+    rp_summaries_load(folder, &outcome->summaries, NULL);
+    outcome->hazards = rp_summaries_hazards(&outcome->summaries);
+    char **names = rp_folder_list(folder, "trace-", ".rpt", &count);
+    for (size_t i = 0; names && i < count; i++) {
+        char path[PATH_MAX];
+        struct stat info;
+        if (rp_path_join(path, folder, names[i]) && stat(path, &info) == 0) {
+            outcome->trace_bytes += (uint64_t)info.st_size;
+            outcome->traces++;
+        }
+    }
+    rp_folder_list_free(names, count);
+}
+
+void rp_outcome_release(struct rp_outcome *outcome)
+{
+    rp_summaries_release(&outcome->summaries);
+}
+
+/* ---- the three lines ---------------------------------------------------------- */
+
+/* The folder as the user would type it. */
+static const char *shown_folder(const char *folder)
+{
+    char here[PATH_MAX];
+    if (!getcwd(here, sizeof(here)))
+        return folder;
+    size_t length = strlen(here);
+    bool inside = strncmp(folder, here, length) == 0 && folder[length] == '/';
+    return inside ? folder + length + 1 : folder;
+}
+
+static void say_figures(const struct rp_outcome *outcome, const char *folder)
+{
+    const struct rp_summaries *summaries = &outcome->summaries;
+    char calls[RP_COUNT_TEXT], launches[RP_COUNT_TEXT], trace[RP_SIZE_TEXT + 16] = "no trace",
+         size[RP_SIZE_TEXT], kept[RP_SIZE_TEXT + 32] = "";
+    uint64_t preserved = rp_summaries_total(summaries, "bytes_preserved");
+    uint64_t lost = rp_summaries_total(summaries, "trace_lost");
+
+    if (outcome->traces > 0)
+        snprintf(trace, sizeof(trace), "trace %s",
+                 rp_size_format(size, outcome->trace_bytes));
+    if (preserved > 0)
+        snprintf(kept, sizeof(kept), ", %s preserved", rp_size_format(size, preserved));
+    rp_say("%s calls, %s launches%s; %s in %s%s",
+           rp_count_format(calls, rp_summaries_total(summaries, "calls")),
+           rp_count_format(launches, rp_summaries_total(summaries, "launches")), kept, trace,
+           folder, lost > 0 ? "; EVENTS WERE LOST" : "");
+}
+
+struct list {
+    char text[512];
+    size_t used, count;
+};
+
+static void list_add(struct list *list, const char *kind, const char *name)
+{
+    int wrote = snprintf(list->text + list->used, sizeof(list->text) - list->used, "%s%s %s",
+                         list->count ? ", " : "", kind, name);
+    if (wrote > 0 && list->used + (size_t)wrote < sizeof(list->text))
+        list->used += (size_t)wrote;
+    list->count++;
+}
+
+static void find_unseen(const struct rp_outcome *outcome, const struct rp_contract *contract,
+                        struct list *unseen)
+{
+    for (size_t i = 0; contract && i < contract->segment_count; i++)
+        if (!rp_summaries_saw_segment(&outcome->summaries, contract->segments[i].name))
+            list_add(unseen, "segment", contract->segments[i].name);
+    for (size_t i = 0; contract && i < contract->buffer_count; i++)
+        if (!rp_summaries_saw_buffer(&outcome->summaries, contract->buffers[i].name))
+            list_add(unseen, "buffer", contract->buffers[i].name);
+}
+
+static void say_trouble(uint64_t hazards, const struct list *unseen)
+{
+    char text[64] = "";
+    if (hazards > 0)
+        snprintf(text, sizeof(text), "%llu hazard%s", (unsigned long long)hazards,
+                 hazards == 1 ? "" : "s");
+    if (hazards > 0 || unseen->count > 0)
+        rp_say("%s%s%s%s", text, hazards > 0 && unseen->count > 0 ? "; " : "",
+               unseen->count > 0 ? "never seen in the job: " : "", unseen->text);
+}
+
+void rp_outcome_say(const struct rp_outcome *outcome, const char *folder,
+                    const struct rp_contract *contract)
+{
+    struct list unseen = {0};
+    const char *shown = shown_folder(folder);
+    const char *argument = strcmp(shown, RP_FOLDER_DEFAULT) == 0 ? "" : shown;
+
+    if (outcome->summaries.count == 0 && outcome->traces == 0) {
+        rp_say("the job made no driver call that was seen");
+        rp_say("next: reprise doctor");
+        return;
+    }
+    if (outcome->summaries.count == 0)
+        rp_say("the job ended before it could write a summary; its trace is in %s", shown);
+    else
+        say_figures(outcome, shown);
+    if (outcome->summaries.count > 0)
+        find_unseen(outcome, contract, &unseen);
+    say_trouble(outcome->hazards, &unseen);
+    rp_say("next: reprise %s%s%s", outcome->hazards > 0 ? "check" : "info", *argument ? " " : "",
+           argument);
+}

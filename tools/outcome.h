@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What came of a run: its summaries and traces together, in at most three lines. */
+#ifndef RP_TOOLS_OUTCOME_H
+#define RP_TOOLS_OUTCOME_H
+
+#include "tools/summary.h"
+#include "tracker/contract.h"
+
+struct rp_outcome {
+    struct rp_summaries summaries;
+    uint64_t hazards;     /* those that count: not the ones listed as harmless */
+    uint64_t trace_bytes; /* of the trace files on disk */
+    uint64_t traces;
+};
+
+void rp_outcome_read(const char *folder, struct rp_outcome *outcome);
+/* `contract` may be NULL. */
+void rp_outcome_say(const struct rp_outcome *outcome, const char *folder,
+                    const struct rp_contract *contract);
+void rp_outcome_release(struct rp_outcome *outcome);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/say.h"
+
+#include "tools/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+__attribute__((format(printf, 1, 0))) static void say_line(const char *format, va_list args)
+{
+    /* One write, so that lines of a job that runs beside us don't get between. */
+    char line[2048];
+    vsnprintf(line, sizeof(line), format, args);
+    fprintf(stderr, "reprise: %s\n", line);
+}
+
+void rp_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say_line(format, args);
+    va_end(args);
+}
+
+int rp_say_usage(const char *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say_line(format, args);
+    va_end(args);
+    rp_say("try `reprise help%s%s`", command ? " " : "", command ? command : "");
+    return RP_EXIT_USAGE;
+}
