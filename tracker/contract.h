@@ -9,6 +9,7 @@
 #define RP_TRACKER_CONTRACT_H
 
 #include "tracker/status.h"
+#include "tracker/text.h" /* rp_size_parse, rp_glob_match and rp_nearest serve contracts */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +21,9 @@ enum rp_policy { RP_POLICY_JOINT, RP_POLICY_WHOLE, RP_POLICY_REGIONS, RP_POLICY_
                  RP_POLICY_PLAN };
 enum rp_on_violation { RP_VIOLATION_STOP, RP_VIOLATION_REPORT };
 
-/* Where a segment's forward or replay is found. Exactly one form is in use. */
+/* Where a segment's forward or replay is found. Exactly one form is in use. Left out in the
+ * contract, a side is CALLS: the job brackets it with reprise_segment_begin and _end, or, for
+ * the replay of a job that never replays by itself, it doesn't occur. */
 enum rp_where_kind { RP_WHERE_NVTX, RP_WHERE_LAUNCHES, RP_WHERE_REPEAT, RP_WHERE_CALLS };
 struct rp_where {
     enum rp_where_kind kind;
@@ -78,7 +81,9 @@ struct rp_contract {
 };
 
 /* Reads and checks a contract. On failure *out is NULL and `message` holds one line
- * "FILE:LINE:COLUMN: what is wrong; the way out" (lines and columns from 1). */
+ * "FILE:LINE:COLUMN: what is wrong; the way out" (lines and columns from 1, in characters), or
+ * "FILE: ..." for a file that can't be read. RP_INVALID: the contract is wrong; RP_IO: the
+ * file can't be read. */
 enum rp_status rp_contract_load(const char *path, struct rp_contract **out, char *message,
                                 size_t message_size);
 /* The same from text; `label` stands for the file name in messages. */
@@ -86,20 +91,8 @@ enum rp_status rp_contract_parse(const char *text, size_t length, const char *la
                                  struct rp_contract **out, char *message, size_t message_size);
 void rp_contract_destroy(struct rp_contract *contract);
 
-/* "64KiB", "1.5GiB", "4096" -> bytes. RP_INVALID for anything else, and for what is not a
- * whole number of bytes or does not fit 63 bits. Also serves the command line. */
-enum rp_status rp_size_parse(const char *text, uint64_t *bytes);
-
 enum rp_status rp_policy_parse(const char *text, enum rp_policy *policy); /* not PLAN */
 const char *rp_policy_name(enum rp_policy policy);
 const char *rp_pair_name(enum rp_pair pair);
-
-/* Shell-style match with `*` and `?`. When `key` is not NULL it receives the text that
- * the first `*` matched ("" without one), cut to key_size. */
-bool rp_glob_match(const char *pattern, const char *text, char *key, size_t key_size);
-
-/* The candidate nearest to `word` by edit distance, or NULL when none is near enough to
- * be a likely slip of the keyboard. Serves every "did you mean". */
-const char *rp_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif

@@ -2,6 +2,7 @@
 /* When the host is out of memory, an operation fails whole: what stood before still stands.
  * The linker routes the tracker's allocations through the wrappers below. */
 #include "tests/tracker/check.h"
+#include "tracker/contract.h"
 #include "tracker/memory.h"
 #include "tracker/span.h"
 #include "tracker/version.h"
@@ -12,9 +13,11 @@
 
 #define assert_ok(call) assert_int_equal(call, RP_OK)
 
+void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 char *__wrap_strdup(const char *text);
@@ -24,6 +27,11 @@ static int good_allocations = INT_MAX; /* how many may still succeed */
 static bool refused(void)
 {
     return good_allocations == INT_MAX ? false : good_allocations-- <= 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return refused() ? NULL : __real_malloc(size);
 }
 
 void *__wrap_calloc(size_t count, size_t size)
@@ -164,12 +172,39 @@ static void versions(void **state)
     rp_versions_destroy(versions);
 }
 
+static void contract(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"version\":1,\"segments\":[{\"name\":\"s\",\"forward\":{\"launches\":{\"first\":\"a\","
+        "\"last\":\"b\"}},\"replay\":{\"nvtx\":\"r\"}}],\"buffers\":[{\"name\":\"k\",\"at\":"
+        "{\"kernel\":\"k\",\"param\":0}},{\"name\":\"g\",\"at\":{\"global\":\"g\"}}],\"policy\":"
+        "\"p.json\",\"step\":{\"nvtx\":\"s\"},\"harmless\":[\"k\"]}";
+    struct rp_contract *contract = NULL;
+    char message[256] = "";
+    int failures = 0;
+
+    /* jansson takes a token that it has no room for as an error of syntax: either status. */
+    for (enum rp_status status = RP_NO_MEMORY; status != RP_OK; failures++) {
+        good_allocations = failures;
+        status = rp_contract_parse(text, sizeof(text) - 1, "c", &contract, message,
+                                   sizeof(message));
+        good_allocations = INT_MAX;
+        assert_true(status == RP_OK || status == RP_NO_MEMORY || status == RP_INVALID);
+        assert_true(status == RP_OK || (contract == NULL && strncmp(message, "c:", 2) == 0));
+    }
+    assert_true(failures > 20);
+    assert_string_equal(contract->harmless[0], "k");
+    rp_contract_destroy(contract);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spans),
         cmocka_unit_test(memory),
         cmocka_unit_test(versions),
+        cmocka_unit_test(contract),
     };
     return cmocka_run_group_tests_name("no memory", tests, NULL, NULL);
 }
