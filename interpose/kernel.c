@@ -47,15 +47,20 @@ static size_t module_count, module_capacity;
 static struct rp_kernel **slots;
 static size_t slot_count, kernel_count;
 
-static const char magic_elf[] = "\177ELF";
-static const unsigned char magic_fatbin[] = {0x50, 0xed, 0x55, 0xba};
-static const unsigned char magic_wrapper[] = {0xb1, 0x43, 0x62, 0x46};
+/* Byte by byte: a text may be shorter than the magic. */
+static bool starts_with(const unsigned char *image, const char *magic)
+{
+    for (int i = 0; i < 4; i++)
+        if (image[i] != (unsigned char)magic[i])
+            return false;
+    return true;
+}
 
 static const char *not_text(const void *image)
 {
-    if (memcmp(image, magic_elf, 4) == 0)
+    if (starts_with(image, "\177ELF"))
         return "its image is machine code (ELF) without PTX";
-    if (memcmp(image, magic_fatbin, 4) == 0 || memcmp(image, magic_wrapper, 4) == 0)
+    if (starts_with(image, "\x50\xed\x55\xba") || starts_with(image, "\xb1\x43\x62\x46"))
         return "its image is a fatbin, which is not read yet";
     return NULL;
 }

@@ -1,21 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The layer's life in one process: how it starts, how it ends, what a fork leaves of it. */
 #include "interpose/wrap.h"
+
+#include "interpose/core.h"
+#include "interpose/kernel.h"
+#include "interpose/record.h"
+#include "interpose/report.h"
+#include "interpose/summary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_CONTRACT = 2 }; /* as the command line answers a bad contract */
+
+/* A job that was to be guarded never runs unguarded; any other goes on as if we were not
+ * there, and is told so once. */
+static unsigned give_up(const char *message)
+{
+    if (rp_core.config.strict)
+        rp_stop(EXIT_CONTRACT, message);
+    dprintf(STDERR_FILENO, "reprise: %s; the job runs without it\n", message);
+    return 0;
+}
+
+static void finish(void)
+{
+    if (rp_wrap_life() != RP_LIFE_READY)
+        return;
+    rp_listen(0);
+    rp_core_lock();
+    rp_summary_write();
+    if (rp_core.trace)
+        rp_trace_writer_close(rp_core.trace);
+    rp_core.trace = NULL;
+    rp_core_unlock();
+}
+
+static bool has_work(void)
+{
+    return rp_core.config.trace || rp_core.config.contract ||
+           rp_core.config.budget != UINT64_MAX || rp_core.config.output;
+}
 
 unsigned rp_layer_start(void)
 {
-    return 0;
+    char message[1024];
+    if (rp_config_read(&rp_core.config, message, sizeof message) != RP_OK)
+        return give_up(message);
+    if (!has_work())
+        return 0;
+    if (rp_core_start() != RP_OK)
+        return give_up("the host is out of memory");
+    if (rp_core.config.trace && rp_record_start() != RP_OK) {
+        snprintf(message, sizeof message, "no trace can be written to %s: %s",
+                 rp_core.config.output, strerror(errno));
+        return give_up(message);
+    }
+    static bool registered; /* children inherit it together with the handler */
+    if (!registered)
+        registered = atexit(finish) == 0;
+    return RP_LISTEN_HANDLERS | (rp_core.trace ? RP_LISTEN_TRACE : 0);
 }
 
 void rp_layer_forked(void)
 {
-}
-
-void rp_trace_enter(struct rp_frame *frame)
-{
-    (void)frame;
-}
-
-void rp_trace_leave(struct rp_frame *frame)
-{
-    (void)frame;
+    rp_kernels_forget();
+    rp_core_forget();
 }

@@ -107,8 +107,7 @@ static struct rp_route answer(const struct question *question, enum rp_call_id i
  * wrapper where there is one, and NULL with the usual dlerror for what the driver lacks. */
 static struct rp_route look_in_own_handle(const struct question *question, enum rp_call_id id)
 {
-    rp_real_open();
-    void *driver = rp_real_handle();
+    void *driver = rp_real_open() ? rp_real_handle() : NULL;
     if (driver == NULL)
         return forward(question);
     void *found = ask_next(driver, question);

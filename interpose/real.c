@@ -103,10 +103,12 @@ static void publish(const struct attempt *attempt)
     atomic_store(&state, OPEN);
 }
 
-void rp_real_open(void)
+bool rp_real_open(void)
 {
-    if (atomic_load_explicit(&state, memory_order_acquire) != CLOSED || opening)
-        return;
+    if (atomic_load_explicit(&state, memory_order_acquire) != CLOSED)
+        return true;
+    if (opening)
+        return false;
     opening = true;
     fill_empty_slots();
     struct rp_driver_search search;
@@ -118,6 +120,7 @@ void rp_real_open(void)
     rp_driver_find(&search, try_candidate, &attempt);
     publish(&attempt);
     opening = false;
+    return true;
 }
 
 bool rp_real_found(void)

@@ -18,8 +18,8 @@ extern struct rp_real rp_real RP_HIDDEN;
 
 /* Finds and opens the driver, by absolute path; says on stderr when there is none, once.
  * Cheap when done already. Two threads may do it at the same time: they come to the same
- * end. Within the driver's own constructors it returns at once, unfinished. */
-void rp_real_open(void);
+ * end. False: this thread is in the middle of it, in a constructor of the driver's. */
+bool rp_real_open(void);
 
 /* After rp_real_open: */
 bool rp_real_found(void);

@@ -54,7 +54,8 @@ unsigned rp_wrap_start(void)
     /* Opening the driver takes the loader's lock. A thread that holds that lock (a library's
      * constructor may call the driver) must not be made to wait for one that wants it, so
      * this happens before, not within, the once. */
-    rp_real_open();
+    if (!rp_real_open())
+        return 0;
     pthread_once(&started, start);
     return atomic_load_explicit(&rp_listening, memory_order_acquire);
 }

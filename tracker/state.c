@@ -74,18 +74,19 @@ static struct owner *owner_get(struct rp_state *state, rp_alloc_id id)
     return owner;
 }
 
-static bool is_known(const struct rp_state *state, const struct found *wanted)
+bool rp_state_has(const struct rp_state *state, const char *name, rp_alloc_id id, uint64_t lo,
+                  uint64_t hi)
 {
     for (size_t i = 0; i < state->found_count; i++) {
         const struct found *found = &state->found[i];
-        if (found->id == wanted->id && found->lo == wanted->lo && found->hi == wanted->hi &&
-            strcmp(found->name, wanted->name) == 0)
+        if (found->id == id && found->lo == lo && found->hi == hi &&
+            strcmp(found->name, name) == 0)
             return true;
     }
     return false;
 }
 
-static enum rp_status remember(struct rp_state *state, struct found found)
+static enum rp_status remember(struct rp_state *state, const char *name, struct found found)
 {
     if (state->found_count == state->found_capacity) {
         void *bigger = grow(state->found, &state->found_capacity, sizeof *state->found);
@@ -93,7 +94,7 @@ static enum rp_status remember(struct rp_state *state, struct found found)
             return RP_NO_MEMORY;
         state->found = bigger;
     }
-    found.name = strdup(found.name);
+    found.name = strdup(name);
     if (!found.name)
         return RP_NO_MEMORY;
     state->found[state->found_count++] = found;
@@ -103,9 +104,7 @@ static enum rp_status remember(struct rp_state *state, struct found found)
 enum rp_status rp_state_add(struct rp_state *state, const char *name, rp_alloc_id id, uint64_t lo,
                             uint64_t hi, bool *added)
 {
-    char *text = (char *)(uintptr_t)name; /* only read: remember() copies it */
-    struct found found = {.id = id, .lo = lo, .hi = hi, .name = text};
-    bool is_new = lo < hi && !is_known(state, &found);
+    bool is_new = lo < hi && !rp_state_has(state, name, id, lo, hi);
     if (added)
         *added = is_new;
     if (!is_new)
@@ -114,7 +113,8 @@ enum rp_status rp_state_add(struct rp_state *state, const char *name, rp_alloc_i
     if (!owner)
         return RP_NO_MEMORY;
     enum rp_status status = rp_spans_add(&owner->spans, lo, hi);
-    return status == RP_OK ? remember(state, found) : status;
+    struct found found = {.id = id, .lo = lo, .hi = hi};
+    return status == RP_OK ? remember(state, name, found) : status;
 }
 
 void rp_state_forget(struct rp_state *state, rp_alloc_id id)

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the handlers of single calls share. */
+#ifndef RP_INTERPOSE_HANDLERS_H
+#define RP_INTERPOSE_HANDLERS_H
+
+#include "interpose/wrap.h"
+
+#include "interpose/core.h"
+#include "interpose/footprint.h"
+#include "interpose/track.h"
+
+/* The stream that a call works in, never 0: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD where
+ * the job names none. */
+rp_stream rp_handler_stream(const struct rp_frame *frame);
+
+/* The footprint that all handlers build in turn, under the lock: begun for this call. */
+struct rp_footprint *rp_handler_footprint(const struct rp_frame *frame);
+
+/* A handle as the layer stores it. */
+#define RP_HANDLE(handle) ((uint64_t)(uintptr_t)(handle))
+
+/* Handlers, by subject; handlers.c says which serves which call. */
+void rp_on_copy_htod(struct rp_frame *);
+void rp_on_copy_htod_async(struct rp_frame *);
+void rp_on_copy_dtoh(struct rp_frame *);
+void rp_on_copy_dtod(struct rp_frame *);
+void rp_on_copy_dtod_async(struct rp_frame *);
+void rp_on_copy_unified(struct rp_frame *);
+void rp_on_copy_peer(struct rp_frame *);
+void rp_on_copy_2d(struct rp_frame *);
+void rp_on_copy_3d(struct rp_frame *);
+void rp_on_memset_d8(struct rp_frame *);
+void rp_on_memset_d16(struct rp_frame *);
+void rp_on_memset_d32(struct rp_frame *);
+void rp_on_memset_2d8(struct rp_frame *);
+void rp_on_memset_2d16(struct rp_frame *);
+void rp_on_memset_2d32(struct rp_frame *);
+void rp_on_write_value32(struct rp_frame *);
+void rp_on_write_value64(struct rp_frame *);
+void rp_on_host_function(struct rp_frame *);
+void rp_on_unknown_writer(struct rp_frame *);
+
+void rp_on_alloc(struct rp_frame *);
+void rp_on_alloc_budget(struct rp_frame *);
+void rp_on_alloc_pitch(struct rp_frame *);
+void rp_on_alloc_async(struct rp_frame *);
+void rp_on_alloc_from_pool(struct rp_frame *);
+void rp_on_alloc_managed(struct rp_frame *);
+void rp_on_alloc_host(struct rp_frame *);
+void rp_on_host_alloc(struct rp_frame *);
+void rp_on_host_register(struct rp_frame *);
+void rp_on_host_device_pointer(struct rp_frame *);
+void rp_on_free_before(struct rp_frame *);
+void rp_on_free_async_before(struct rp_frame *);
+void rp_on_host_free_before(struct rp_frame *);
+void rp_on_free_after(struct rp_frame *);
+void rp_on_mem_create(struct rp_frame *);
+void rp_on_mem_release(struct rp_frame *);
+void rp_on_mem_map(struct rp_frame *);
+void rp_on_mem_unmap(struct rp_frame *);
+void rp_on_mem_retain(struct rp_frame *);
+
+void rp_on_module_load(struct rp_frame *);
+void rp_on_module_load_unseen(struct rp_frame *);
+void rp_on_module_unload(struct rp_frame *);
+void rp_on_function_got(struct rp_frame *);
+void rp_on_kernel_function(struct rp_frame *);
+
+void rp_on_launch(struct rp_frame *);
+void rp_on_launch_done(struct rp_frame *);
+void rp_on_launch_ex(struct rp_frame *);
+void rp_on_launch_ex_done(struct rp_frame *);
+void rp_on_launch_cooperative(struct rp_frame *);
+
+void rp_on_stream_destroy(struct rp_frame *);
+void rp_on_stream_created(struct rp_frame *);
+void rp_on_context_destroy(struct rp_frame *);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls whose writes are exact by their meaning: copies, sets, stream writes (L0). */
+#include "interpose/handlers.h"
+
+#include "interpose/report.h"
+
+rp_stream rp_handler_stream(const struct rp_frame *frame)
+{
+    const struct rp_call_info *info = &rp_calls[frame->id];
+    CUstream stream = NULL;
+    if (info->stream_arg >= 0)
+        stream = *(CUstream *)(void *)((char *)frame->args + info->args[info->stream_arg].offset);
+    if (stream)
+        return RP_HANDLE(stream);
+    return RP_HANDLE(info->mode == RP_MODE_LEGACY ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD);
+}
+
+struct rp_footprint *rp_handler_footprint(const struct rp_frame *frame)
+{
+    static struct rp_footprint footprint; /* one call is tracked at a time */
+    uint32_t name = rp_names_id(rp_core.names, rp_calls[frame->id].name);
+    rp_footprint_begin(&footprint, name, rp_handler_stream(frame));
+    return &footprint;
+}
+
+/* What the layer cannot follow for want of memory is as good as unknown. */
+static void note_failure(enum rp_status status, const struct rp_frame *frame)
+{
+    if (status != RP_OK)
+        rp_remark(rp_calls[frame->id].name, "the host is out of memory: the call is not followed");
+}
+
+/* Both sides may be host memory that nobody tracks: those bytes are left out. */
+static void copy(const struct rp_frame *frame, uint64_t to, uint64_t from, uint64_t bytes)
+{
+    rp_core_lock();
+    struct rp_footprint *call = rp_handler_footprint(frame);
+    call->signature = call->signature * 31 + bytes;
+    enum rp_status status =
+        rp_footprint_reach(call, from, bytes, RP_READ, RP_VERDICT_EXACT, true, NULL);
+    if (status == RP_OK)
+        status = rp_footprint_reach(call, to, bytes, RP_WRITE, RP_VERDICT_EXACT, true, NULL);
+    note_failure(status, frame);
+    rp_track(call);
+    rp_core_unlock();
+}
+
+void rp_on_copy_htod(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemcpyHtoD_v2 *args = frame->args;
+    copy(frame, args->dstDevice, RP_HANDLE(args->srcHost), args->ByteCount);
+}
+
+void rp_on_copy_htod_async(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemcpyHtoDAsync_v2 *args = frame->args;
+    copy(frame, args->dstDevice, RP_HANDLE(args->srcHost), args->ByteCount);
+}
+
+void rp_on_copy_dtoh(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemcpyDtoH_v2 *args = frame->args; /* the async form starts alike */
+    copy(frame, RP_HANDLE(args->dstHost), args->srcDevice, args->ByteCount);
+}
+
+void rp_on_copy_dtod(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemcpyDtoD_v2 *args = frame->args;
+    copy(frame, args->dstDevice, args->srcDevice, args->ByteCount);
+}
+
+void rp_on_copy_dtod_async(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemcpyDtoDAsync_v2 *args = frame->args;
+    copy(frame, args->dstDevice, args->srcDevice, args->ByteCount);
+}
+
+void rp_on_copy_unified(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemcpy *args = frame->args; /* the async form starts alike */
+    copy(frame, args->dst, args->src, args->ByteCount);
+}
+
+void rp_on_copy_peer(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemcpyPeer *args = frame->args;
+    copy(frame, args->dstDevice, args->srcDevice, args->ByteCount);
+}
+
+/* One side of a 2D or 3D copy, when it is linear memory. */
+struct side {
+    CUmemorytype type;
+    uint64_t base, pitch, slice; /* address of the first byte, bytes a row, bytes a slice */
+};
+
+static enum rp_status reach_box(struct rp_footprint *call, const struct side *side, uint64_t width,
+                                uint64_t height, uint64_t depth, enum rp_effect effect)
+{
+    if (side->type == CU_MEMORYTYPE_ARRAY)
+        return RP_OK; /* arrays have no address: nothing else can alias them */
+    for (uint64_t z = 0; z < depth; z++) {
+        for (uint64_t y = 0; y < height; y++) {
+            uint64_t row = side->base + z * side->slice + y * side->pitch;
+            enum rp_status status =
+                rp_footprint_reach(call, row, width, effect, RP_VERDICT_EXACT, true, NULL);
+            if (status != RP_OK)
+                return status;
+        }
+    }
+    return RP_OK;
+}
+
+static void copy_box(const struct rp_frame *frame, const struct side *to, const struct side *from,
+                     uint64_t width, uint64_t height, uint64_t depth)
+{
+    rp_core_lock();
+    struct rp_footprint *call = rp_handler_footprint(frame);
+    call->signature = call->signature * 31 + width * height * depth;
+    enum rp_status status = reach_box(call, from, width, height, depth, RP_READ);
+    if (status == RP_OK)
+        status = reach_box(call, to, width, height, depth, RP_WRITE);
+    note_failure(status, frame);
+    rp_track(call);
+    rp_core_unlock();
+}
+
+static uint64_t side_address(CUmemorytype type, const void *host, CUdeviceptr device)
+{
+    return type == CU_MEMORYTYPE_HOST ? RP_HANDLE(host) : device;
+}
+
+void rp_on_copy_2d(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemcpy2D_v2 *args = frame->args; /* the async form starts alike */
+    const CUDA_MEMCPY2D *box = args->pCopy;
+    if (!box)
+        return;
+    uint64_t from_pitch = box->srcPitch ? box->srcPitch : box->WidthInBytes;
+    uint64_t to_pitch = box->dstPitch ? box->dstPitch : box->WidthInBytes;
+    struct side from = {.type = box->srcMemoryType, .pitch = from_pitch};
+    struct side to = {.type = box->dstMemoryType, .pitch = to_pitch};
+    from.base = side_address(from.type, box->srcHost, box->srcDevice) + box->srcY * from_pitch +
+                box->srcXInBytes;
+    to.base = side_address(to.type, box->dstHost, box->dstDevice) + box->dstY * to_pitch +
+              box->dstXInBytes;
+    copy_box(frame, &to, &from, box->WidthInBytes, box->Height, 1);
+}
+
+void rp_on_copy_3d(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemcpy3D_v2 *args = frame->args; /* the async form starts alike */
+    const CUDA_MEMCPY3D *box = args->pCopy;
+    if (!box)
+        return;
+    uint64_t from_pitch = box->srcPitch ? box->srcPitch : box->WidthInBytes;
+    uint64_t to_pitch = box->dstPitch ? box->dstPitch : box->WidthInBytes;
+    struct side from = {.type = box->srcMemoryType, .pitch = from_pitch};
+    struct side to = {.type = box->dstMemoryType, .pitch = to_pitch};
+    from.slice = from_pitch * (box->srcHeight ? box->srcHeight : box->Height);
+    to.slice = to_pitch * (box->dstHeight ? box->dstHeight : box->Height);
+    from.base = side_address(from.type, box->srcHost, box->srcDevice) + box->srcZ * from.slice +
+                box->srcY * from_pitch + box->srcXInBytes;
+    to.base = side_address(to.type, box->dstHost, box->dstDevice) + box->dstZ * to.slice +
+              box->dstY * to_pitch + box->dstXInBytes;
+    copy_box(frame, &to, &from, box->WidthInBytes, box->Height, box->Depth);
+}
+
+static void set(const struct rp_frame *frame, uint64_t to, uint64_t bytes)
+{
+    rp_core_lock();
+    struct rp_footprint *call = rp_handler_footprint(frame);
+    call->signature = call->signature * 31 + bytes;
+    note_failure(rp_footprint_reach(call, to, bytes, RP_WRITE, RP_VERDICT_EXACT, true, NULL),
+                 frame);
+    rp_track(call);
+    rp_core_unlock();
+}
+
+/* The asynchronous forms have the same leading arguments. */
+void rp_on_memset_d8(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemsetD8_v2 *args = frame->args;
+    set(frame, args->dstDevice, args->N);
+}
+
+void rp_on_memset_d16(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemsetD16_v2 *args = frame->args;
+    set(frame, args->dstDevice, args->N * 2);
+}
+
+void rp_on_memset_d32(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemsetD32_v2 *args = frame->args;
+    set(frame, args->dstDevice, args->N * 4);
+}
+
+static void set_box(const struct rp_frame *frame, uint64_t to, uint64_t pitch, uint64_t width,
+                    uint64_t height)
+{
+    const struct side nowhere = {.type = CU_MEMORYTYPE_ARRAY};
+    const struct side side = {.type = CU_MEMORYTYPE_DEVICE, .base = to, .pitch = pitch};
+    copy_box(frame, &side, &nowhere, width, height, 1);
+}
+
+void rp_on_memset_2d8(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemsetD2D8_v2 *args = frame->args;
+    set_box(frame, args->dstDevice, args->dstPitch, args->Width, args->Height);
+}
+
+void rp_on_memset_2d16(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemsetD2D16_v2 *args = frame->args;
+    set_box(frame, args->dstDevice, args->dstPitch, args->Width * 2, args->Height);
+}
+
+void rp_on_memset_2d32(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemsetD2D32_v2 *args = frame->args;
+    set_box(frame, args->dstDevice, args->dstPitch, args->Width * 4, args->Height);
+}
+
+void rp_on_write_value32(struct rp_frame *frame)
+{
+    const struct rp_args_cuStreamWriteValue32_v2 *args = frame->args;
+    set(frame, args->addr, 4);
+}
+
+void rp_on_write_value64(struct rp_frame *frame)
+{
+    const struct rp_args_cuStreamWriteValue64_v2 *args = frame->args;
+    set(frame, args->addr, 8);
+}
+
+/* A call that may write and whose extent the layer does not work out: it may have written
+ * any live byte, and every contract that is still to be replayed must know. */
+void rp_on_unknown_writer(struct rp_frame *frame)
+{
+    rp_core_lock();
+    const char *name = rp_calls[frame->id].name;
+    rp_remark(name, "what it writes is not followed: it counts as writing everything");
+    struct rp_footprint *call = rp_handler_footprint(frame);
+    call->reason = "what it writes is not followed";
+    note_failure(rp_footprint_everything(call, RP_WRITE), frame);
+    rp_track(call);
+    rp_core_unlock();
+}
+
+static void add_host_memory(void *ctx, const struct rp_alloc *alloc)
+{
+    struct rp_footprint *call = ctx;
+    if (alloc->kind == RP_ALLOC_PINNED || alloc->kind == RP_ALLOC_MANAGED)
+        rp_footprint_root(call, alloc->address, RP_WRITE, RP_VERDICT_REACHABLE);
+}
+
+/* A host function runs in stream order and may write whatever the host can. */
+void rp_on_host_function(struct rp_frame *frame)
+{
+    rp_core_lock();
+    struct rp_footprint *call = rp_handler_footprint(frame);
+    call->reason = "a host function may write any host memory that kernels reach";
+    rp_memory_each(rp_core.bench.memory, add_host_memory, call);
+    rp_track(call);
+    rp_core_unlock();
+}

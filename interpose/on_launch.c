@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches: from a kernel's proof and its arguments to a footprint. */
+#include "interpose/handlers.h"
+
+#include "interpose/buffer.h"
+#include "interpose/kernel.h"
+#include "interpose/report.h"
+#include "interpose/segment.h"
+
+#include <string.h>
+
+enum { MAX_PARAM_BYTES = 32764 }; /* the driver's own limit since sm_70 */
+
+struct launch {
+    const struct rp_kernel *kernel;
+    struct rp_launch geometry;
+    CUstream stream;
+};
+
+/* ---- parameters ------------------------------------------------------------------ */
+
+static unsigned char param_block[MAX_PARAM_BYTES]; /* one launch is tracked at a time */
+
+static size_t gather_extra(void **extra)
+{
+    const void *block = NULL;
+    size_t bytes = 0;
+    for (size_t i = 0; extra[i] != CU_LAUNCH_PARAM_END && i < 8; i += 2) {
+        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            block = extra[i + 1];
+        else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1])
+            bytes = *(const size_t *)extra[i + 1];
+    }
+    if (!block || bytes > sizeof param_block)
+        return 0;
+    memcpy(param_block, block, bytes);
+    return bytes;
+}
+
+static size_t gather_array(const struct rp_kernel *kernel, void **params)
+{
+    for (uint32_t i = 0; i < kernel->param_count; i++) {
+        const struct rp_kernel_param *param = &kernel->params[i];
+        if (!params[i] || (size_t)param->offset + param->bytes > sizeof param_block)
+            return 0;
+        memcpy(param_block + param->offset, params[i], param->bytes);
+    }
+    return kernel->param_bytes;
+}
+
+/* The layout is the image's; without it the array of pointers cannot even be counted. */
+static bool gather(struct launch *launch, void **params, void **extra)
+{
+    size_t bytes = 0;
+    if (extra)
+        bytes = gather_extra(extra);
+    else if (params && launch->kernel->params_known)
+        bytes = gather_array(launch->kernel, params);
+    launch->geometry.params = param_block;
+    launch->geometry.param_bytes = bytes;
+    return launch->kernel->params_known && bytes >= launch->kernel->param_bytes;
+}
+
+static struct rp_param param_at(void *ctx, uint32_t position)
+{
+    const struct launch *launch = ctx;
+    const struct rp_kernel *kernel = launch->kernel;
+    if (!kernel->params_known || position >= kernel->param_count)
+        return (struct rp_param){NULL, 0};
+    return (struct rp_param){launch->geometry.params + kernel->params[position].offset,
+                             kernel->params[position].bytes};
+}
+
+/* ---- footprints ------------------------------------------------------------------- */
+
+/* Without a proof: whatever any eight bytes of the arguments may point to. Speculation, and
+ * named so: REACHABLE is above every proved verdict. */
+static enum rp_status reach_suspects(struct rp_footprint *call, const struct launch *launch)
+{
+    const struct rp_launch *geometry = &launch->geometry;
+    for (size_t at = 0; at + 8 <= geometry->param_bytes; at++) {
+        uint64_t suspect;
+        memcpy(&suspect, geometry->params + at, sizeof suspect);
+        for (int effect = RP_READ; suspect && effect <= RP_WRITE; effect++) {
+            enum rp_status status =
+                rp_footprint_root(call, suspect, (enum rp_effect)effect, RP_VERDICT_REACHABLE);
+            if (status != RP_OK && status != RP_NOT_FOUND)
+                return status;
+        }
+    }
+    return RP_OK;
+}
+
+/* Even when its arguments lead nowhere, an unproved kernel has not been proved harmless. */
+static enum rp_status reach_unproved(struct rp_footprint *call, const struct launch *launch,
+                                     const char *reason)
+{
+    call->reads = call->writes = RP_VERDICT_REACHABLE;
+    call->reason = reason;
+    rp_remark(launch->kernel->text, reason);
+    if (launch->geometry.param_bytes)
+        return reach_suspects(call, launch);
+    call->reads = call->writes = RP_VERDICT_EVERYTHING;
+    enum rp_status status = rp_footprint_everything(call, RP_READ);
+    return status == RP_OK ? rp_footprint_everything(call, RP_WRITE) : status;
+}
+
+/* A range that leaves the allocation of its root is clipped to it, under the contract's
+ * stated assumption; without that assumption nothing is known any more. */
+static enum rp_status reach_range(struct rp_footprint *call, const struct rp_access *access)
+{
+    rp_alloc_id id;
+    uint64_t offset, left, address = access->root ? access->root : access->lo;
+    if (rp_memory_find(rp_core.bench.memory, address, &id, &offset, &left) != RP_OK) {
+        /* No tracked memory is there: host memory of the job's own, or a wild pointer. */
+        return access->lo < access->hi
+                   ? rp_footprint_reach(call, access->lo, access->hi - access->lo,
+                                        (enum rp_effect)access->effect,
+                                        (enum rp_verdict)access->verdict, false, NULL)
+                   : RP_OK;
+    }
+    uint64_t start = address - offset, end = address + left;
+    bool leaves = access->lo < start || access->hi > end;
+    const struct rp_contract *contract = rp_core.config.contract;
+    if (leaves && contract && !contract->assume_in_bounds) {
+        call->reason = "a range leaves its allocation and \"assume_in_bounds\" is false";
+        return rp_footprint_everything(call, (enum rp_effect)access->effect);
+    }
+    uint64_t lo = access->lo < start ? start : access->lo;
+    uint64_t hi = access->hi > end ? end : access->hi;
+    if (lo >= hi)
+        return RP_OK;
+    return rp_footprint_reach(call, lo, hi - lo, (enum rp_effect)access->effect,
+                              (enum rp_verdict)access->verdict, access->exact && !leaves, NULL);
+}
+
+static enum rp_status reach_access(struct rp_footprint *call, const struct launch *launch,
+                                   const struct rp_access *access)
+{
+    enum rp_effect effect = (enum rp_effect)access->effect;
+    switch ((enum rp_verdict)access->verdict) {
+    case RP_VERDICT_NONE: return RP_OK;
+    case RP_VERDICT_EXACT:
+    case RP_VERDICT_BOUNDED: return reach_range(call, access);
+    case RP_VERDICT_ROOT: {
+        enum rp_status status = rp_footprint_root(call, access->root, effect, RP_VERDICT_ROOT);
+        return status == RP_NOT_FOUND ? RP_OK : status; /* the job's own host memory */
+    }
+    case RP_VERDICT_REACHABLE: return reach_suspects(call, launch);
+    case RP_VERDICT_EVERYTHING: return rp_footprint_everything(call, effect);
+    }
+    return RP_OK;
+}
+
+static enum rp_status reach_proved(struct rp_footprint *call, const struct launch *launch)
+{
+    static struct rp_access_set set;
+    enum rp_status status = rp_proof_evaluate(
+        launch->kernel->proof, &launch->geometry, rp_kernel_symbol,
+        (void *)(uintptr_t)launch->kernel, &set);
+    for (size_t i = 0; status == RP_OK && i < set.count; i++)
+        status = reach_access(call, launch, &set.items[i]);
+    if (set.reads > call->reads)
+        call->reads = set.reads;
+    if (set.writes > call->writes)
+        call->writes = set.writes;
+    if (!call->reason)
+        call->reason = set.reason;
+    return status;
+}
+
+static uint64_t signature_of(uint32_t name, const struct rp_launch *geometry)
+{
+    uint64_t hash = name;
+    for (int i = 0; i < 3; i++)
+        hash = (hash * 0x100000001b3u ^ geometry->grid[i]) * 0x100000001b3u ^ geometry->block[i];
+    return hash;
+}
+
+static void note_launch(const struct launch *launch, const struct rp_footprint *call)
+{
+    const struct rp_launch *geometry = &launch->geometry;
+    RP_NOTE(launch, RP_U(call->seq), RP_T(launch->kernel->text), RP_U(call->stream),
+            RP_U(rp_core.step), RP_U(rp_core.launch_in_step - 1), RP_U(geometry->grid[0]),
+            RP_U(geometry->grid[1]), RP_U(geometry->grid[2]), RP_U(geometry->block[0]),
+            RP_U(geometry->block[1]), RP_U(geometry->block[2]), RP_U(geometry->shared_bytes),
+            RP_T(rp_verdict_name(call->writes)));
+}
+
+static void track_launch(struct rp_frame *frame, CUfunction function, struct launch *launch,
+                         void **params, void **extra)
+{
+    rp_core_lock();
+    launch->kernel = rp_kernel_find(RP_HANDLE(function));
+    bool gathered = gather(launch, params, extra);
+    struct rp_footprint *call = rp_handler_footprint(frame);
+    rp_footprint_begin(call, launch->kernel->name, launch->stream ? RP_HANDLE(launch->stream)
+                                                                  : rp_handler_stream(frame));
+    call->is_launch = true;
+    call->signature = signature_of(launch->kernel->name, &launch->geometry);
+    rp_buffer_meet_launch(launch->kernel->text, param_at, launch);
+    enum rp_status status;
+    if (launch->kernel->proof && gathered)
+        status = reach_proved(call, launch);
+    else
+        status = reach_unproved(call, launch, launch->kernel->proof
+                                                  ? "its parameters could not be read"
+                                                  : launch->kernel->unproved);
+    if (status != RP_OK)
+        rp_remark(launch->kernel->text, "the host is out of memory: the launch is not followed");
+    rp_track(call);
+    note_launch(launch, call);
+    rp_core_unlock();
+}
+
+/* Launches that open or close a segment by name are known by the kernel. */
+static void launch_done(CUfunction function)
+{
+    if (!rp_core.segments_wanted)
+        return;
+    rp_core_lock();
+    rp_segment_after_launch(rp_thread_self(), rp_kernel_find(RP_HANDLE(function))->name);
+    rp_core_unlock();
+}
+
+/* ---- calls ------------------------------------------------------------------------ */
+
+void rp_on_launch(struct rp_frame *frame)
+{
+    const struct rp_args_cuLaunchKernel *args = frame->args;
+    struct launch launch = {
+        .geometry = {.grid = {args->gridDimX, args->gridDimY, args->gridDimZ},
+                     .block = {args->blockDimX, args->blockDimY, args->blockDimZ},
+                     .shared_bytes = args->sharedMemBytes}};
+    track_launch(frame, args->f, &launch, args->kernelParams, args->extra);
+}
+
+void rp_on_launch_done(struct rp_frame *frame)
+{
+    const struct rp_args_cuLaunchKernel *args = frame->args; /* cooperative ones start alike */
+    launch_done(args->f);
+}
+
+void rp_on_launch_cooperative(struct rp_frame *frame)
+{
+    const struct rp_args_cuLaunchCooperativeKernel *args = frame->args;
+    struct launch launch = {
+        .geometry = {.grid = {args->gridDimX, args->gridDimY, args->gridDimZ},
+                     .block = {args->blockDimX, args->blockDimY, args->blockDimZ},
+                     .shared_bytes = args->sharedMemBytes}};
+    track_launch(frame, args->f, &launch, args->kernelParams, NULL);
+}
+
+void rp_on_launch_ex(struct rp_frame *frame)
+{
+    const struct rp_args_cuLaunchKernelEx *args = frame->args;
+    const CUlaunchConfig *config = args->config;
+    if (!config)
+        return; /* the driver will say so */
+    struct launch launch = {
+        .geometry = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                     .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                     .shared_bytes = config->sharedMemBytes},
+        .stream = config->hStream};
+    track_launch(frame, args->f, &launch, args->kernelParams, args->extra);
+}
+
+void rp_on_launch_ex_done(struct rp_frame *frame)
+{
+    const struct rp_args_cuLaunchKernelEx *args = frame->args;
+    launch_done(args->f);
+}
