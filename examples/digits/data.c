@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data.h"
 
-#include "memory.h"
+#include "host.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static unsigned char *read_rows(const char *path, int *rows)
     if (fread(&header, sizeof header, 1, file) != 1 || memcmp(header.magic, "digits8\n", 8) != 0 ||
         header.pixels != PIXELS || header.rows < TEST_SHARE || header.rows > MAX_ROWS)
         fail(path, "not a file of digits");
-    unsigned char *bytes = memory_take(header.rows, ROW_BYTES);
+    unsigned char *bytes = host_alloc(header.rows, ROW_BYTES);
     if (fread(bytes, ROW_BYTES, header.rows, file) != header.rows)
         fail(path, "the file ends too early");
     fclose(file);
@@ -43,8 +43,8 @@ static void take_samples(struct samples *samples, const unsigned char *rows, con
                          int count, const char *path)
 {
     samples->count = count;
-    samples->pixels = memory_take((size_t)count * PIXELS, sizeof *samples->pixels);
-    samples->labels = memory_take((size_t)count, sizeof *samples->labels);
+    samples->pixels = host_alloc((size_t)count * PIXELS, sizeof *samples->pixels);
+    samples->labels = host_alloc((size_t)count, sizeof *samples->labels);
     for (int i = 0; i < count; i++) {
         const unsigned char *row = rows + (size_t)order[i] * ROW_BYTES;
         for (int p = 0; p < PIXELS; p++)
@@ -59,7 +59,7 @@ void data_load(struct data *data, const char *path)
 {
     int rows;
     unsigned char *bytes = read_rows(path, &rows);
-    int *order = memory_take((size_t)rows, sizeof *order);
+    int *order = host_alloc((size_t)rows, sizeof *order);
     for (int i = 0; i < rows; i++)
         order[i] = i;
     struct random random = {0};
@@ -87,7 +87,7 @@ void batches_open(struct batches *batches, const struct samples *samples, int ba
                   uint64_t seed)
 {
     *batches = (struct batches){.samples = samples, .random = {seed}, .batch = batch};
-    batches->order = memory_take((size_t)samples->count, sizeof *batches->order);
+    batches->order = host_alloc((size_t)samples->count, sizeof *batches->order);
     for (int i = 0; i < samples->count; i++)
         batches->order[i] = i;
     batches->next = samples->count;

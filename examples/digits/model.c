@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model.h"
 
-#include "memory.h"
+#include "host.h"
 
 #include <math.h>
 
@@ -65,14 +65,14 @@ static void upload(CUdeviceptr to, const void *from, size_t bytes)
 
 static void upload_zeros(struct pool pool)
 {
-    void *zeros = memory_take(1, pool.bytes);
+    void *zeros = host_alloc(1, pool.bytes);
     upload(pool.base, zeros, pool.bytes);
     free(zeros);
 }
 
 static void fill(CUdeviceptr to, int count, float value)
 {
-    float *values = memory_take((size_t)count, sizeof *values);
+    float *values = host_alloc((size_t)count, sizeof *values);
     for (int i = 0; i < count; i++)
         values[i] = value;
     upload(to, values, (size_t)count * sizeof *values);
@@ -83,7 +83,7 @@ static void fill(CUdeviceptr to, int count, float value)
 static void start_dense(const struct dense *dense, struct random *random)
 {
     int count = dense->inputs * dense->outputs;
-    float *weight = memory_take((size_t)count, sizeof *weight);
+    float *weight = host_alloc((size_t)count, sizeof *weight);
     float bound = sqrtf(6.0f / (float)dense->inputs);
     for (int i = 0; i < count; i++)
         weight[i] = random_between(random, -bound, bound);
@@ -109,8 +109,8 @@ static void start_parameters(struct model *model, struct random *random)
 /* Unit vectors of no class: they repel every key until real ones have replaced them. */
 static void start_queue(struct model *model, struct random *random)
 {
-    float *keys = memory_take(QUEUE_ROWS * KEY_SIZE, sizeof *keys);
-    int *labels = memory_take(QUEUE_ROWS, sizeof *labels);
+    float *keys = host_alloc(QUEUE_ROWS * KEY_SIZE, sizeof *keys);
+    int *labels = host_alloc(QUEUE_ROWS, sizeof *labels);
     for (int row = 0; row < QUEUE_ROWS; row++) {
         float *key = keys + row * KEY_SIZE;
         float squares = 0.0f;
@@ -216,7 +216,7 @@ static int largest(const float *logits)
 int model_count_correct(const struct model *model, const struct samples *samples)
 {
     CUdeviceptr on_device = infer(model, samples);
-    float *logits = memory_take((size_t)samples->count * CLASSES, sizeof *logits);
+    float *logits = host_alloc((size_t)samples->count * CLASSES, sizeof *logits);
     CU(StreamSynchronize, model->ops.stream);
     CU(MemcpyDtoH, logits, on_device, (size_t)samples->count * CLASSES * sizeof *logits);
     int correct = 0;

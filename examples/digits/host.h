@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef DIGITS_MEMORY_H
-#define DIGITS_MEMORY_H
+#ifndef DIGITS_HOST_H
+#define DIGITS_HOST_H
 
 #include <stdio.h>
 #include <stdlib.h>
 
 /* Zeroed host memory for `count` items; the program ends where there is none. */
-static inline void *memory_take(size_t count, size_t size)
+static inline void *host_alloc(size_t count, size_t size)
 {
     void *memory = calloc(count, size);
     if (memory == NULL) {
