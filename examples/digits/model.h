@@ -75,7 +75,7 @@ struct state_pool {
 };
 void model_state(const struct model *model, struct state_pool state[STATE_POOLS]);
 
-/* The share of samples that the network gets right, by running statistics, no dropout. */
+/* How many samples the network gets right, by running statistics and without dropout. */
 int model_count_correct(const struct model *model, const struct samples *samples);
 
 #endif

@@ -16,7 +16,7 @@ static CUdeviceptr dense_apply(const struct ops *ops, const struct dense *dense,
 }
 
 static CUdeviceptr dense_backward(const struct ops *ops, const struct dense *dense, CUdeviceptr x,
-                                  CUdeviceptr dy, int rows, int wants_input)
+                                  CUdeviceptr dy, int rows, bool wants_input)
 {
     dense_backward_weight(ops, x, dy, dense->weight.gradient, rows, dense->inputs,
                           dense->outputs);
@@ -61,7 +61,7 @@ void block_forward(const struct model *model, const struct block *block, CUdevic
 
 CUdeviceptr block_backward(const struct model *model, const struct block *block,
                            const struct block_pass *pass, CUdeviceptr doutput, int rows,
-                           int wants_input)
+                           bool wants_input)
 {
     const struct ops *ops = &model->ops;
     const struct norm *norm = &block->norm;
@@ -138,7 +138,7 @@ CUdeviceptr contrast_backward(const struct model *model, const struct contrast_p
     CUdeviceptr dlinear = matrix_alloc(rows, KEY_SIZE);
     normalize_rows_backward(ops, pass->keys, pass->norms, pass->pull, dlinear, rows, KEY_SIZE,
                             CONTRAST_WEIGHT / (float)rows);
-    CUdeviceptr dinput = dense_backward(ops, &model->project, pass->input, dlinear, rows, 1);
+    CUdeviceptr dinput = dense_backward(ops, &model->project, pass->input, dlinear, rows, true);
     device_free(&dlinear);
     return dinput;
 }
@@ -175,7 +175,7 @@ void head_forward(const struct model *model, CUdeviceptr input, CUdeviceptr labe
 
 CUdeviceptr head_backward(const struct model *model, const struct head_pass *pass, int rows)
 {
-    return dense_backward(&model->ops, &model->classify, pass->input, pass->dlogits, rows, 1);
+    return dense_backward(&model->ops, &model->classify, pass->input, pass->dlogits, rows, true);
 }
 
 void head_release(struct head_pass *pass)

@@ -11,6 +11,8 @@
 
 #include "model.h"
 
+#include <stdbool.h>
+
 /* dense, batch statistics, running statistics, normalise and rectify, dropout */
 struct block_pass {
     CUdeviceptr input; /* the caller's */
@@ -24,7 +26,7 @@ void block_forward(const struct model *model, const struct block *block, CUdevic
  * the caller frees, or 0 when it is not wanted. */
 CUdeviceptr block_backward(const struct model *model, const struct block *block,
                            const struct block_pass *pass, CUdeviceptr doutput, int rows,
-                           int wants_input);
+                           bool wants_input);
 void block_drop(struct block_pass *pass);
 void block_release(struct block_pass *pass);
 

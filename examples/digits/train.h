@@ -5,8 +5,6 @@
 
 #include "segment.h"
 
-#include <stdbool.h>
-
 struct trainer {
     struct model *model;
     bool checkpoint; /* drop activations after the forward pass, replay before backward */
