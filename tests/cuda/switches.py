@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each mechanism is needed: switched off, it turns the tests that are named here red, and no
+other. usage: switches.py TEST_PROGRAM"""
+import os
+import re
+import subprocess
+import sys
+
+SEES = {"the_replay_sees_its_past", "content_is_kept_and_not_a_pointer",
+        "a_replay_may_use_several_streams", "aliases_are_one_place"}
+RED = {
+    "preserve": SEES | {"it_leaves_no_trace", "a_full_device_rolls_back"},
+    "copy-on-save": SEES | {"a_full_device_rolls_back"},
+    "restore": SEES,
+    "reinstate": SEES - {"the_replay_sees_its_past"} | {
+        "it_leaves_no_trace", "live_writes_survive",
+        "the_stash_waits_for_writers_in_other_streams"},
+    "live-writes": {"live_writes_survive"},
+    "order": {"live_writes_survive", "a_replay_may_use_several_streams",
+              "the_stash_waits_for_writers_in_other_streams"},
+}
+
+print(f"1..{len(RED)}")
+for number, (mechanism, expected) in enumerate(RED.items(), 1):
+    environment = os.environ | {"REPRISE_TEST_DISABLE": mechanism, "CMOCKA_MESSAGE_OUTPUT": "stdout"}
+    run = subprocess.run(sys.argv[1:], env=environment, capture_output=True, text=True)
+    red = set(re.findall(r"FAILED  \] (\w+)$", run.stdout + run.stderr, re.M))
+    verdict = "ok" if red == expected and run.returncode > 0 else "not ok"
+    print(f"{verdict} {number} - without {mechanism}: {', '.join(sorted(red)) or 'nothing'} red")

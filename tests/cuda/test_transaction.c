@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The laws of a transaction, over host memory whose streams run in every legal order. */
+#include "cuda/driver_host.h"
+#include "cuda/transaction.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { BYTES = 64, SEEDS = 200 };
+#define LIMIT (UINT64_C(16) << 20)
+
+struct world {
+    struct rp_host *host;
+    struct rp_driver driver;
+    struct rp_bench bench;
+    struct rp_kept *kept;
+    rp_alloc_id id;
+    unsigned char *live;
+    rp_version version;
+};
+
+static struct world begin_world(void)
+{
+    struct world world = {0};
+    rp_device_ptr address;
+    assert_int_equal(rp_host_create(LIMIT, &world.host), RP_OK);
+    world.driver = rp_host_driver(world.host);
+    assert_int_equal(rp_memory_create(&world.bench.memory), RP_OK);
+    assert_int_equal(rp_versions_create(&world.bench.versions), RP_OK);
+    assert_int_equal(world.driver.alloc(world.host, BYTES, &address), RP_OK);
+    assert_int_equal(rp_memory_add(world.bench.memory, RP_ALLOC_DEVICE, BYTES, address, 0, 1, NULL,
+                                   &world.id),
+                     RP_OK);
+    assert_int_equal(rp_kept_create(&world.kept), RP_OK);
+    world.live = (unsigned char *)(uintptr_t)address;
+    memset(world.live, 'a', BYTES);
+    return world;
+}
+
+/* The bench points into the world, so it is finished where the world stands. */
+static void settle(struct world *world)
+{
+    world->bench.driver = &world->driver;
+    assert_int_equal(rp_order_create(&world->driver, &world->bench.order), RP_OK);
+    assert_int_equal(rp_store_create(&world->driver, world->bench.order, &world->bench.store),
+                     RP_OK);
+}
+
+static void end_world(struct world *world)
+{
+    rp_host_run(world->host, 1);
+    rp_kept_destroy(world->kept, &world->bench, 1);
+    rp_store_destroy(world->bench.store);
+    rp_order_destroy(world->bench.order);
+    rp_versions_destroy(world->bench.versions);
+    rp_memory_destroy(world->bench.memory);
+    rp_host_destroy(world->host);
+}
+
+/* ---- the job's own work ----------------------------------------------------------- */
+
+struct fill {
+    unsigned char *at;
+    size_t bytes;
+    unsigned char value;
+};
+
+static void run_fill(void *ctx)
+{
+    const struct fill *fill = ctx;
+    memset(fill->at, fill->value, fill->bytes);
+}
+
+/* A write by the job: bytes when its turn comes, versions at once. */
+static void job_writes(struct world *world, rp_stream stream, size_t lo, size_t hi,
+                       unsigned char value)
+{
+    struct fill *fill = malloc(sizeof *fill);
+    *fill = (struct fill){world->live + lo, hi - lo, value};
+    assert_int_equal(rp_host_submit(world->host, stream, run_fill, fill), RP_OK);
+    const struct rp_writer writer = {.version = ++world->version, .stream = stream,
+                                     .seq = world->version};
+    assert_int_equal(rp_versions_write(world->bench.versions, world->id, lo, hi, &writer), RP_OK);
+}
+
+struct look {
+    const unsigned char *at;
+    unsigned char *out;
+};
+
+static void run_look(void *ctx)
+{
+    const struct look *look = ctx;
+    memcpy(look->out, look->at, BYTES);
+}
+
+/* What a kernel of the job would see in its turn. */
+static void job_reads(struct world *world, rp_stream stream, unsigned char *out)
+{
+    struct look *look = malloc(sizeof *look);
+    *look = (struct look){world->live, out};
+    assert_int_equal(rp_host_submit(world->host, stream, run_look, look), RP_OK);
+}
+
+static void preserve(struct world *world, size_t lo, size_t hi, rp_stream stream)
+{
+    assert_int_equal(rp_kept_preserve(world->kept, &world->bench, world->id, lo, hi, stream),
+                     RP_OK);
+}
+
+static struct rp_transaction *begin(struct world *world, rp_stream stream)
+{
+    struct rp_transaction *transaction;
+    assert_int_equal(rp_transaction_begin(&world->bench, world->kept, stream, &transaction), RP_OK);
+    return transaction;
+}
+
+static void end(struct rp_transaction *transaction)
+{
+    assert_int_equal(rp_transaction_end(transaction, NULL), RP_OK);
+}
+
+static void assert_bytes(const unsigned char *bytes, size_t lo, size_t hi, unsigned char value)
+{
+    for (size_t i = lo; i < hi; i++)
+        if (bytes[i] != value)
+            fail_msg("byte %zu is '%c', not '%c'", i, bytes[i], value);
+}
+
+static rp_version version_at(const struct world *world, uint64_t at);
+
+static enum rp_status take_version(void *ctx, uint64_t lo, uint64_t hi,
+                                   const struct rp_writer *writer)
+{
+    (void)lo, (void)hi;
+    *(rp_version *)ctx = writer->version;
+    return RP_OK;
+}
+
+static rp_version version_at(const struct world *world, uint64_t at)
+{
+    rp_version version = UINT64_MAX;
+    assert_int_equal(rp_versions_read(world->bench.versions, world->id, at, at + 1, take_version,
+                                      &version),
+                     RP_OK);
+    return version;
+}
+
+/* ---- laws --------------------------------------------------------------------------- */
+
+static void the_replay_sees_its_past(void **state)
+{
+    (void)state;
+    unsigned char seen[BYTES];
+    struct world world = begin_world();
+    settle(&world);
+    job_writes(&world, 1, 0, BYTES, 'p');
+    rp_version past = world.version;
+    preserve(&world, 8, 24, 1);
+    job_writes(&world, 1, 8, 24, 'n');
+    struct rp_transaction *transaction = begin(&world, 1);
+    assert_int_equal(version_at(&world, 8), past);
+    job_reads(&world, 1, seen);
+    end(transaction);
+    rp_host_run(world.host, 1);
+    assert_bytes(seen, 0, BYTES, 'p');
+    end_world(&world);
+}
+
+static void it_leaves_no_trace(void **state)
+{
+    (void)state;
+    struct world world = begin_world();
+    settle(&world);
+    preserve(&world, 8, 24, 1);
+    job_writes(&world, 1, 8, 24, 'n');
+    rp_version now = world.version;
+    struct rp_transaction *transaction = begin(&world, 1);
+    assert_int_equal(rp_transaction_stash(transaction, world.id, 30, 40, 1), RP_OK);
+    job_writes(&world, 1, 8, 40, 'r'); /* the replay steps the state once more */
+    end(transaction);
+    rp_host_run(world.host, 1);
+    assert_bytes(world.live, 0, 8, 'a');
+    assert_bytes(world.live, 8, 24, 'n');
+    assert_bytes(world.live, 24, 30, 'r'); /* its output: not stashed, so it stays */
+    assert_bytes(world.live, 30, 40, 'a');
+    assert_int_equal(version_at(&world, 8), now);
+    assert_int_equal(version_at(&world, 30), 0);
+    end_world(&world);
+}
+
+static void live_writes_survive(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct world world = begin_world();
+        settle(&world);
+        preserve(&world, 0, 32, 1);
+        job_writes(&world, 1, 0, 32, 'n');
+        struct rp_transaction *transaction = begin(&world, 1);
+        /* A gradient arrives in another stream while the bytes around it are rewound. */
+        assert_int_equal(rp_transaction_join(transaction, 2), RP_OK);
+        assert_int_equal(rp_transaction_live_write(transaction, world.id, 10, 20), RP_OK);
+        job_writes(&world, 2, 10, 20, 'g');
+        end(transaction);
+        assert_true(rp_host_run(world.host, seed));
+        assert_bytes(world.live, 0, 10, 'n');
+        assert_bytes(world.live, 10, 20, 'g');
+        assert_bytes(world.live, 20, 32, 'n');
+        end_world(&world);
+    }
+}
+
+static void content_is_kept_and_not_a_pointer(void **state)
+{
+    (void)state;
+    unsigned char seen[BYTES];
+    struct world world = begin_world();
+    settle(&world);
+    preserve(&world, 0, BYTES, 1);
+    job_writes(&world, 1, 0, BYTES, 'n');
+    job_writes(&world, 1, 0, BYTES, 'm');
+    struct rp_transaction *transaction = begin(&world, 1);
+    job_reads(&world, 1, seen);
+    end(transaction);
+    rp_host_run(world.host, 1);
+    assert_bytes(seen, 0, BYTES, 'a');
+    assert_bytes(world.live, 0, BYTES, 'm');
+    end_world(&world);
+}
+
+static void the_stash_waits_for_writers_in_other_streams(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct world world = begin_world();
+        settle(&world);
+        preserve(&world, 0, BYTES, 2);
+        job_writes(&world, 2, 0, BYTES, 'n');
+        end(begin(&world, 1)); /* nothing orders stream 1 after stream 2 but we ourselves */
+        assert_true(rp_host_run(world.host, seed));
+        assert_bytes(world.live, 0, BYTES, 'n');
+        end_world(&world);
+    }
+}
+
+static void a_replay_may_use_several_streams(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        unsigned char seen[BYTES], after[BYTES];
+        struct world world = begin_world();
+        settle(&world);
+        preserve(&world, 0, BYTES, 1);
+        job_writes(&world, 1, 0, BYTES, 'n');
+        struct rp_transaction *transaction = begin(&world, 1);
+        assert_int_equal(rp_transaction_join(transaction, 3), RP_OK);
+        job_reads(&world, 3, seen);
+        end(transaction);
+        job_reads(&world, 3, after);
+        assert_true(rp_host_run(world.host, seed));
+        assert_bytes(seen, 0, BYTES, 'a');
+        assert_bytes(after, 0, BYTES, 'n');
+        end_world(&world);
+    }
+}
+
+static void a_full_device_rolls_back(void **state)
+{
+    (void)state;
+    struct world world = begin_world();
+    settle(&world);
+    preserve(&world, 0, 32, 1);
+    preserve(&world, 32, BYTES, 1);
+    job_writes(&world, 1, 0, BYTES, 'n');
+    rp_version now = world.version;
+    /* Fill the store, so that the transaction's second stash finds no room. */
+    rp_store_limit(world.bench.store, rp_store_reserved(world.bench.store));
+    struct rp_block filler[4096];
+    size_t count = 0;
+    while (count < 4096 && rp_store_take(world.bench.store, 256, 1, &filler[count]) == RP_OK)
+        count++;
+    assert_in_range(count, 1, 4095);
+    assert_int_equal(rp_store_give(world.bench.store, &filler[--count], 1), RP_OK);
+    struct rp_transaction *transaction;
+    assert_int_equal(rp_transaction_begin(&world.bench, world.kept, 1, &transaction),
+                     RP_NO_MEMORY);
+    rp_host_run(world.host, 1);
+    assert_bytes(world.live, 0, BYTES, 'n');
+    assert_int_equal(version_at(&world, 0), now);
+    assert_int_equal(version_at(&world, BYTES - 1), now);
+    end_world(&world);
+}
+
+static void the_dead_are_not_restored(void **state)
+{
+    (void)state;
+    struct world world = begin_world();
+    settle(&world);
+    preserve(&world, 0, BYTES, 1);
+    job_writes(&world, 1, 0, BYTES, 'n');
+    assert_int_equal(rp_memory_free(world.bench.memory, world.id, 9), RP_OK);
+    /* Its address is another allocation's now; nothing of the old one may reach it. */
+    rp_alloc_id heir;
+    assert_int_equal(rp_memory_add(world.bench.memory, RP_ALLOC_DEVICE, BYTES,
+                                   (uintptr_t)world.live, 0, 10, NULL, &heir),
+                     RP_OK);
+    end(begin(&world, 1));
+    rp_host_run(world.host, 1);
+    assert_bytes(world.live, 0, BYTES, 'n');
+    end_world(&world);
+}
+
+static void aliases_are_one_place(void **state)
+{
+    (void)state;
+    unsigned char seen[BYTES];
+    struct world world = begin_world();
+    settle(&world);
+    /* The same storage in two mappings that meet in the middle. */
+    uint64_t base = (uintptr_t)world.live;
+    assert_int_equal(rp_memory_unmap(world.bench.memory, base, BYTES), RP_OK);
+    assert_int_equal(rp_memory_map(world.bench.memory, base, 40, world.id, 0), RP_OK);
+    assert_int_equal(rp_memory_map(world.bench.memory, base + 40, BYTES - 40, world.id, 40), RP_OK);
+    preserve(&world, 30, 50, 1);
+    job_writes(&world, 1, 30, 50, 'n');
+    struct rp_transaction *transaction = begin(&world, 1);
+    job_reads(&world, 1, seen);
+    end(transaction);
+    rp_host_run(world.host, 1);
+    assert_bytes(seen, 0, BYTES, 'a');
+    assert_bytes(world.live, 30, 50, 'n');
+    end_world(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_replay_sees_its_past),
+        cmocka_unit_test(it_leaves_no_trace),
+        cmocka_unit_test(live_writes_survive),
+        cmocka_unit_test(content_is_kept_and_not_a_pointer),
+        cmocka_unit_test(the_stash_waits_for_writers_in_other_streams),
+        cmocka_unit_test(a_replay_may_use_several_streams),
+        cmocka_unit_test(a_full_device_rolls_back),
+        cmocka_unit_test(the_dead_are_not_restored),
+        cmocka_unit_test(aliases_are_one_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
