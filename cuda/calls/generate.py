@@ -5,8 +5,8 @@
 usage: generate.py PRODUCT TABLE OUTPUT
 
 Products: ids and calls (headers), table (the rows of rp_calls), wrappers (the preloaded
-object's exports), stubs (weak entry points of a driver that implements only some), fake (a
-driver for tests that counts its calls).
+object's exports), stubs (weak entry points of a driver that implements only some); for
+tests, fake (a driver that notes its arguments) and probes (calls with given arguments).
 """
 import re
 import sys
@@ -198,10 +198,10 @@ def wrappers(rows):
     yield "};\n"
 
 
-def entries(rows, array):
+def entries(rows, array, prefix=""):
     yield f"\nconst soft_entry {array}[RP_CALL_COUNT] = {{\n"
     for call in rows:
-        yield f"    (soft_entry){call.symbol},\n"
+        yield f"    (soft_entry){prefix}{call.symbol},\n"
     yield "};\n"
 
 
@@ -215,7 +215,36 @@ def stubs(rows):
     yield from entries(rows, "soft_entries")
 
 
-PRODUCTS = {"ids": ids, "calls": calls, "table": table, "wrappers": wrappers, "stubs": stubs}
+def fake(rows):
+    yield '#include "tests/interpose/fake.h"\n\n'
+    yield '#define FAKE __attribute__((weak, visibility("default")))\n\n'
+    for call in rows:
+        name, values = call.symbol, f"{{{call.names() or '0'}}}"
+        yield (f"FAKE CUresult {name}({call.parameters()})\n{{\n"
+               f"    struct rp_args_{name} rp_args = {values};\n"
+               f"    return fake_called({call.id}, &rp_args, sizeof(rp_args));\n}}\n"
+               f"static CUresult thunk_{name}({call.parameters()})\n{{\n"
+               f"    return {name}({call.names()});\n}}\n")
+    yield from entries(rows, "fake_entries")
+    yield from entries(rows, "fake_thunks", "thunk_")
+
+
+def probes(rows):
+    yield '#include "tests/interpose/probes.h"\n'
+    for call in rows:
+        use = f"const struct rp_args_{call.symbol} *a = args;" if call.args else "(void)args;"
+        yield (f"\nstatic CUresult probe_{call.symbol}(soft_entry function, const void *args)\n"
+               f"{{\n    {use}\n    CUresult (*call)({call.parameters()}) =\n"
+               f"        (CUresult (*)({call.parameters()}))function;\n"
+               f"    return call({call.names('a->')});\n}}\n")
+    yield "\nconst probe_fn probes[RP_CALL_COUNT] = {\n"
+    for call in rows:
+        yield f"    probe_{call.symbol},\n"
+    yield "};\n"
+
+
+PRODUCTS = {"ids": ids, "calls": calls, "table": table, "wrappers": wrappers, "stubs": stubs,
+            "fake": fake, "probes": probes}
 
 
 def main():

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/interpose/fake.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static struct fake_state state = {.last = RP_CALL_NONE};
+
+EXPORT struct fake_state *fake_state(void);
+struct fake_state *fake_state(void)
+{
+    return &state;
+}
+
+CUresult fake_called(enum rp_call_id id, const void *args, size_t bytes)
+{
+    if (bytes > sizeof(state.args))
+        abort();
+    state.counts[id]++;
+    state.last = id;
+    memcpy(state.args, args, bytes);
+    return FAKE_RESULT(id);
+}
+
+/* A call that the table does not know: from a driver younger than the layer. */
+EXPORT CUresult cuBrandNew(void);
+CUresult cuBrandNew(void)
+{
+    return (CUresult)77777;
+}
+
+/* ---- the driver that looks itself up, as WSL's does -------------------------------- */
+
+static void look_up_self(void *handle)
+{
+    void *found = dlsym(handle, "cuInit");
+    Dl_info info = {0};
+    Dl_info own = {0};
+    bool itself = dladdr(found, &info) != 0 && dladdr(&state, &own) != 0
+                  && strcmp(info.dli_fname, own.dli_fname) == 0;
+    state.found_itself = (state.internal_lookups == 0 || state.found_itself) && itself;
+    state.internal_lookups++;
+}
+
+CUresult cuInit(unsigned int flags)
+{
+    struct rp_args_cuInit args = {flags};
+    Dl_info own;
+    if (dladdr(&state, &own) != 0)
+        look_up_self(dlopen(own.dli_fname, RTLD_NOW));
+    look_up_self(dlopen("libcuda.so.1", RTLD_NOW));
+    return fake_called(RP_CALL_cuInit, &args, sizeof(args));
+}
+
+/* Calls itself from its constructor, by the way that reaches the layer. */
+__attribute__((constructor)) static void start(void)
+{
+    state.hand_out_thunks = getenv("FAKE_THUNKS") != NULL;
+    void *someone = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    void *symbol = someone != NULL ? dlsym(someone, "cuCtxSynchronize") : NULL;
+    if (symbol != NULL) {
+        CUresult (*call)(void);
+        memcpy(&call, &symbol, sizeof(call));
+        state.constructor_result = (unsigned long)call();
+    }
+}
+
+/* ---- cuGetProcAddress ------------------------------------------------------------- */
+
+static CUresult proc_address(const char *symbol, void **pfn, int version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult *found)
+{
+    CUdriverProcAddressQueryResult ignored;
+    soft_entry entry = NULL;
+    enum rp_call_id id = rp_call_resolve(symbol, version, (flags & 2) != 0);
+    if (found == NULL)
+        found = &ignored;
+    *found = CU_GET_PROC_ADDRESS_SUCCESS;
+    if (id != RP_CALL_NONE)
+        entry = (state.hand_out_thunks ? fake_thunks : fake_entries)[id];
+    else if (strcmp(symbol, "cuBrandNew") == 0)
+        entry = (soft_entry)cuBrandNew;
+    else
+        *found = rp_call_base_known(symbol) ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                                            : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    memcpy(pfn, &entry, sizeof(*pfn));
+    return entry != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags)
+{
+    state.counts[RP_CALL_cuGetProcAddress]++;
+    return proc_address(symbol, pfn, version, flags, NULL);
+}
+
+CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult *found)
+{
+    state.counts[RP_CALL_cuGetProcAddress_v2]++;
+    return proc_address(symbol, pfn, version, flags, found);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A driver that does nothing but note how it was called: generated from the call table, but
+ * for the few entry points in fake.c. It is a libcuda.so.1 of its own, never linked into
+ * a test, so that tests meet it as jobs meet a driver. */
+#ifndef RP_TESTS_INTERPOSE_FAKE_H
+#define RP_TESTS_INTERPOSE_FAKE_H
+
+#include "cuda/calls/stubs.h"
+
+#include <stdbool.h>
+
+/* What call `id` returns: like nothing that a driver returns. */
+#define FAKE_RESULT(id) ((CUresult)(100000 + (int)(id)))
+#define FAKE_ARGS_MAX 256
+
+struct fake_state {
+    unsigned long counts[RP_CALL_COUNT];
+    enum rp_call_id last;
+    unsigned char args[FAKE_ARGS_MAX]; /* struct rp_args_<last> */
+    bool hand_out_thunks; /* cuGetProcAddress answers other pointers than dlsym */
+    bool found_itself;    /* cuInit looked itself up, and found itself each time */
+    int internal_lookups; /* how often */
+    unsigned long constructor_result; /* of a driver call during the driver's own start */
+};
+/* The fake's state, found by dlsym(driver, "fake_state"). */
+typedef struct fake_state *(*fake_state_fn)(void);
+
+/* For the generated part. */
+CUresult fake_called(enum rp_call_id id, const void *args, size_t bytes);
+extern const soft_entry fake_entries[RP_CALL_COUNT], fake_thunks[RP_CALL_COUNT];
+
+#endif
