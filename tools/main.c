@@ -18,6 +18,10 @@ const struct rp_command rp_commands[] = {
      "error, 70 (or -e N) when the layer stopped the job, N of -e when there are hazards,\n"
      "125 run itself failed, 126 the command can't be executed, 127 it is not found.\n\n"
      "  reprise run -m check -c contract.json -- ./train --epochs 1\n"},
+    {"doctor", "[OPTION...]", "Tells which driver would be used and whether the layer works",
+     rp_cmd_doctor, RP_COMMAND_DOCTOR,
+     "Exit code: 0 when a job could run, 1 when something is broken. The text is fit for\n"
+     "a bug report.\n"},
     {"help", "[COMMAND|env]", "Explains a command, or the environment variables", rp_cmd_help,
      RP_COMMAND_HELP, NULL},
 };

@@ -22,6 +22,7 @@ enum rp_option_type {
 };
 
 #define RP_READING (RP_COMMAND_DUMP | RP_COMMAND_INFO | RP_COMMAND_CHECK)
+#define RP_SHOWING (RP_READING | RP_COMMAND_DOCTOR)
 #define RP_ANY (~0u)
 #define RP_ENV true
 #define RP_NO_ENV false
@@ -62,12 +63,12 @@ enum rp_option_type {
     X(STEP, "step", 0, COUNT, RP_NO_ENV, RP_COMMAND_DUMP, "N", "what happened in this step")      \
     X(PROOF, "proof", 0, TEXT, RP_NO_ENV, RP_COMMAND_INFO, "KERNEL",                              \
       "the proofs of these kernels in words")                                                     \
-    X(JSON, "json", 'j', FLAG, RP_NO_ENV, RP_READING | RP_COMMAND_DOCTOR, NULL,                   \
+    X(JSON, "json", 'j', FLAG, RP_NO_ENV, RP_SHOWING, NULL,                                       \
       "for programs: one object, or one a line (dump)")                                           \
     X(BYTES, "bytes", 0, FLAG, RP_NO_ENV, RP_READING, NULL, "plain byte counts")                  \
-    X(COLOR, "color", 0, WORD, RP_NO_ENV, RP_READING, "auto|always|never",                        \
+    X(COLOR, "color", 0, WORD, RP_NO_ENV, RP_SHOWING, "auto|always|never",                          \
       "auto: on a terminal, unless NO_COLOR is set")                                              \
-    X(NO_PAGER, "no-pager", 0, FLAG, RP_NO_ENV, RP_READING, NULL,                                 \
+    X(NO_PAGER, "no-pager", 0, FLAG, RP_NO_ENV, RP_SHOWING, NULL,                                 \
       "write straight to the terminal")                                                           \
     X(HELP, "help", 'h', FLAG, RP_NO_ENV, RP_ANY, NULL, "this text")
 

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reprise check: one paragraph a hazard, most damaging first. */
+#include "tools/command.h"
+#include "tools/hazards.h"
+#include "tools/options.h"
+#include "tools/output.h"
+#include "tools/say.h"
+#include "tools/source.h"
+#include "tracker/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct check {
+    const struct rp_options *options;
+    struct rp_output output;
+    json_t *hazards;
+    uint64_t counting; /* those that are not listed as harmless */
+    uint64_t replays;
+    bool had_contract;
+};
+
+static uint64_t count_replays(const struct rp_source *source, bool *had_contract)
+{
+    uint64_t replays = 0;
+    for (size_t i = 0; i < source->summaries.count; i++) {
+        const json_t *segments = json_object_get(source->summaries.items[i], "segments");
+        *had_contract |= json_is_array(segments);
+        for (size_t at = 0; at < json_array_size(segments); at++)
+            replays += rp_member_number(json_array_get(segments, at), "replays");
+    }
+    return replays;
+}
+
+static bool is_harmless(const json_t *hazard)
+{
+    return json_is_true(json_object_get(hazard, "harmless"));
+}
+
+/* Leaves the hazards of the segments that were asked for. */
+static void select_segments(struct check *check)
+{
+    const char *glob = check->options->values[RP_OPT_SEGMENT].text;
+    for (size_t i = json_array_size(check->hazards); i-- > 0;) {
+        const json_t *hazard = json_array_get(check->hazards, i);
+        if (glob && !rp_glob_match(glob, rp_member_text(hazard, "segment"), NULL, 0))
+            json_array_remove(check->hazards, i);
+        else
+            check->counting += !is_harmless(hazard);
+    }
+}
+
+/* ---- for people --------------------------------------------------------------- */
+
+static const char *meaning_of(const char *kind)
+{
+    static const char *const meanings[][2] = {
+        {"stale-read", "a replay read bytes that were overwritten since its forward"},
+        {"foreign-read", "a replay read bytes that its forward did not read"},
+        {"state-left", "a replay left live state changed"},
+        {"live-read", "a call outside the replay read bytes while they were rewound"},
+        {"not-preserved", "bytes were overwritten before they could be copied"},
+        {"unproved", "it is not known what a call reads or writes"},
+        {"unpaired", "a replay began that no forward belongs to"},
+        {"diverged", "a replay launched something else than its forward"},
+    };
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
+        if (strcmp(meanings[i][0], kind) == 0)
+            return meanings[i][1];
+    return "";
+}
+
+static void print_where(const struct check *check, const json_t *hazard)
+{
+    FILE *out = check->output.file;
+    uint64_t offset = rp_member_number(hazard, "offset"), bytes = rp_member_number(hazard, "bytes");
+    uint64_t allocation = rp_member_number(hazard, "allocation");
+    const char *buffer = rp_member_text(hazard, "buffer");
+
+    if (*buffer)
+        fprintf(out, "  buffer   %s\n", buffer);
+    else if (allocation)
+        fprintf(out, "  buffer   not declared in the contract\n");
+    if (allocation)
+        fprintf(out, "  bytes    %" PRIu64 " to %" PRIu64 " (%s) of allocation %" PRIu64
+                     ", which has %s\n", offset, offset + (bytes ? bytes - 1 : 0),
+                rp_shown_size(check->options, bytes).text, allocation,
+                rp_shown_size(check->options, rp_member_number(hazard, "allocation_bytes")).text);
+    if (json_object_get(hazard, "version_read") && allocation)
+        fprintf(out, "  version  read %" PRIu64 ", wanted %" PRIu64 "\n",
+                rp_member_number(hazard, "version_read"),
+                rp_member_number(hazard, "version_wanted"));
+}
+
+static void print_who(const struct check *check, const json_t *hazard)
+{
+    FILE *out = check->output.file;
+    const char *writer = rp_member_text(hazard, "writer"), *reader = rp_member_text(hazard, "reader");
+
+    if (*writer)
+        fprintf(out, "  writer   %s, launch %" PRIu64 " of step %" PRIu64 ", stream %s (call %" PRIu64
+                     ")\n", writer, rp_member_number(hazard, "writer_launch"),
+                rp_member_number(hazard, "writer_step"), rp_member_text(hazard, "writer_stream"),
+                rp_member_number(hazard, "writer_seq"));
+    if (*reader)
+        fprintf(out, "  reader   %s\n", reader);
+    uint64_t count = rp_member_number(hazard, "count");
+    fprintf(out, "  seen     first in step %" PRIu64 "%s", rp_member_number(hazard, "step"),
+            count > 1 ? "" : "\n");
+    if (count > 1)
+        fprintf(out, ", %" PRIu64 " times in all\n", count);
+}
+
+static void print_hazard(const struct check *check, const json_t *hazard)
+{
+    FILE *out = check->output.file;
+    const char *kind = rp_member_text(hazard, "hazard"), *segment = rp_member_text(hazard, "segment");
+
+    fprintf(out, "%s%s%s", rp_tint(&check->output, RP_TINT_BAD), kind,
+            rp_tint(&check->output, RP_TINT_NONE));
+    if (*segment)
+        fprintf(out, " in segment %s", segment);
+    fprintf(out, ": %s%s\n", meaning_of(kind),
+            is_harmless(hazard) ? " (harmless, says the contract)" : "");
+    print_where(check, hazard);
+    print_who(check, hazard);
+    const char *advice = rp_member_text(hazard, "advice");
+    if (*advice)
+        fprintf(out, "  advice   %s\n", advice);
+    fputc('\n', out);
+}
+
+static void print_people(const struct check *check)
+{
+    FILE *out = check->output.file;
+    size_t count = json_array_size(check->hazards);
+
+    for (size_t i = 0; i < count; i++)
+        print_hazard(check, json_array_get(check->hazards, i));
+    if (count > 0)
+        fprintf(out, "%zu hazard%s, %" PRIu64 " replays followed\n", count, count == 1 ? "" : "s",
+                check->replays);
+    else if (check->replays > 0)
+        fprintf(out, "no hazards: %" PRIu64 " replays followed\n", check->replays);
+    else
+        fprintf(out, "nothing was checked: no replay of the contract's segments was seen\n");
+}
+
+/* ---- the command -------------------------------------------------------------- */
+
+static void print_json(const struct check *check, bool clean)
+{
+    json_t *document = json_pack("{ss si sb sI sO}", "format", "reprise-check", "version", 1,
+                                 "clean", clean, "replays", (json_int_t)check->replays,
+                                 "hazards", check->hazards);
+    json_dumpf(document, check->output.file, JSON_INDENT(1));
+    fputc('\n', check->output.file);
+    json_decref(document);
+}
+
+/* A damaged trace can't say that nothing was wrong, and neither can a run without replays. */
+static int verdict(const struct check *check, int reading)
+{
+    const struct rp_option_value *wanted = &check->options->values[RP_OPT_ERROR_EXITCODE];
+    if (check->counting > 0)
+        return wanted->text ? (int)wanted->number : RP_EXIT_NO;
+    if (reading != RP_EXIT_OK)
+        return reading;
+    return check->replays > 0 ? RP_EXIT_OK : RP_EXIT_NO;
+}
+
+static int check_source(struct check *check, const struct rp_source *source)
+{
+    int reading = RP_EXIT_OK;
+
+    check->replays = count_replays(source, &check->had_contract);
+    check->hazards = rp_hazards_collect(source, &check->replays, &reading);
+    if (!check->hazards) {
+        rp_say("out of memory");
+        return RP_EXIT_FAILURE;
+    }
+    select_segments(check);
+    if (source->summaries.count > 0 && !check->had_contract && check->replays == 0) {
+        rp_say("this run had no contract, so no replay was followed; "
+               "try `reprise run -m check -c FILE -- COMMAND`");
+        return RP_EXIT_USAGE;
+    }
+    int code = verdict(check, reading);
+    rp_output_begin(&check->output, check->options);
+    if (rp_option_given(check->options, RP_OPT_JSON))
+        print_json(check, code == RP_EXIT_OK);
+    else
+        print_people(check);
+    return rp_output_end(&check->output, code);
+}
+
+int rp_cmd_check(int argc, char **argv)
+{
+    struct rp_options options;
+    struct rp_source source;
+    struct check check = {.options = &options};
+    int code;
+
+    if (!rp_source_begin("check", argc, argv, &options, &source, &code))
+        return code;
+    code = check_source(&check, &source);
+    json_decref(check.hazards);
+    rp_source_close(&source);
+    return code;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reprise info: what ran, section by section. A section that has nothing to say is left out. */
+#include "tools/command.h"
+#include "tools/options.h"
+#include "tools/output.h"
+#include "tools/quantity.h"
+#include "tools/say.h"
+#include "tools/source.h"
+#include "tools/survey.h"
+#include "tracker/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct info {
+    const struct rp_options *options;
+    struct rp_output output;
+    json_t *document;
+};
+
+/* ---- rows in order of a figure ------------------------------------------------ */
+
+struct row {
+    const char *name;
+    json_t *value;
+    uint64_t weight;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* The members of an object, heaviest first: by the member called `figure`, or by themselves.
+ * To be freed. */
+static struct row *rows_of(json_t *object, const char *figure, size_t *count)
+{
+    struct row *rows = calloc(json_object_size(object) + 1, sizeof(*rows));
+    const char *name;
+    json_t *value;
+
+    *count = 0;
+    json_object_foreach(object, name, value) {
+        if (!rows)
+            break;
+        rows[(*count)++] = (struct row){
+            name, value,
+            figure ? rp_member_number(value, figure) : (uint64_t)json_integer_value(value)};
+    }
+    if (rows)
+        qsort(rows, *count, sizeof(*rows), by_weight);
+    return rows;
+}
+
+static void print_title(const struct info *info, const char *title)
+{
+    fprintf(info->output.file, "\n%s%s%s\n", rp_tint(&info->output, RP_TINT_STRONG), title,
+            rp_tint(&info->output, RP_TINT_NONE));
+}
+
+/* ---- sections ----------------------------------------------------------------- */
+
+static void print_run(const struct info *info)
+{
+    FILE *out = info->output.file;
+    json_t *run = json_object_get(info->document, "run");
+    json_t *command = json_object_get(run, "command");
+
+    if (!run)
+        return;
+    fputs("command  ", out);
+    for (size_t i = 0; i < json_array_size(command); i++)
+        fprintf(out, "%s%s", i ? " " : "", json_string_value(json_array_get(command, i)));
+    fprintf(out, "\nmode     %s", rp_member_text(run, "mode"));
+    if (*rp_member_text(run, "policy"))
+        fprintf(out, ", policy %s, contract %s", rp_member_text(run, "policy"),
+                rp_member_text(run, "contract"));
+    fprintf(out, "\ndriver   %s (%s)\n", rp_member_text(run, "driver"),
+            rp_member_text(run, "device"));
+}
+
+static void print_processes(const struct info *info)
+{
+    FILE *out = info->output.file;
+    json_t *list = json_object_get(info->document, "processes");
+    char count[RP_COUNT_TEXT];
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *process = json_array_get(list, i);
+        fprintf(out, "process  %llu", (unsigned long long)rp_member_number(process, "pid"));
+        if (*rp_member_text(process, "command"))
+            fprintf(out, "  %s", rp_member_text(process, "command"));
+        if (*rp_member_text(process, "device"))
+            fprintf(out, "  on %s", rp_member_text(process, "device"));
+        if (*rp_member_text(process, "trace"))
+            fprintf(out, "  %s events", rp_count_format(count, rp_member_number(process, "events")));
+        fputc('\n', out);
+        if (rp_member_number(process, "lost"))
+            fprintf(out, "         %sevents were lost: %s%s\n", rp_tint(&info->output, RP_TINT_BAD),
+                    rp_count_format(count, rp_member_number(process, "lost")),
+                    rp_tint(&info->output, RP_TINT_NONE));
+        if (*rp_member_text(process, "broken"))
+            fprintf(out, "         %sthe trace breaks off: %s%s\n",
+                    rp_tint(&info->output, RP_TINT_BAD), rp_member_text(process, "broken"),
+                    rp_tint(&info->output, RP_TINT_NONE));
+    }
+}
+
+static void print_counts(const struct info *info, const char *key, const char *title)
+{
+    size_t count;
+    char shown[RP_COUNT_TEXT];
+    struct row *rows = rows_of(json_object_get(info->document, key), NULL, &count);
+
+    if (rows && count > 0) {
+        print_title(info, title);
+        for (size_t i = 0; i < count; i++)
+            fprintf(info->output.file, "%12s  %s\n", rp_count_format(shown, rows[i].weight),
+                    rows[i].name);
+    }
+    free(rows);
+}
+
+static bool kernel_wanted(const struct info *info, const char *name)
+{
+    const char *glob = info->options->values[RP_OPT_KERNEL].text;
+    return !glob || rp_glob_match(glob, name, NULL, 0);
+}
+
+/* "exact", or where launches differ "exact 10, bounded 2". */
+static void print_verdicts(FILE *out, const json_t *kernel)
+{
+    size_t count;
+    struct row *rows = rows_of(json_object_get(kernel, "verdicts"), NULL, &count);
+
+    if (count == 1)
+        fprintf(out, "  writes: %s", rows[0].name);
+    for (size_t i = 0; rows && count > 1 && i < count; i++)
+        fprintf(out, "%s%s %llu", i ? ", " : "  writes: ", rows[i].name,
+                (unsigned long long)rows[i].weight);
+    if (count == 0 && *rp_member_text(kernel, "verdict"))
+        fprintf(out, "  never launched; %s at best", rp_member_text(kernel, "verdict"));
+    free(rows);
+}
+
+static void print_kernels(const struct info *info)
+{
+    size_t count;
+    char shown[RP_COUNT_TEXT];
+    struct row *rows = rows_of(json_object_get(info->document, "kernels"), "launches", &count);
+
+    if (rows && count > 0) {
+        print_title(info, "kernels, by launches");
+        for (size_t i = 0; i < count; i++) {
+            if (!kernel_wanted(info, rows[i].name))
+                continue;
+            fprintf(info->output.file, "%12s  %-28s", rp_count_format(shown, rows[i].weight),
+                    rows[i].name);
+            print_verdicts(info->output.file, rows[i].value);
+            fputc('\n', info->output.file);
+        }
+    }
+    free(rows);
+}
+
+static void print_allocations(const struct info *info)
+{
+    FILE *out = info->output.file;
+    json_t *all = json_object_get(info->document, "allocations"), *kind;
+    const char *name;
+
+    if (!rp_member_number(all, "count"))
+        return;
+    print_title(info, "allocations");
+    fprintf(out, "%12llu  made, %llu freed; at most %s at one time\n",
+            (unsigned long long)rp_member_number(all, "count"),
+            (unsigned long long)rp_member_number(all, "freed"),
+            rp_shown_size(info->options, rp_member_number(all, "peak_bytes")).text);
+    json_object_foreach(json_object_get(all, "kinds"), name, kind)
+        fprintf(out, "%12llu  %s, %s in all\n",
+                (unsigned long long)rp_member_number(kind, "count"), name,
+                rp_shown_size(info->options, rp_member_number(kind, "bytes")).text);
+}
+
+static void print_segments(const struct info *info)
+{
+    FILE *out = info->output.file;
+    json_t *segment, *found;
+    const char *name;
+
+    if (json_object_size(json_object_get(info->document, "segments"))) {
+        print_title(info, "segments              forwards   replays  not replayed");
+        json_object_foreach(json_object_get(info->document, "segments"), name, segment) {
+            fprintf(out, "  %-20s %8llu  %8llu  %12llu", name,
+                    (unsigned long long)rp_member_number(segment, "forwards"),
+                    (unsigned long long)rp_member_number(segment, "replays"),
+                    (unsigned long long)rp_member_number(segment, "unreplayed"));
+            if (*rp_member_text(segment, "refused"))
+                fprintf(out, "  refused: %s", rp_member_text(segment, "refused"));
+            fputc('\n', out);
+        }
+    }
+    if (json_object_size(json_object_get(info->document, "buffers"))) {
+        print_title(info, "buffers of the contract  found");
+        json_object_foreach(json_object_get(info->document, "buffers"), name, found)
+            fprintf(out, "  %-20s %10lld%s\n", name, (long long)json_integer_value(found),
+                    json_integer_value(found) ? "" : "  never seen");
+    }
+}
+
+static void print_unknown(const struct info *info)
+{
+    json_t *list = json_object_get(info->document, "unknown");
+    char shown[RP_COUNT_TEXT];
+
+    if (json_array_size(list))
+        print_title(info, "worth knowing");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        fprintf(info->output.file, "%12s  %s: %s\n",
+                rp_count_format(shown, rp_member_number(item, "count")),
+                rp_member_text(item, "call"), rp_member_text(item, "reason"));
+    }
+}
+
+static void print_totals(const struct info *info)
+{
+    FILE *out = info->output.file;
+    const json_t *document = info->document;
+    char count[RP_COUNT_TEXT];
+    uint64_t preserved = rp_member_number(document, "bytes_preserved");
+    uint64_t hazards = rp_member_number(document, "hazards");
+
+    fprintf(out, "steps    %s", rp_count_format(count, rp_member_number(document, "steps")));
+    fprintf(out, ", %s launches\n", rp_count_format(count, rp_member_number(document, "launches")));
+    if (rp_member_number(document, "transactions"))
+        fprintf(out, "guard    %s transactions, %s preserved, at most %s held\n",
+                rp_count_format(count, rp_member_number(document, "transactions")),
+                rp_shown_size(info->options, preserved).text,
+                rp_shown_size(info->options, rp_member_number(document, "bytes_held_peak")).text);
+    if (hazards)
+        fprintf(out, "hazards  %s%llu%s; `reprise check` tells which\n",
+                rp_tint(&info->output, RP_TINT_BAD), (unsigned long long)hazards,
+                rp_tint(&info->output, RP_TINT_NONE));
+}
+
+/* ---- the command -------------------------------------------------------------- */
+
+static int print_proofs(const struct info *info, const char *glob)
+{
+    FILE *out = info->output.file;
+    const char *name;
+    json_t *kernel;
+    int code = RP_EXIT_NO;
+
+    json_object_foreach(json_object_get(info->document, "kernels"), name, kernel) {
+        const char *proof = rp_member_text(kernel, "proof");
+        if (!rp_glob_match(glob, name, NULL, 0))
+            continue;
+        code = RP_EXIT_OK;
+        fprintf(out, "%s%s%s: %s\n", rp_tint(&info->output, RP_TINT_STRONG), name,
+                rp_tint(&info->output, RP_TINT_NONE), rp_member_text(kernel, "verdict"));
+        for (; *proof; proof += strcspn(proof, "\n"), proof += *proof == '\n')
+            fprintf(out, "  %.*s\n", (int)strcspn(proof, "\n"), proof);
+    }
+    if (code != RP_EXIT_OK)
+        rp_say("no kernel '%s' was loaded in this run", glob);
+    return code;
+}
+
+static void print_people(const struct info *info)
+{
+    print_run(info);
+    print_processes(info);
+    print_totals(info);
+    print_segments(info);
+    print_kernels(info);
+    print_counts(info, "proofs", "launches, by what is known of their writes");
+    print_counts(info, "calls", "driver calls");
+    print_counts(info, "routes", "ways in which the job reached the driver");
+    print_allocations(info);
+    print_unknown(info);
+}
+
+int rp_cmd_info(int argc, char **argv)
+{
+    struct rp_options options;
+    struct rp_source source;
+    struct info info = {.options = &options};
+    int code;
+
+    if (!rp_source_begin("info", argc, argv, &options, &source, &code))
+        return code;
+    info.document = rp_survey(&source, &code);
+    rp_source_close(&source);
+    if (!info.document) {
+        rp_say("out of memory");
+        return RP_EXIT_FAILURE;
+    }
+    rp_output_begin(&info.output, &options);
+    if (rp_option_given(&options, RP_OPT_PROOF)) {
+        int found = print_proofs(&info, options.values[RP_OPT_PROOF].text);
+        code = code == RP_EXIT_OK ? found : code;
+    } else if (rp_option_given(&options, RP_OPT_JSON)) {
+        json_dumpf(info.document, info.output.file, JSON_INDENT(1));
+        fputc('\n', info.output.file);
+    } else {
+        print_people(&info);
+    }
+    json_decref(info.document);
+    return rp_output_end(&info.output, code);
+}

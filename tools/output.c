@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/output.h"
+
+#include "tools/say.h"
+#include "tracker/text.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool color_wanted(const struct rp_options *options)
+{
+    const char *when = options->values[RP_OPT_COLOR].text, *no = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+
+    if (rp_option_given(options, RP_OPT_JSON))
+        return false;
+    if (when && strcmp(when, "auto") != 0)
+        return strcmp(when, "always") == 0;
+    return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0 && !(no && *no);
+}
+
+static const char *pager_command(void)
+{
+    static const char *const variables[] = {"REPRISE_PAGER", "PAGER"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *command = getenv(variables[i]);
+        if (command)
+            return *command && strcmp(command, "cat") != 0 ? command : NULL;
+    }
+    return "less";
+}
+
+/* The pager is a child that reads what we write; it decides whether the text fits. */
+static void start_pager(struct rp_output *output, const char *command)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return;
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(ends[0], STDIN_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        setenv("LESS", "FRX", 0);
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[0]);
+    FILE *file = pid > 0 ? fdopen(ends[1], "w") : NULL;
+    if (!file) {
+        close(ends[1]);
+        return;
+    }
+    output->file = file;
+    output->pager = pid;
+    signal(SIGINT, SIG_IGN); /* the pager's, while it has the terminal */
+}
+
+static bool can_run(const char *command)
+{
+    char probe[512];
+    snprintf(probe, sizeof(probe), "command -v %.*s >/dev/null 2>&1",
+             (int)strcspn(command, " \t;|&<>$`'\"()"), command);
+    int status = system(probe);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void rp_output_begin(struct rp_output *output, const struct rp_options *options)
+{
+    *output = (struct rp_output){.file = stdout, .color = color_wanted(options)};
+    signal(SIGPIPE, SIG_IGN);
+    if (!isatty(STDOUT_FILENO) || rp_option_given(options, RP_OPT_NO_PAGER) ||
+        rp_option_given(options, RP_OPT_JSON))
+        return;
+    const char *command = pager_command();
+    if (command && can_run(command))
+        start_pager(output, command);
+}
+
+bool rp_output_open(struct rp_output *output)
+{
+    if (output->error == 0 && ferror(output->file))
+        output->error = errno;
+    return output->error == 0;
+}
+
+int rp_output_end(struct rp_output *output, int code)
+{
+    if (fflush(output->file) != 0 && output->error == 0)
+        output->error = errno;
+    bool lost = output->error != 0 && output->error != EPIPE;
+    if (lost)
+        rp_say("standard output: %s", strerror(output->error));
+    if (output->pager > 0) {
+        fclose(output->file);
+        while (waitpid(output->pager, NULL, 0) < 0 && errno == EINTR)
+            continue;
+        signal(SIGINT, SIG_DFL);
+    } else {
+        clearerr(output->file);
+    }
+    return lost ? RP_EXIT_FAILURE : code;
+}
+
+const char *rp_tint(const struct rp_output *output, enum rp_tint tint)
+{
+    static const char *const sequences[] = {"\033[0m", "\033[1;31m", "\033[32m", "\033[1m",
+                                            "\033[2m"};
+    return output->color ? sequences[tint] : "";
+}
+
+struct rp_shown_size rp_shown_size(const struct rp_options *options, unsigned long long bytes)
+{
+    struct rp_shown_size shown;
+    if (rp_option_given(options, RP_OPT_BYTES))
+        snprintf(shown.text, sizeof(shown.text), "%llu", bytes);
+    else
+        rp_size_format(shown.text, bytes);
+    return shown;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a reading command writes: stdout, through a pager when that is a terminal.
+ *
+ * One at a time. A reader that goes away (a pager quit early, `| head`) is no error: writing
+ * ends, and rp_output_open tells loops to end too. */
+#ifndef RP_TOOLS_OUTPUT_H
+#define RP_TOOLS_OUTPUT_H
+
+#include "tools/options.h"
+
+#include <stdio.h>
+
+enum rp_tint { RP_TINT_NONE, RP_TINT_BAD, RP_TINT_GOOD, RP_TINT_STRONG, RP_TINT_FAINT };
+
+struct rp_output {
+    FILE *file;
+    bool color;
+    int pager; /* pid, or 0 */
+    int error; /* errno of the first write that failed, or 0 */
+};
+
+void rp_output_begin(struct rp_output *output, const struct rp_options *options);
+/* False once nobody reads any more, or the disk is full. To be asked after each line or so,
+ * while errno is still that of the write. */
+bool rp_output_open(struct rp_output *output);
+/* Flushes and waits for the pager. Returns `code`, or RP_EXIT_FAILURE after a message when
+ * something was lost that a reader still wanted. */
+int rp_output_end(struct rp_output *output, int code);
+
+/* Escape sequences around what is to stand out; "" without colour. */
+const char *rp_tint(const struct rp_output *output, enum rp_tint tint);
+
+/* A byte count as the user wants it: "64 KiB", or plain with --bytes. */
+struct rp_shown_size {
+    char text[32];
+};
+struct rp_shown_size rp_shown_size(const struct rp_options *options, unsigned long long bytes);
+
+#endif

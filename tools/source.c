@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/source.h"
+
+#include "tools/folder.h"
+#include "tools/help.h"
+#include "tools/say.h"
+#include "tracker/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- finding ------------------------------------------------------------------ */
+
+static int open_folder(struct rp_source *source)
+{
+    size_t count = 0;
+    char **names = rp_folder_list(source->name, "trace-", ".rpt", &count);
+
+    if (!names || !rp_summaries_load(source->name, &source->summaries, NULL)) {
+        rp_say("%s: %s", source->name, strerror(errno));
+        return RP_EXIT_USAGE;
+    }
+    source->traces = calloc(count ? count : 1, sizeof(*source->traces));
+    for (size_t i = 0; source->traces && i < count; i++) {
+        char path[PATH_MAX];
+        if (rp_path_join(path, source->name, names[i]) &&
+            (source->traces[source->trace_count] = strdup(path)) != NULL)
+            source->trace_count++;
+    }
+    rp_folder_list_free(names, count);
+    if (source->trace_count == 0 && source->summaries.count == 0) {
+        rp_say("%s holds no trace and no summary of a run", source->name);
+        return RP_EXIT_DATA;
+    }
+    return RP_EXIT_OK;
+}
+
+static int open_file(struct rp_source *source)
+{
+    source->traces = calloc(1, sizeof(*source->traces));
+    if (!source->traces || !(source->traces[0] = strdup(source->name))) {
+        rp_say("out of memory");
+        return RP_EXIT_FAILURE;
+    }
+    source->trace_count = 1;
+    return RP_EXIT_OK;
+}
+
+int rp_source_open(const struct rp_command *command, const struct rp_options *options,
+                   struct rp_source *source)
+{
+    struct stat info;
+    bool named = options->rest_count > 0;
+
+    *source = (struct rp_source){0};
+    if (options->rest_count > 1)
+        return rp_say_usage(command->name, "one folder or trace at a time, not '%s' too",
+                            options->rest[1]);
+    snprintf(source->name, sizeof(source->name), "%s",
+             named ? options->rest[0] : RP_FOLDER_DEFAULT);
+    if (strcmp(source->name, "-") == 0)
+        return open_file(source);
+    if (stat(source->name, &info) != 0) {
+        rp_say("%s: %s%s", source->name, strerror(errno),
+               named ? "" : "; `reprise run` makes one, or name another");
+        return RP_EXIT_USAGE;
+    }
+    source->is_folder = S_ISDIR(info.st_mode);
+    int code = source->is_folder ? open_folder(source) : open_file(source);
+    if (code != RP_EXIT_OK)
+        rp_source_close(source);
+    return code;
+}
+
+void rp_source_close(struct rp_source *source)
+{
+    for (size_t i = 0; i < source->trace_count; i++)
+        free(source->traces[i]);
+    free(source->traces);
+    rp_summaries_release(&source->summaries);
+    *source = (struct rp_source){0};
+}
+
+bool rp_source_begin(const char *name, int argc, char **argv, struct rp_options *options,
+                     struct rp_source *source, int *code)
+{
+    const struct rp_command *command = rp_command_find(name);
+
+    *code = rp_options_parse(command, argc, argv, false, options);
+    if (*code != RP_EXIT_OK)
+        return false;
+    if (rp_option_given(options, RP_OPT_HELP)) {
+        rp_help_command(stdout, command);
+        return false;
+    }
+    *code = rp_source_open(command, options, source);
+    return *code == RP_EXIT_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------ */
+
+/* True to go on with the next trace. */
+static bool read_trace(const char *path, const struct rp_event_visitor *visitor, int *code)
+{
+    struct rp_trace_reader *reader;
+    struct rp_event event;
+    char message[512];
+    enum rp_status status = rp_trace_reader_open(path, &reader, message, sizeof(message));
+
+    if (status != RP_OK) {
+        rp_say("%s: %s", path, message);
+        *code = RP_EXIT_DATA;
+        return true;
+    }
+    if (visitor->begin && !visitor->begin(visitor->ctx, path, reader)) {
+        rp_trace_reader_close(reader);
+        return true;
+    }
+    bool wanted = true;
+    while (wanted && (status = rp_trace_next(reader, &event)) == RP_OK)
+        wanted = visitor->event(visitor->ctx, reader, &event);
+    bool broken = wanted && status != RP_END;
+    if (visitor->end)
+        visitor->end(visitor->ctx, path, broken ? rp_trace_reader_message(reader) : NULL);
+    if (broken) {
+        rp_say("%s: %s", path, rp_trace_reader_message(reader));
+        *code = RP_EXIT_DATA;
+    }
+    rp_trace_reader_close(reader);
+    return wanted;
+}
+
+int rp_source_read(const struct rp_source *source, const struct rp_event_visitor *visitor)
+{
+    int code = RP_EXIT_OK;
+    for (size_t i = 0; i < source->trace_count; i++)
+        if (!read_trace(source->traces[i], visitor, &code))
+            break;
+    return code;
+}
+
+uint64_t rp_event_number(const struct rp_event *event, const char *field)
+{
+    const union rp_value *value = rp_event_field(event, field);
+    return value ? value->u : 0;
+}
+
+const char *rp_event_text(const struct rp_event *event, const char *field, char *text,
+                          size_t size)
+{
+    const union rp_value *value = rp_event_field(event, field);
+    text[0] = 0;
+    if (value && value->t.text)
+        rp_text_escape(text, size, value->t.text, value->t.length);
+    return text;
+}
+
+bool rp_event_is(const struct rp_event *event, const char *class_, const char *name)
+{
+    return strcmp(event->def->class_, class_) == 0 && strcmp(event->def->name, name) == 0;
+}

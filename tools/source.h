@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a reading command reads: the folder of a run, or one trace. */
+#ifndef RP_TOOLS_SOURCE_H
+#define RP_TOOLS_SOURCE_H
+
+#include "tools/options.h"
+#include "tools/summary.h"
+#include "tracker/trace.h"
+
+#include <limits.h>
+
+struct rp_source {
+    char name[PATH_MAX]; /* as the user gave it, or the default */
+    bool is_folder;
+    char **traces; /* paths, in order of process id; "-" is stdin */
+    size_t trace_count;
+    struct rp_summaries summaries; /* empty for a single trace */
+};
+
+/* Takes the one word that is left of the command line, or none. Returns RP_EXIT_OK, or a
+ * code after a message: RP_EXIT_USAGE when there is nothing of that name, RP_EXIT_DATA when
+ * it is no run. */
+int rp_source_open(const struct rp_command *command, const struct rp_options *options,
+                   struct rp_source *source);
+void rp_source_close(struct rp_source *source);
+
+/* How every reading command begins: parses, answers --help, opens the source. False when the
+ * command is over already, with its exit code in *code. */
+bool rp_source_begin(const char *command, int argc, char **argv, struct rp_options *options,
+                     struct rp_source *source, int *code);
+
+/* Told each event of a trace. Returning false ends the reading of all; from `begin` it only
+ * passes over this trace. */
+typedef bool (*rp_event_fn)(void *ctx, const struct rp_trace_reader *reader,
+                            const struct rp_event *event);
+struct rp_event_visitor {
+    bool (*begin)(void *ctx, const char *path, const struct rp_trace_reader *reader);
+    rp_event_fn event;
+    void (*end)(void *ctx, const char *path, const char *broken); /* why it broke off, or NULL */
+    void *ctx;
+};
+
+/* Reads all traces, one after the other. `begin` and `end` may be NULL. Returns RP_EXIT_OK, or
+ * RP_EXIT_DATA after a message when a trace was damaged; what came before the damage and
+ * the other traces were visited all the same. */
+int rp_source_read(const struct rp_source *source, const struct rp_event_visitor *visitor);
+
+/* Fields by name: 0 and "" for what the event does not have. */
+uint64_t rp_event_number(const struct rp_event *event, const char *field);
+/* Fills `text`, cut to size and fit for a terminal; returns it. */
+const char *rp_event_text(const struct rp_event *event, const char *field, char *text,
+                          size_t size);
+bool rp_event_is(const struct rp_event *event, const char *class_, const char *name);
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/survey.h"
+
+#include "tools/folder.h"
+#include "tracker/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct surveying {
+    json_t *document;
+    json_t *process;   /* of the trace that is being read */
+    json_t *sizes;     /* allocation id -> bytes, of the live ones */
+    uint64_t live, peak;
+};
+
+/* ---- members ------------------------------------------------------------------ */
+
+static json_t *child(json_t *object, const char *key)
+{
+    json_t *member = json_object_get(object, key);
+    if (!member) {
+        member = json_object();
+        json_object_set_new(object, key, member);
+    }
+    return member;
+}
+
+static void count(json_t *object, const char *key, uint64_t more)
+{
+    json_t *member = json_object_get(object, key);
+    if (json_is_integer(member))
+        json_integer_set(member, json_integer_value(member) + (json_int_t)more);
+    else
+        json_object_set_new(object, key, json_integer((json_int_t)more));
+}
+
+static void set_text(json_t *object, const char *key, const char *text)
+{
+    char clean[4096];
+    if (text && *text)
+        json_object_set_new(object, key,
+                            json_string(rp_text_escape(clean, sizeof(clean), text, strlen(text))));
+}
+
+/* ---- from the traces ---------------------------------------------------------- */
+
+static json_t *process_of(json_t *document, json_int_t pid)
+{
+    json_t *list = json_object_get(document, "processes");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *process = json_array_get(list, i);
+        if (pid && json_integer_value(json_object_get(process, "pid")) == pid)
+            return process;
+    }
+    json_t *process = json_pack("{sI}", "pid", pid);
+    json_array_append_new(list, process);
+    return process;
+}
+
+static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reader *reader)
+{
+    static const char *const properties[] = {"command", "mode", "driver", "device"};
+    struct surveying *surveying = ctx;
+    const char *pid = rp_trace_property(reader, "pid");
+
+    surveying->process = process_of(surveying->document, pid ? strtoll(pid, NULL, 10) : 0);
+    set_text(surveying->process, "trace", path);
+    for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++)
+        set_text(surveying->process, properties[i], rp_trace_property(reader, properties[i]));
+    surveying->sizes = json_object();
+    surveying->live = surveying->peak = 0;
+    return true;
+}
+
+static void end_trace(void *ctx, const char *path, const char *broken)
+{
+    struct surveying *surveying = ctx;
+    (void)path;
+    set_text(surveying->process, "broken", broken);
+    count(child(surveying->document, "allocations"), "peak_bytes", surveying->peak);
+    json_decref(surveying->sizes);
+    surveying->sizes = NULL;
+}
+
+static void take_process(struct surveying *surveying, const struct rp_event *event)
+{
+    static const char *const fields[] = {"command", "mode", "driver", "device"};
+    char text[4096];
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        set_text(surveying->process, fields[i],
+                 rp_event_text(event, fields[i], text, sizeof(text)));
+}
+
+static void take_allocation(struct surveying *surveying, const struct rp_event *event)
+{
+    json_t *allocations = child(surveying->document, "allocations");
+    uint64_t bytes = rp_event_number(event, "bytes");
+    char kind[64], id[24];
+
+    rp_event_text(event, "kind", kind, sizeof(kind));
+    json_t *of_kind = child(child(allocations, "kinds"), *kind ? kind : "unknown");
+    count(allocations, "count", 1);
+    count(allocations, "bytes", bytes);
+    count(of_kind, "count", 1);
+    count(of_kind, "bytes", bytes);
+    snprintf(id, sizeof(id), "%llu", (unsigned long long)rp_event_number(event, "allocation"));
+    json_object_set_new(surveying->sizes, id, json_integer((json_int_t)bytes));
+    surveying->live += bytes;
+    if (surveying->live > surveying->peak)
+        surveying->peak = surveying->live;
+}
+
+static void take_free(struct surveying *surveying, const struct rp_event *event)
+{
+    char id[24];
+    snprintf(id, sizeof(id), "%llu", (unsigned long long)rp_event_number(event, "allocation"));
+    surveying->live -= rp_member_number(surveying->sizes, id);
+    json_object_del(surveying->sizes, id);
+    count(child(surveying->document, "allocations"), "freed", 1);
+}
+
+static json_t *kernel_of(struct surveying *surveying, const struct rp_event *event)
+{
+    char name[1024];
+    rp_event_text(event, "kernel", name, sizeof(name));
+    return child(child(surveying->document, "kernels"), *name ? name : "(nameless)");
+}
+
+static void take_kernel(struct surveying *surveying, const struct rp_event *event)
+{
+    json_t *kernel = kernel_of(surveying, event);
+    char text[8192];
+    set_text(kernel, "verdict", rp_event_text(event, "verdict", text, sizeof(text)));
+    /* A proof has lines; only what is odd inside them is escaped. */
+    const union rp_value *proof = rp_event_field(event, "proof");
+    if (proof && proof->t.text)
+        json_object_set_new(kernel, "proof", json_stringn(proof->t.text, proof->t.length));
+}
+
+static void take_launch(struct surveying *surveying, const struct rp_event *event)
+{
+    json_t *kernel = kernel_of(surveying, event);
+    char verdict[64];
+    count(kernel, "launches", 1);
+    rp_event_text(event, "verdict", verdict, sizeof(verdict));
+    if (*verdict)
+        count(child(kernel, "verdicts"), verdict, 1);
+}
+
+static void take_route(struct surveying *surveying, const struct rp_event *event)
+{
+    char route[64];
+    rp_event_text(event, "route", route, sizeof(route));
+    count(child(surveying->document, "routes"), *route ? route : "unknown",
+          rp_event_number(event, "count"));
+}
+
+static void take_gap(struct surveying *surveying, const struct rp_event *event)
+{
+    count(surveying->process, "lost", rp_event_number(event, "lost"));
+}
+
+static bool take_event(void *ctx, const struct rp_trace_reader *reader,
+                       const struct rp_event *event)
+{
+    static const struct {
+        const char *name;
+        void (*take)(struct surveying *surveying, const struct rp_event *event);
+    } notes[] = {{"process", take_process}, {"allocation", take_allocation}, {"free", take_free},
+                 {"kernel", take_kernel},   {"launch", take_launch},         {"route", take_route},
+                 {"gap", take_gap}};
+    struct surveying *surveying = ctx;
+    (void)reader;
+
+    count(surveying->process, "events", 1);
+    if (strcmp(event->def->class_, "enter") == 0)
+        count(child(surveying->document, "calls"), event->def->name, 1);
+    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+        if (rp_event_is(event, "note", notes[i].name))
+            notes[i].take(surveying, event);
+    return true;
+}
+
+/* ---- from the summaries ------------------------------------------------------- */
+
+static void add_segments(json_t *document, json_t *list)
+{
+    static const char *const figures[] = {"forwards", "replays", "unreplayed", "stopped_early"};
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *item = json_array_get(list, i);
+        json_t *segment = child(child(document, "segments"), rp_member_text(item, "name"));
+        for (size_t at = 0; at < sizeof(figures) / sizeof(figures[0]); at++)
+            count(segment, figures[at], rp_member_number(item, figures[at]));
+        set_text(segment, "refused", rp_member_text(item, "refused"));
+    }
+}
+
+static void add_buffers(json_t *document, json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *item = json_array_get(list, i);
+        count(child(document, "buffers"), rp_member_text(item, "name"),
+              rp_member_number(item, "found"));
+    }
+}
+
+static void add_summary(json_t *document, json_t *summary)
+{
+    static const char *const texts[] = {"command", "mode", "policy", "state", "driver", "device"};
+    json_t *process = process_of(document, json_integer_value(json_object_get(summary, "pid")));
+    json_t *proofs = json_object_get(summary, "proofs"), *value;
+    const char *verdict;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        set_text(process, texts[i], rp_member_text(summary, texts[i]));
+    add_segments(document, json_object_get(summary, "segments"));
+    add_buffers(document, json_object_get(summary, "buffers"));
+    json_array_extend(json_object_get(document, "unknown"), json_object_get(summary, "unknown"));
+    json_object_foreach(proofs, verdict, value)
+        count(child(document, "proofs"), verdict, (uint64_t)json_integer_value(value));
+}
+
+static void add_totals(json_t *document, const struct rp_summaries *summaries)
+{
+    static const char *const totals[] = {"steps", "launches", "transactions", "bytes_preserved",
+                                         "bytes_held_peak", "trace_lost"};
+    for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++)
+        count(document, totals[i], rp_summaries_total(summaries, totals[i]));
+    count(document, "hazards", rp_summaries_hazards(summaries));
+}
+
+json_t *rp_survey(const struct rp_source *source, int *code)
+{
+    struct surveying surveying = {
+        .document = json_pack("{ss si s[] s[]}", "format", "reprise-info", "version", 1,
+                              "processes", "unknown")};
+    const struct rp_event_visitor visitor = {begin_trace, take_event, end_trace, &surveying};
+    char path[PATH_MAX];
+
+    if (!surveying.document)
+        return NULL;
+    if (source->is_folder && rp_path_join(path, source->name, "run.json"))
+        json_object_set_new(surveying.document, "run", json_load_file(path, 0, NULL));
+    *code = rp_source_read(source, &visitor);
+    for (size_t i = 0; i < source->summaries.count; i++)
+        add_summary(surveying.document, source->summaries.items[i]);
+    add_totals(surveying.document, &source->summaries);
+    return surveying.document;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ran, as one JSON document: the traces and the summaries of a run added up. `info`
+ * prints it, for people or as it is. */
+#ifndef RP_TOOLS_SURVEY_H
+#define RP_TOOLS_SURVEY_H
+
+#include "tools/source.h"
+
+#include <jansson.h>
+
+/* {"format": "reprise-info", "version": 1,
+ *  "run":       what `reprise run` was asked for, or absent,
+ *  "processes": [{"pid", "command", "mode", "driver", "device", "trace", "events", "lost",
+ *                 "broken"}],
+ *  "calls":     {NAME: count},                    as entered
+ *  "kernels":   {NAME: {"launches", "verdict", "proof", "verdicts": {VERDICT: launches}}},
+ *  "allocations": {"count", "freed", "bytes", "peak_bytes", "kinds": {KIND: {"count", "bytes"}}},
+ *  "segments":  {NAME: {"forwards", "replays", "unreplayed", "refused"}},
+ *  "buffers":   {NAME: found},
+ *  "routes":    {ROUTE: count},
+ *  "unknown":   [{"call", "count", "reason"}],
+ *  "steps", "launches", "hazards", "bytes_preserved", "bytes_held_peak", "transactions"}
+ *
+ * NULL when the host is out of memory. *code becomes RP_EXIT_DATA for a damaged trace. */
+json_t *rp_survey(const struct rp_source *source, int *code);
+
+#endif
