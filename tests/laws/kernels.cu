@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of the law scenarios: integers only, so that every byte is exact. */
+
+extern "C" __global__ void step_state(unsigned *state, const unsigned *x, unsigned *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = state[i] * 3u + x[i];
+        state[i] = state[i] * 5u + x[i] + 1u;
+    }
+}
+
+extern "C" __global__ void draw(const unsigned *generator, unsigned *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = (generator[0] + i) * 2654435761u;
+}
+
+extern "C" __global__ void advance(unsigned *generator, unsigned by)
+{
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        generator[0] += by;
+}
+
+extern "C" __global__ void read_queue(const unsigned *queue, const unsigned *x, unsigned *y,
+                                      int rows, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        unsigned sum = x[i];
+        for (int row = 0; row < rows; row++)
+            sum = sum * 31u + queue[row * n + i];
+        y[i] = sum;
+    }
+}
+
+extern "C" __global__ void enqueue(unsigned *queue, const unsigned *x, int row, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        queue[row * n + i] = x[i] ^ 0x5bd1e995u;
+}
+
+/* The row comes from memory: which bytes it writes cannot be told from the arguments. */
+extern "C" __global__ void enqueue_somewhere(unsigned *queue, const unsigned *x,
+                                             const unsigned *row, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        queue[row[0] * n + i] = x[i] ^ 0x5bd1e995u;
+}
+
+extern "C" __global__ void gradient(const unsigned *y, unsigned *g, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        g[i] = g[i] * 7u + y[i];
+}
+
+extern "C" __global__ void fill(unsigned *to, unsigned value, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        to[i] = value + i;
+}
+
+extern "C" __global__ void count(unsigned *counters, const unsigned *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        atomicAdd(&counters[x[i] & 7u], 1u);
+}
+
+/* Takes its time, so that what should wait for it and does not is seen. */
+extern "C" __global__ void slow_fill(unsigned *to, unsigned value, int n, int rounds)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned mixed = value;
+    for (int round = 0; round < rounds; round++)
+        mixed = mixed * 1664525u + 1013904223u;
+    if (i < n)
+        to[i] = value + i + (mixed == 1u);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Segment instances against a model that knows every byte by itself. */
+#include "check.h"
+#include "random.h"
+
+#include "tracker/instance.h"
+
+#include <string.h>
+
+enum { ALLOCATIONS = 3, BYTES = 48, ROUNDS = 400, CALLS = 24 };
+
+/* One byte of the model. */
+struct byte {
+    rp_version now;      /* the version that stands there */
+    bool live_in, kept, written, touched, replayed;
+    rp_version expected; /* of the live-in */
+};
+
+struct world {
+    struct random random;
+    struct rp_versions *versions;
+    struct rp_instance *instance;
+    struct byte bytes[ALLOCATIONS + 1][BYTES]; /* by allocation id, from 1 */
+    rp_version last;
+};
+
+struct range {
+    rp_alloc_id id;
+    uint64_t lo, hi;
+};
+
+static struct range any_range(struct world *world)
+{
+    struct range range = {.id = 1 + random_below(&world->random, ALLOCATIONS)};
+    range.lo = random_below(&world->random, BYTES);
+    range.hi = range.lo + 1 + random_below(&world->random, BYTES - range.lo);
+    return range;
+}
+
+static void somebody_writes(struct world *world, struct range range)
+{
+    const struct rp_writer writer = {.version = ++world->last, .seq = world->last};
+    assert_int_equal(
+        rp_versions_write(world->versions, range.id, range.lo, range.hi, &writer), RP_OK);
+    for (uint64_t at = range.lo; at < range.hi; at++)
+        world->bytes[range.id][at].now = world->last;
+}
+
+static void forward_reads(struct world *world)
+{
+    struct range range = any_range(world);
+    assert_int_equal(rp_instance_read(world->instance, world->versions, range.id, range.lo,
+                                      range.hi, random_below(&world->random, 2)),
+                     RP_OK);
+    for (uint64_t at = range.lo; at < range.hi; at++) {
+        struct byte *byte = &world->bytes[range.id][at];
+        if (byte->written || byte->live_in)
+            continue;
+        byte->live_in = true;
+        byte->expected = byte->now;
+    }
+}
+
+static void forward_writes(struct world *world)
+{
+    struct range range = any_range(world);
+    bool certain = random_below(&world->random, 2);
+    assert_int_equal(
+        rp_instance_write(world->instance, range.id, range.lo, range.hi, certain), RP_OK);
+    for (uint64_t at = range.lo; at < range.hi; at++) {
+        world->bytes[range.id][at].touched = true;
+        world->bytes[range.id][at].written |= certain;
+    }
+    somebody_writes(world, range);
+}
+
+static void keep(struct world *world)
+{
+    struct range range = any_range(world);
+    assert_int_equal(rp_instance_keep(world->instance, range.id, range.lo, range.hi), RP_OK);
+    for (uint64_t at = range.lo; at < range.hi; at++)
+        world->bytes[range.id][at].kept = true;
+}
+
+static void compare_exposed(struct world *world)
+{
+    struct range range = any_range(world);
+    struct rp_spans exposed = {0};
+    assert_int_equal(
+        rp_instance_exposed(world->instance, range.id, range.lo, range.hi, &exposed), RP_OK);
+    assert_true(rp_spans_validate(&exposed));
+    for (uint64_t at = 0; at < BYTES; at++) {
+        const struct byte *byte = &world->bytes[range.id][at];
+        bool wanted = at >= range.lo && at < range.hi && byte->live_in && !byte->kept;
+        assert_int_equal(rp_spans_overlaps(&exposed, at, at + 1), wanted);
+    }
+    rp_spans_release(&exposed);
+}
+
+struct found {
+    bool stale[BYTES], foreign[BYTES];
+};
+
+static enum rp_status note_mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                                    const struct rp_writer *found,
+                                    const struct rp_writer *expected)
+{
+    (void)id, (void)found;
+    struct found *mismatches = ctx;
+    for (uint64_t at = lo; at < hi; at++)
+        (expected ? mismatches->stale : mismatches->foreign)[at] = true;
+    return RP_OK;
+}
+
+static void replay_reads(struct world *world)
+{
+    struct range range = any_range(world);
+    struct found found = {{false}, {false}};
+    assert_int_equal(rp_instance_check(world->instance, world->versions, range.id, range.lo,
+                                       range.hi, note_mismatch, &found),
+                     RP_OK);
+    for (uint64_t at = 0; at < BYTES; at++) {
+        const struct byte *byte = &world->bytes[range.id][at];
+        bool read = at >= range.lo && at < range.hi && !byte->replayed;
+        assert_int_equal(found.stale[at], read && byte->live_in && byte->now != byte->expected);
+        assert_int_equal(found.foreign[at], read && !byte->live_in);
+    }
+}
+
+static void replay_writes(struct world *world)
+{
+    struct range range = any_range(world);
+    assert_int_equal(rp_instance_rewrite(world->instance, range.id, range.lo, range.hi), RP_OK);
+    for (uint64_t at = range.lo; at < range.hi; at++)
+        world->bytes[range.id][at].replayed = true;
+    somebody_writes(world, range);
+}
+
+static void play(struct world *world)
+{
+    for (int call = 0; call < CALLS; call++)
+        random_below(&world->random, 2) ? forward_reads(world) : forward_writes(world);
+    for (int call = 0; call < CALLS; call++) {
+        switch (random_below(&world->random, 3)) {
+        case 0: somebody_writes(world, any_range(world)); break;
+        case 1: keep(world); break;
+        default: compare_exposed(world); break;
+        }
+    }
+    for (int call = 0; call < CALLS; call++)
+        random_below(&world->random, 3) ? replay_reads(world) : replay_writes(world);
+}
+
+static void it_knows_each_byte(void **state)
+{
+    (void)state;
+    struct random random = random_begin("instance");
+    for (int round = 0; round < ROUNDS; round++) {
+        struct world world = {.random = {random_next(&random)}};
+        assert_int_equal(rp_versions_create(&world.versions), RP_OK);
+        assert_int_equal(rp_instance_create(1, 0, 1, &world.instance), RP_OK);
+        play(&world);
+        rp_instance_destroy(world.instance);
+        rp_versions_destroy(world.versions);
+    }
+}
+
+/* A possible write before a read: whether the read sees the past cannot be known. */
+static void a_read_after_a_possible_write_is_ambiguous(void **state)
+{
+    (void)state;
+    struct rp_versions *versions;
+    struct rp_instance *instance;
+    assert_int_equal(rp_versions_create(&versions), RP_OK);
+    assert_int_equal(rp_instance_create(1, 0, 1, &instance), RP_OK);
+    assert_int_equal(rp_instance_read(instance, versions, 1, 0, 8, true), RP_OK);
+    assert_int_equal(rp_instance_write(instance, 1, 0, 16, false), RP_OK);
+    assert_int_equal(rp_instance_write(instance, 1, 12, 16, true), RP_OK);
+    assert_false(rp_instance_is_ambiguous(instance, 1, 0, 8));   /* read before: state */
+    assert_true(rp_instance_is_ambiguous(instance, 1, 8, 12));   /* neither */
+    assert_false(rp_instance_is_ambiguous(instance, 1, 12, 16)); /* certainly written */
+    assert_false(rp_instance_is_ambiguous(instance, 1, 16, 20)); /* never touched */
+    assert_false(rp_instance_is_ambiguous(instance, 2, 0, 8));
+    rp_instance_destroy(instance);
+    rp_versions_destroy(versions);
+}
+
+static void a_certain_read_settles_a_doubtful_one(void **state)
+{
+    (void)state;
+    struct rp_versions *versions;
+    struct rp_instance *instance;
+    assert_int_equal(rp_versions_create(&versions), RP_OK);
+    assert_int_equal(rp_instance_create(1, 0, 1, &instance), RP_OK);
+    assert_int_equal(rp_instance_read(instance, versions, 1, 0, 16, false), RP_OK);
+    assert_int_equal(rp_spans_bytes(&rp_instance_live(instance, 1)->doubtful), 16);
+    assert_int_equal(rp_instance_read(instance, versions, 1, 4, 8, true), RP_OK);
+    assert_int_equal(rp_spans_bytes(&rp_instance_live(instance, 1)->doubtful), 12);
+    assert_int_equal(rp_instance_live_in_bytes(instance), 16);
+    rp_instance_destroy(instance);
+    rp_versions_destroy(versions);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_knows_each_byte),
+        cmocka_unit_test(a_read_after_a_possible_write_is_ambiguous),
+        cmocka_unit_test(a_certain_read_settles_a_doubtful_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
