@@ -42,6 +42,7 @@ struct rp_core {
     uint32_t step;           /* 0 before the first */
     uint64_t launch_in_step;
     struct rp_figures figures;
+    unsigned captures;       /* stream captures that are open */
     bool segments_wanted;    /* a contract is in force */
 };
 

@@ -16,6 +16,11 @@ rp_stream rp_handler_stream(const struct rp_frame *frame);
 /* The footprint that all handlers build in turn, under the lock: begun for this call. */
 struct rp_footprint *rp_handler_footprint(const struct rp_frame *frame);
 
+/* The call's name as the tracker knows it, under the lock. */
+uint32_t rp_handler_name(enum rp_call_id id);
+/* True when the call goes into a graph instead of running now; remarks it. */
+bool rp_handler_is_captured(const struct rp_frame *frame, rp_stream stream);
+
 /* A handle as the layer stores it. */
 #define RP_HANDLE(handle) ((uint64_t)(uintptr_t)(handle))
 
@@ -74,6 +79,8 @@ void rp_on_launch_cooperative(struct rp_frame *);
 
 void rp_on_stream_destroy(struct rp_frame *);
 void rp_on_stream_created(struct rp_frame *);
+void rp_on_capture_begun(struct rp_frame *);
+void rp_on_capture_ended(struct rp_frame *);
 void rp_on_context_destroy(struct rp_frame *);
 
 #endif

@@ -39,10 +39,12 @@ static void finish(void)
     rp_core_unlock();
 }
 
+/* Observing without a trace is nothing to do: then the job pays for a jump and no more. */
 static bool has_work(void)
 {
-    return rp_core.config.trace || rp_core.config.contract ||
-           rp_core.config.budget != UINT64_MAX || rp_core.config.output;
+    const struct rp_config *config = &rp_core.config;
+    return config->trace || config->budget != UINT64_MAX ||
+           (config->contract && config->mode != RP_MODE_OBSERVE);
 }
 
 unsigned rp_layer_start(void)

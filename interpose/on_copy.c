@@ -15,12 +15,35 @@ rp_stream rp_handler_stream(const struct rp_frame *frame)
     return RP_HANDLE(info->mode == RP_MODE_LEGACY ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD);
 }
 
+uint32_t rp_handler_name(enum rp_call_id id)
+{
+    static uint32_t names[RP_CALL_COUNT];
+    if (!names[id])
+        names[id] = rp_names_id(rp_core.names, rp_calls[id].name);
+    return names[id];
+}
+
+/* What is captured into a graph does not run now. Asking the driver for each call would cost
+ * more than the tracking, so it is asked only while a capture is known to be open. */
+bool rp_handler_is_captured(const struct rp_frame *frame, rp_stream stream)
+{
+    if (!rp_core.captures || !rp_core.driver.capturing(rp_core.driver.self, stream))
+        return false;
+    rp_remark(rp_calls[frame->id].name, "captured into a graph, and so not followed");
+    return true;
+}
+
 struct rp_footprint *rp_handler_footprint(const struct rp_frame *frame)
 {
     static struct rp_footprint footprint; /* one call is tracked at a time */
-    uint32_t name = rp_names_id(rp_core.names, rp_calls[frame->id].name);
-    rp_footprint_begin(&footprint, name, rp_handler_stream(frame));
+    rp_footprint_begin(&footprint, rp_handler_name(frame->id), rp_handler_stream(frame));
     return &footprint;
+}
+
+static void track(const struct rp_frame *frame, struct rp_footprint *call)
+{
+    if (!rp_handler_is_captured(frame, call->stream))
+        rp_track(call);
 }
 
 /* What the layer cannot follow for want of memory is as good as unknown. */
@@ -41,7 +64,7 @@ static void copy(const struct rp_frame *frame, uint64_t to, uint64_t from, uint6
     if (status == RP_OK)
         status = rp_footprint_reach(call, to, bytes, RP_WRITE, RP_VERDICT_EXACT, true, NULL);
     note_failure(status, frame);
-    rp_track(call);
+    track(frame, call);
     rp_core_unlock();
 }
 
@@ -120,7 +143,7 @@ static void copy_box(const struct rp_frame *frame, const struct side *to, const 
     if (status == RP_OK)
         status = reach_box(call, to, width, height, depth, RP_WRITE);
     note_failure(status, frame);
-    rp_track(call);
+    track(frame, call);
     rp_core_unlock();
 }
 
@@ -172,7 +195,7 @@ static void set(const struct rp_frame *frame, uint64_t to, uint64_t bytes)
     call->signature = call->signature * 31 + bytes;
     note_failure(rp_footprint_reach(call, to, bytes, RP_WRITE, RP_VERDICT_EXACT, true, NULL),
                  frame);
-    rp_track(call);
+    track(frame, call);
     rp_core_unlock();
 }
 
@@ -243,7 +266,7 @@ void rp_on_unknown_writer(struct rp_frame *frame)
     struct rp_footprint *call = rp_handler_footprint(frame);
     call->reason = "what it writes is not followed";
     note_failure(rp_footprint_everything(call, RP_WRITE), frame);
-    rp_track(call);
+    track(frame, call);
     rp_core_unlock();
 }
 
@@ -261,6 +284,6 @@ void rp_on_host_function(struct rp_frame *frame)
     struct rp_footprint *call = rp_handler_footprint(frame);
     call->reason = "a host function may write any host memory that kernels reach";
     rp_memory_each(rp_core.bench.memory, add_host_memory, call);
-    rp_track(call);
+    track(frame, call);
     rp_core_unlock();
 }

@@ -190,12 +190,16 @@ static void note_launch(const struct launch *launch, const struct rp_footprint *
 static void track_launch(struct rp_frame *frame, CUfunction function, struct launch *launch,
                          void **params, void **extra)
 {
+    rp_stream stream = launch->stream ? RP_HANDLE(launch->stream) : rp_handler_stream(frame);
     rp_core_lock();
+    if (rp_handler_is_captured(frame, stream)) {
+        rp_core_unlock();
+        return;
+    }
     launch->kernel = rp_kernel_find(RP_HANDLE(function));
     bool gathered = gather(launch, params, extra);
     struct rp_footprint *call = rp_handler_footprint(frame);
-    rp_footprint_begin(call, launch->kernel->name, launch->stream ? RP_HANDLE(launch->stream)
-                                                                  : rp_handler_stream(frame));
+    rp_footprint_begin(call, launch->kernel->name, stream);
     call->is_launch = true;
     call->signature = signature_of(launch->kernel->name, &launch->geometry);
     rp_buffer_meet_launch(launch->kernel->text, param_at, launch);

@@ -30,3 +30,22 @@ void rp_on_stream_created(struct rp_frame *frame)
     rp_order_revive(rp_core.bench.order, RP_HANDLE(*args->phStream));
     rp_core_unlock();
 }
+
+void rp_on_capture_begun(struct rp_frame *frame)
+{
+    if (frame->result != CUDA_SUCCESS)
+        return;
+    rp_core_lock();
+    rp_core.captures++;
+    rp_core_unlock();
+}
+
+/* A capture also ends when ending it fails: the driver has invalidated it. */
+void rp_on_capture_ended(struct rp_frame *frame)
+{
+    (void)frame;
+    rp_core_lock();
+    if (rp_core.captures)
+        rp_core.captures--;
+    rp_core_unlock();
+}

@@ -14,6 +14,32 @@ struct rp_thread *rp_thread_self(void)
     return &self;
 }
 
+static void close_scope(struct rp_thread *thread);
+
+/* A thread that ends inside a segment ends the segment: nobody else may look into its scopes
+ * after that. */
+static void thread_ended(void *thread)
+{
+    rp_core_lock();
+    while (((struct rp_thread *)thread)->scope_count)
+        close_scope(thread);
+    rp_core_unlock();
+}
+
+static pthread_key_t ended_key;
+
+static void make_ended_key(void)
+{
+    pthread_key_create(&ended_key, thread_ended);
+}
+
+static void watch_thread(struct rp_thread *thread)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_ended_key);
+    pthread_setspecific(ended_key, thread);
+}
+
 static struct rp_scope *open_transactions[64];
 static size_t open_count;
 
@@ -71,6 +97,7 @@ static bool open_scope(struct rp_thread *thread, struct rp_scope scope)
         rp_remark("segment", "more than 16 segments inside each other: the innermost are not seen");
         return false;
     }
+    watch_thread(thread);
     thread->scopes[thread->scope_count++] = scope;
     note_scope(&scope, true);
     return true;
