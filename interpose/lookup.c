@@ -10,8 +10,6 @@
 
 #define DRIVER "libcuda.so"
 
-static _Atomic uint64_t by_dlsym, by_dlvsym, by_proc_address, unknown;
-
 /* ---- whose symbol, whose question ----------------------------------------------- */
 
 static const char *soname_of(const struct link_map *map)
@@ -45,9 +43,14 @@ static const struct link_map *own_object(void)
     return known;
 }
 
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
 static bool is_driver(const struct link_map *map)
 {
-    return map != NULL && map != own_object() && strncmp(soname_of(map), DRIVER, sizeof(DRIVER) - 1) == 0;
+    return map != NULL && map != own_object() && starts_with(soname_of(map), DRIVER);
 }
 
 /* The driver, and the libraries that NVIDIA ships with it. What these look up must be the
@@ -58,8 +61,8 @@ static bool is_of_driver_family(const void *caller)
     if (map == NULL || map == own_object())
         return false;
     const char *soname = soname_of(map);
-    return strncmp(soname, DRIVER, sizeof(DRIVER) - 1) == 0 || strncmp(soname, "libnvidia-", 10) == 0
-           || strncmp(soname, "libnvoptix", 10) == 0 || strncmp(soname, "libdxcore", 9) == 0;
+    return starts_with(soname, DRIVER) || starts_with(soname, "libnvidia-")
+           || starts_with(soname, "libnvoptix") || starts_with(soname, "libdxcore");
 }
 
 static void *wrapper_of(enum rp_call_id id)
@@ -69,92 +72,10 @@ static void *wrapper_of(enum rp_call_id id)
     return address;
 }
 
-/* ---- dlsym and dlvsym ----------------------------------------------------------- */
-
-struct question {
-    void *handle;
-    const char *name;
-    const char *version; /* NULL: dlsym */
-    void *caller;
-};
-
-static void *ask_next(void *handle, const struct question *question)
-{
-    const struct rp_next *next = rp_next();
-    return question->version == NULL ? next->dlsym(handle, question->name)
-                                     : next->dlvsym(handle, question->name, question->version);
-}
-
-static struct rp_route forward(const struct question *question)
-{
-    const struct rp_next *next = rp_next();
-    struct rp_route route = {NULL, NULL};
-    if (question->version == NULL)
-        memcpy(&route.forward, &next->dlsym, sizeof(route.forward));
-    else
-        memcpy(&route.forward, &next->dlvsym, sizeof(route.forward));
-    return route;
-}
-
-static struct rp_route answer(const struct question *question, enum rp_call_id id)
-{
-    atomic_fetch_add_explicit(question->version == NULL ? &by_dlsym : &by_dlvsym, 1,
-                              memory_order_relaxed);
-    return (struct rp_route){NULL, wrapper_of(id)};
-}
-
-/* The job opened the driver by name and got us. It must find what the driver has, the
- * wrapper where there is one, and NULL with the usual dlerror for what the driver lacks. */
-static struct rp_route look_in_own_handle(const struct question *question, enum rp_call_id id)
-{
-    void *driver = rp_real_open() ? rp_real_handle() : NULL;
-    if (driver == NULL)
-        return forward(question);
-    void *found = ask_next(driver, question);
-    if (found == NULL || id == RP_CALL_NONE || is_of_driver_family(question->caller))
-        return (struct rp_route){NULL, found};
-    return answer(question, id);
-}
-
-static struct rp_route look_in_handle(const struct question *question, enum rp_call_id id)
-{
-    if (is_of_driver_family(question->caller))
-        return forward(question);
-    void *found = ask_next(question->handle, question);
-    if (found == NULL || found == wrapper_of(id) || !is_driver(object_at(found)))
-        return (struct rp_route){NULL, found};
-    return answer(question, id);
-}
-
-/* Runs from the first moment of the process on, for every look-up of every library. */
-static struct rp_route route(const struct question *question)
-{
-    const char *name = question->name;
-    if (name == NULL || name[0] != 'c' || name[1] != 'u' || question->handle == RTLD_DEFAULT
-        || question->handle == RTLD_NEXT)
-        return forward(question);
-    enum rp_call_id id = rp_call_find(name);
-    if (question->handle == (const void *)own_object())
-        return look_in_own_handle(question, id);
-    return id == RP_CALL_NONE ? forward(question) : look_in_handle(question, id);
-}
-
-struct rp_route rp_lookup_dlsym(void *handle, const char *name, void *caller)
-{
-    const struct question question = {handle, name, NULL, caller};
-    return route(&question);
-}
-
-struct rp_route rp_lookup_dlvsym(void *handle, const char *name, const char *version,
-                                 void *caller)
-{
-    const struct question question = {handle, name, version != NULL ? version : "", caller};
-    return route(&question);
-}
-
-/* ---- cuGetProcAddress ----------------------------------------------------------- */
+/* ---- what was seen, and what was not -------------------------------------------- */
 
 #define UNKNOWN_NAMES 32
+static _Atomic uint64_t by_dlsym, by_dlvsym, by_proc_address, unknown;
 static char unknown_names[UNKNOWN_NAMES][64];
 static _Atomic size_t unknown_reserved;
 static _Atomic bool unknown_written[UNKNOWN_NAMES];
@@ -188,6 +109,103 @@ void rp_lookup_counts(struct rp_lookup_counts *out)
         atomic_load_explicit(&unknown, memory_order_relaxed),
     };
 }
+
+/* ---- dlsym and dlvsym ----------------------------------------------------------- */
+
+struct question {
+    void *handle;
+    const char *name;
+    const char *version; /* NULL: dlsym */
+    void *caller;
+};
+
+static void *ask_next(void *handle, const struct question *question)
+{
+    const struct rp_next *next = rp_next();
+    return question->version == NULL ? next->dlsym(handle, question->name)
+                                     : next->dlvsym(handle, question->name, question->version);
+}
+
+static struct rp_route forward(const struct question *question)
+{
+    const struct rp_next *next = rp_next();
+    struct rp_route route = {NULL, NULL};
+    if (question->version == NULL)
+        memcpy(&route.forward, &next->dlsym, sizeof(route.forward));
+    else
+        memcpy(&route.forward, &next->dlvsym, sizeof(route.forward));
+    return route;
+}
+
+static bool is_call_name(const char *name)
+{
+    return name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
+}
+
+/* The driver function `found`, or its wrapper where there is one. */
+static struct rp_route answer_from_driver(const struct question *question, enum rp_call_id id,
+                                          void *found)
+{
+    if (id == RP_CALL_NONE) {
+        note_unknown(question->name);
+        return (struct rp_route){NULL, found};
+    }
+    atomic_fetch_add_explicit(question->version == NULL ? &by_dlsym : &by_dlvsym, 1,
+                              memory_order_relaxed);
+    return (struct rp_route){NULL, wrapper_of(id)};
+}
+
+/* The job opened the driver by name and got us. It must find what the driver has, the
+ * wrapper where there is one, and NULL with the usual dlerror for what the driver lacks. */
+static struct rp_route look_in_own_handle(const struct question *question)
+{
+    void *found = NULL;
+    if (!is_call_name(question->name))
+        found = ask_next(question->handle, question); /* our own, and what we depend on */
+    void *driver = found == NULL && rp_real_open() ? rp_real_handle() : NULL;
+    if (driver == NULL)
+        return found != NULL ? (struct rp_route){NULL, found} : forward(question);
+    found = ask_next(driver, question);
+    if (found == NULL || !is_call_name(question->name) || is_of_driver_family(question->caller))
+        return (struct rp_route){NULL, found};
+    return answer_from_driver(question, rp_call_find(question->name), found);
+}
+
+static struct rp_route look_in_handle(const struct question *question)
+{
+    if (is_of_driver_family(question->caller))
+        return forward(question);
+    void *found = ask_next(question->handle, question);
+    if (found == NULL || !is_driver(object_at(found)))
+        return (struct rp_route){NULL, found};
+    return answer_from_driver(question, rp_call_find(question->name), found);
+}
+
+/* Runs from the first moment of the process on, for every look-up of every library. */
+static struct rp_route route(const struct question *question)
+{
+    if (question->handle == RTLD_DEFAULT || question->handle == RTLD_NEXT
+        || question->name == NULL)
+        return forward(question);
+    if (question->handle == (const void *)own_object())
+        return look_in_own_handle(question);
+    return is_call_name(question->name) ? look_in_handle(question) : forward(question);
+}
+
+struct rp_route rp_lookup_dlsym(void *handle, const char *name, void *caller)
+{
+    const struct question question = {handle, name, NULL, caller};
+    return route(&question);
+}
+
+struct rp_route rp_lookup_dlvsym(void *handle, const char *name, const char *version,
+                                 void *caller)
+{
+    const struct question question = {handle, name, version != NULL ? version : "", caller};
+    return route(&question);
+}
+
+/* ---- cuGetProcAddress ----------------------------------------------------------- */
 
 /* The driver's pointer says which symbol it means, at whatever version and stream mode it
  * took the question. Should it hand out other pointers than it exports, the table says. */

@@ -7,7 +7,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static struct fake_state state = {.last = RP_CALL_NONE};
+static struct fake_state state = {.entries = fake_entries, .last = RP_CALL_NONE};
 
 EXPORT struct fake_state *fake_state(void);
 struct fake_state *fake_state(void)

@@ -14,6 +14,7 @@
 #define FAKE_ARGS_MAX 256
 
 struct fake_state {
+    const soft_entry *entries; /* the driver's own functions by id, around any layer */
     unsigned long counts[RP_CALL_COUNT];
     enum rp_call_id last;
     unsigned char args[FAKE_ARGS_MAX]; /* struct rp_args_<last> */

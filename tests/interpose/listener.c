@@ -2,7 +2,6 @@
 #include "tests/interpose/listener.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static struct listener heard = {.serve = RP_CALL_NONE, .recurse = RP_CALL_NONE};
 
@@ -42,11 +41,8 @@ const char *reprise_test_unknown(size_t index)
 
 static void note(char what)
 {
-    size_t length = strlen(heard.order);
-    if (length + 1 < sizeof(heard.order)) {
-        heard.order[length] = what;
-        heard.order[length + 1] = '\0';
-    }
+    if (heard.order_length + 1 < sizeof(heard.order))
+        heard.order[heard.order_length++] = what;
 }
 
 unsigned rp_layer_start(void)

@@ -12,6 +12,7 @@ struct listener {
     uint64_t last_seq;
     CUresult last_result; /* as after() or, for a skipped call, leave saw it */
     char order[64];       /* what happened, a letter each: E b a L */
+    size_t order_length;
     int starts, forks;
     enum rp_life life_at_start;
 

@@ -119,8 +119,21 @@ static void a_driver_function_that_the_table_lacks_is_the_drivers(void **state)
     (void)state;
     void *by_name = open_or_fail("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     void *by_path = open_or_fail(the_driver_path(), RTLD_NOW | RTLD_LOCAL);
+    listener_lookups_fn lookups = (listener_lookups_fn)layer_function("reprise_test_lookups");
+    uint64_t unknown = lookups().unknown;
     assert_object(dlsym(by_name, "cuBrandNew"), "libcuda.so.1");
     assert_ptr_equal(dlsym(by_name, "cuBrandNew"), dlsym(by_path, "cuBrandNew"));
+    assert_int_equal(lookups().unknown, unknown + 3);
+}
+
+static void whatever_else_the_driver_has_is_found(void **state)
+{
+    (void)state;
+    void *by_name = open_or_fail("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    assert_object(dlsym(by_name, "fake_state"), "libcuda.so.1");
+    assert_object(dlsym(by_name, "reprise_test_listener"), "libreprise-listener.so");
+    assert_ptr_equal(dlsym(by_name, "printf"), dlsym(RTLD_DEFAULT, "printf"));
+    assert_unknown(dlsym(by_name, "no_such_thing"), "no_such_thing");
 }
 
 static void names_of_other_libraries_stay(void **state)
@@ -208,6 +221,7 @@ int main(void)
         cmocka_unit_test(every_symbol_leads_to_its_own_wrapper),
         cmocka_unit_test(a_missing_symbol_is_null_with_the_usual_message),
         cmocka_unit_test(a_driver_function_that_the_table_lacks_is_the_drivers),
+        cmocka_unit_test(whatever_else_the_driver_has_is_found),
         cmocka_unit_test(names_of_other_libraries_stay),
         cmocka_unit_test(rtld_next_starts_after_the_true_caller),
         cmocka_unit_test(rtld_default_sees_what_the_true_caller_sees),
