@@ -284,16 +284,23 @@ static int examine(struct rp_output *output, bool json)
     bool real = check_real_driver(checks), soft = check_soft_device(checks);
     check_variables(checks);
     bool well = layer && (real || soft);
+    struct rp_driver_choice choice;
+    char none[256];
+    bool chosen = rp_driver_choose("auto", &choice, none, sizeof(none));
     if (json) {
-        json_t *document = json_pack("{ss si sb sO}", "format", "reprise-doctor", "version", 1,
-                                     "well", well, "checks", checks);
+        json_t *document = json_pack("{ss si sb ss* sO}", "format", "reprise-doctor", "version", 1,
+                                     "well", well, "device",
+                                     !chosen ? NULL : choice.soft ? "soft" : "cuda", "checks",
+                                     checks);
         json_dumpf(document, output->file, JSON_INDENT(1));
         fputc('\n', output->file);
         json_decref(document);
     } else {
         print_table(output, checks);
-        fprintf(output->file, "\n%s\n", well ? "a job can run under reprise here"
-                                             : "no job can run under reprise here");
+        if (well)
+            fprintf(output->file, "\na job can run under reprise here, on %s\n", choice.path);
+        else
+            fprintf(output->file, "\nno job can run under reprise here\n");
     }
     json_decref(checks);
     return well ? RP_EXIT_OK : RP_EXIT_NO;
