@@ -25,7 +25,7 @@ struct rp_frame {
     CUresult result; /* the driver's, valid in after(); what after() leaves here is returned */
     bool skip;       /* set by before(): `result` is the answer, neither the driver nor
                         after() is called */
-    uint64_t seq;    /* number of this call in the process, from 1; a child counts on */
+    uint64_t seq;    /* number among the heard calls of the process, from 1; a child counts on */
     void *scratch[4]; /* belongs to the call's handler; NULL at before() */
     unsigned listening; /* rp_listening as it was when the call came in */
 };

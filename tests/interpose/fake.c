@@ -68,6 +68,24 @@ __attribute__((constructor)) static void start(void)
     }
 }
 
+/* Calls back on the spot, as a driver calls the functions that it is given. */
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
+{
+    struct rp_args_cuLaunchHostFunc args = {stream, function, data};
+    function(data);
+    return fake_called(RP_CALL_cuLaunchHostFunc, &args, sizeof(args));
+}
+
+#ifdef FAKE_OLD
+/* Drivers let symbols share a function where a new version changed nothing. */
+CUresult cuCtxDestroy_v2(CUcontext context)
+{
+    struct rp_args_cuCtxDestroy_v2 args = {context};
+    return fake_called(RP_CALL_cuCtxDestroy_v2, &args, sizeof(args));
+}
+CUresult cuCtxDestroy(CUcontext context) __attribute__((alias("cuCtxDestroy_v2")));
+#endif
+
 /* ---- cuGetProcAddress ------------------------------------------------------------- */
 
 static CUresult proc_address(const char *symbol, void **pfn, int version, cuuint64_t flags,
@@ -76,6 +94,8 @@ static CUresult proc_address(const char *symbol, void **pfn, int version, cuuint
     CUdriverProcAddressQueryResult ignored;
     soft_entry entry = NULL;
     enum rp_call_id id = rp_call_resolve(symbol, version, (flags & 2) != 0);
+    if (id == RP_CALL_cuCtxGetDevice_v2)
+        id = RP_CALL_cuCtxGetDevice; /* the toolkit's two headers disagree; so may a driver */
     if (found == NULL)
         found = &ignored;
     *found = CU_GET_PROC_ADDRESS_SUCCESS;

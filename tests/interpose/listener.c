@@ -2,6 +2,7 @@
 #include "tests/interpose/listener.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static struct listener heard = {.serve = RP_CALL_NONE, .recurse = RP_CALL_NONE};
 
@@ -50,6 +51,8 @@ unsigned rp_layer_start(void)
     const char *bits = getenv("LISTENER_BITS");
     heard.starts++;
     heard.life_at_start = rp_wrap_life();
+    if (heard.slow_start)
+        usleep(20000);
     return bits != NULL ? (unsigned)atoi(bits) : RP_LISTEN_HANDLERS | RP_LISTEN_TRACE;
 }
 

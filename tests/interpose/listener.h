@@ -14,6 +14,7 @@ struct listener {
     char order[64];       /* what happened, a letter each: E b a L */
     size_t order_length;
     int starts, forks;
+    bool slow_start; /* set by the test: the next start takes a while */
     enum rp_life life_at_start;
 
     /* What to do, set by the test. */

@@ -250,6 +250,10 @@ static void a_damaged_cache_is_no_harm(void **state)
     search_cache(&cache, size, &found);
     assert_int_equal(found.count, 0);
     make_cache(&cache);
+    cache.entries[1].name = UINT32_MAX;
+    search_cache(&cache, size, &found);
+    assert_int_equal(found.count, 0);
+    make_cache(&cache);
     cache.entries[1].path = UINT32_MAX;
     search_cache(&cache, size, &found);
     assert_int_equal(found.count, 0);

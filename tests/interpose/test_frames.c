@@ -31,7 +31,8 @@ static int reset(void **state)
 /* The fake has code of its own for these. */
 static bool looks_at_its_arguments(enum rp_call_id id)
 {
-    return id == RP_CALL_cuGetProcAddress || id == RP_CALL_cuGetProcAddress_v2;
+    return id == RP_CALL_cuGetProcAddress || id == RP_CALL_cuGetProcAddress_v2
+           || id == RP_CALL_cuLaunchHostFunc;
 }
 
 static void call_with_random_arguments(enum rp_call_id id, struct random *random)
@@ -103,6 +104,7 @@ static void only_those_asked_for_listen(void **state)
     (void)state;
     listen_to(RP_LISTEN_TRACE);
     cuProfilerStart();
+    uint64_t seq = the_listener()->last_seq - 1;
     assert_string_equal(the_listener()->order, "EL");
     listen_to(RP_LISTEN_HANDLERS);
     cuProfilerStart();
@@ -112,6 +114,9 @@ static void only_those_asked_for_listen(void **state)
     listen_to(0);
     cuProfilerStart();
     assert_string_equal(the_listener()->order, "ELba");
+    listen_to(RP_LISTEN_TRACE);
+    cuProfilerStart();
+    assert_int_equal(the_listener()->last_seq, seq + 3); /* heard before: two, of four */
 }
 
 static void a_handler_may_serve_the_call(void **state)
@@ -152,6 +157,20 @@ static void a_handlers_own_calls_pass_unheard(void **state)
     assert_int_equal(the_listener()->before[RP_CALL_cuProfilerStart], 2);
 }
 
+static void call_the_driver(void *data)
+{
+    *(CUresult *)data = cuProfilerStart();
+}
+
+static void what_the_job_calls_from_a_callback_is_heard(void **state)
+{
+    (void)state;
+    CUresult result = CUDA_SUCCESS;
+    cuLaunchHostFunc(NULL, call_the_driver, &result);
+    assert_int_equal(result, FAKE_RESULT(RP_CALL_cuProfilerStart));
+    assert_string_equal(the_listener()->order, "EbEbaLaL");
+}
+
 /* Some callers take a call by its newer name with its older arguments: the argument that
  * they do not pass is rubbish, and none of the layer's business. */
 static void an_argument_not_passed_is_not_looked_at(void **state)
@@ -189,6 +208,19 @@ static void a_forked_child_starts_anew(void **state)
     assert_int_equal(the_listener()->starts, starts);
 }
 
+static void who_listens_cannot_be_changed_before_the_start(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        int starts = the_listener()->starts;
+        listen_to(RP_LISTEN_TRACE);
+        cuProfilerStart();
+        _exit(the_listener()->starts == starts + 1 ? 0 : 1);
+    }
+    assert_int_equal(exit_code_of(child), 0);
+}
+
 static void *profile(void *ctx)
 {
     (void)ctx;
@@ -206,6 +238,7 @@ static void threads_start_one_layer(void **state)
         pthread_t threads[8];
         int starts = the_listener()->starts;
         uint64_t seq = the_listener()->last_seq;
+        the_listener()->slow_start = true;
         for (int i = 0; i < 8; i++)
             pthread_create(&threads[i], NULL, profile, NULL);
         for (int i = 0; i < 8; i++)
@@ -227,8 +260,10 @@ int main(void)
         cmocka_unit_test_setup(a_handler_may_serve_the_call, reset),
         cmocka_unit_test_setup(a_handler_may_change_arguments_and_result, reset),
         cmocka_unit_test_setup(a_handlers_own_calls_pass_unheard, reset),
+        cmocka_unit_test_setup(what_the_job_calls_from_a_callback_is_heard, reset),
         cmocka_unit_test_setup(an_argument_not_passed_is_not_looked_at, reset),
         cmocka_unit_test_setup(a_forked_child_starts_anew, reset),
+        cmocka_unit_test_setup(who_listens_cannot_be_changed_before_the_start, reset),
         cmocka_unit_test_setup(threads_start_one_layer, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

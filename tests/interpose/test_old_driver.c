@@ -58,13 +58,31 @@ static void dlvsym_of_others_is_untouched(void **state)
     assert_null(dlvsym(RTLD_DEFAULT, "getenv", "GLIBC_0.1"));
 }
 
+typedef CUresult (*resolver)(const char *base, void **pfn, int version, cuuint64_t flags);
+
+static resolver the_resolver(void)
+{
+    return (resolver)function_at(dlsym(open_by_name(), "cuGetProcAddress"));
+}
+
+static void symbols_that_share_a_function_keep_their_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"cuCtxDestroy", "cuCtxDestroy_v2"};
+    static const int versions[] = {2000, 11050};
+    for (int i = 0; i < 2; i++) {
+        void *pointer = NULL;
+        assert_wrapper(dlsym(open_by_name(), names[i]), names[i]);
+        assert_int_equal(the_resolver()("cuCtxDestroy", &pointer, versions[i], 0), CUDA_SUCCESS);
+        assert_wrapper(pointer, names[i]);
+    }
+}
+
 static void the_first_resolver_serves_alone(void **state)
 {
     (void)state;
     void *pointer = NULL;
-    CUresult (*resolve)(const char *, void **, int, cuuint64_t) =
-        (CUresult(*)(const char *, void **, int, cuuint64_t))function_at(
-            dlsym(open_by_name(), "cuGetProcAddress"));
+    resolver resolve = the_resolver();
     assert_int_equal(resolve("cuMemAlloc", &pointer, 11050, 0), CUDA_SUCCESS);
     assert_wrapper(pointer, "cuMemAlloc_v2");
     assert_int_equal(resolve("cuMemcpyHtoD", &pointer, 11050, 2), CUDA_SUCCESS);
@@ -78,6 +96,7 @@ int main(void)
         cmocka_unit_test(called_all_the_same_it_says_that_the_driver_is_old),
         cmocka_unit_test(dlvsym_hits_by_name_and_by_path),
         cmocka_unit_test(dlvsym_of_others_is_untouched),
+        cmocka_unit_test(symbols_that_share_a_function_keep_their_names),
         cmocka_unit_test(the_first_resolver_serves_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
