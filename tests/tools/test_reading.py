@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""dump, info and check over traces that a script wrote.
+
+usage: test_reading.py REPRISE TRACE_FROM_SCRIPT"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+import harness
+
+WRITER = sys.argv[2]
+CALLS = """\
+property pid 4242
+property command ./train
+define enter cuMemAlloc_v2 dptr:HEX bytesize:BYTES
+define leave cuMemAlloc_v2 result:UINT dptr:HEX
+define enter cuLaunchKernel f:HEX hStream:HEX
+define leave cuLaunchKernel result:UINT
+"""
+STORY = CALLS + """\
+note process pid=4242 command=./train mode=check device=toy
+enter cuMemAlloc_v2 0x7fff10 4096
+note allocation allocation=1 kind=device bytes=4096 address=0x1000 seq=1
+leave cuMemAlloc_v2 0 0x1000
+note kernel function=0x9 kernel=bn_forward verdict=exact proof=writes%20param%203%0aall%20of%20it
+note step step=1
+note segment segment=block phase=forward%20begins step=1 instance=1
+enter cuLaunchKernel 0x9 0x0
+note launch seq=2 kernel=bn_forward stream=0x0 step=1 index=0 grid_x=8 verdict=exact
+leave cuLaunchKernel 0
+note segment segment=block phase=forward%20ends step=1 instance=1
+enter cuLaunchKernel 0xa 0x55d0
+note launch seq=3 kernel=gemm stream=0x55d0 step=1 index=1 verdict=bounded
+leave cuLaunchKernel 0
+note step step=2
+enter cuLaunchKernel 0xa 0x55d0
+note launch seq=4 kernel=gemm stream=0x55d0 step=2 index=0 verdict=exact
+leave cuLaunchKernel 700
+note free allocation=1 seq=5
+"""
+HAZARDS = """\
+note hazard hazard=state-left segment=block buffer=queue allocation=2 offset=0 bytes=64 step=1
+note hazard hazard=stale-read segment=block buffer=small allocation=3 bytes=4 step=2 writer=bump
+note hazard hazard=stale-read segment=head buffer=large allocation=1 offset=16 bytes=4096 \
+version_read=9 version_wanted=4 writer=bn_update writer_seq=9 writer_step=3 writer_launch=17 \
+writer_stream=0x55d0 step=3 count=1 reader=bn_forward advice=guard%20it
+""".replace("\\\n", "")
+
+
+class ReadingCase(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.run_folder = self.folder / "reprise.data"
+        self.run_folder.mkdir()
+
+    def write(self, script, name="trace-4242.rpt"):
+        path = self.run_folder / name
+        subprocess.run([WRITER, path], input=script, check=True, text=True)
+        return path
+
+    def summarise(self, pid=4242, **figures):
+        summary = {"format": "reprise-summary", "version": 1, "pid": pid, **figures}
+        (self.run_folder / f"summary-{pid}.json").write_text(json.dumps(summary))
+
+    def read(self, *words, code=0, **changes):
+        done = self.reprise(*words, **changes)
+        self.assertEqual(done.returncode, code, done.stderr)
+        if code == 0:
+            self.assertEqual(done.stderr, "")
+        return done.stdout
+
+
+class Dump(ReadingCase):
+    def lines(self, *words, **more):
+        return self.read("dump", *words, **more).splitlines()
+
+    def shown(self, *words):
+        """The lines without id, time, process and thread."""
+        return [re.sub(r"^ *\d+ +\d+\.\d{6} 4242\.\d+ ", "", line) for line in self.lines(*words)]
+
+    def test_one_line_a_call_with_its_notes_below(self):
+        self.write(STORY)
+        shown = self.shown()
+        self.assertEqual(shown[1:3], [
+            "- cuMemAlloc_v2(dptr=0x7fff10, bytesize=4096) = 0 dptr=0x1000",
+            "-   -- allocation allocation=1 kind=device bytes=4096 address=0x1000 seq=1 name=\"\""])
+        self.assertTrue(shown[0].startswith("- -- process pid=4242"))
+        self.assertIn("0x55d0 cuLaunchKernel(f=0xa, hStream=0x55d0) = 700", shown)
+
+    def test_ids_are_places_in_the_trace(self):
+        self.write(STORY)
+        ids = [int(line.split()[0]) for line in self.lines()]
+        events = STORY.count("\nnote ") + STORY.count("\nenter ") + STORY.count("\nleave ")
+        self.assertEqual(ids, sorted(ids))
+        self.assertEqual((ids[0], ids[-1]), (0, events - 1))
+
+    def test_a_call_that_never_came_back(self):
+        self.write(CALLS + "enter cuMemAlloc_v2 0x7fff10 4096\n")
+        self.assertEqual(self.shown(),
+                         ["- cuMemAlloc_v2(dptr=0x7fff10, bytesize=4096 <unfinished ...>"])
+
+    def test_a_call_whose_beginning_is_lost(self):
+        self.write(CALLS + "leave cuLaunchKernel 0\n")
+        self.assertEqual(self.shown(), ["- <... cuLaunchKernel resumed) = 0"])
+
+    def test_threads_do_not_mix(self):
+        self.write(CALLS + "enter cuMemAlloc_v2 0x1 1\nnote step step=1\nthread\n"
+                   "enter cuLaunchKernel 0x9 0x0\nleave cuLaunchKernel 0\n")
+        self.assertEqual(self.shown(), [
+            "0x0 cuLaunchKernel(f=0x9, hStream=0x0) = 0",
+            "- cuMemAlloc_v2(dptr=0x1, bytesize=1 <unfinished ...>", "-   -- step step=1"])
+
+    def test_odd_bytes_are_escaped(self):
+        self.write("note kernel kernel=a%0ab%1b%ff\n")
+        line, = self.lines()
+        self.assertIn(r'kernel="a\nb\x1b\xff"', line)
+
+    def test_calls_by_number(self):
+        self.write(STORY)
+        ids = [int(line.split()[0]) for line in self.lines("--calls", "5,7-9,12-")]
+        self.assertTrue(ids)
+        self.assertTrue(all(i in (5, 6, 7, 8, 9) or i >= 12 for i in ids), ids)
+        (self.folder / "list").write_text("5 # the kernel\n\n7-9\n12-\n")
+        self.assertEqual([int(line.split()[0]) for line in self.lines("--calls", "@list")], ids)
+        strided = [int(line.split()[0]) for line in self.lines("--calls", "0-100/4")
+                   if "  -- " not in line]
+        self.assertTrue(all(i % 4 == 0 for i in strided), strided)
+
+    def test_filters(self):
+        self.write(STORY)
+        self.assertEqual(len(self.shown("--kernel", "bn_*")), 3)
+        self.assertTrue(all("gemm" in line or "0xa" in line
+                            for line in self.shown("-k", "gemm")))
+        self.assertEqual(len(self.shown("-k", "gemm")), 4)
+        self.assertEqual(len(self.shown("-k", "gemm", "--step", "2")), 2)
+        self.assertTrue(all(line.startswith("0x55d0 ") for line in
+                            self.shown("--stream", "0x55d0")))
+        self.assertEqual([line for line in self.shown("--segment", "bl*") if "launch " in line],
+                         [line for line in self.shown("-k", "bn_forward") if "launch " in line])
+        self.assertEqual(self.shown("--grep", "= 7[0-9]+$"),
+                         ["0x55d0 cuLaunchKernel(f=0xa, hStream=0x55d0) = 700"])
+        self.assertEqual(self.shown("--segment", "nothing"), [])
+
+    def test_json_lines(self):
+        self.write(STORY)
+        head, *events = [json.loads(line) for line in self.lines("--json")]
+        self.assertEqual((head["format"], head["version"], head["pid"], head["command"]),
+                         ("reprise-dump", 1, "4242", "./train"))
+        self.assertEqual([event["id"] for event in events], list(range(len(events))))
+        alloc = next(event for event in events if event["class"] == "leave")
+        self.assertEqual((alloc["name"], alloc["pid"]), ("cuMemAlloc_v2", 4242))
+        self.assertEqual(alloc["fields"], {"result": 0, "dptr": "0x1000"})
+
+    def test_json_of_odd_values(self):
+        self.write("define enter odd u:UINT s:SINT f:FLOAT n:FLOAT t:TEXT\n"
+                   "enter odd 18446744073709551615 -5 0.1 nan a\"\\%00%80é\n")
+        event = json.loads(self.lines("--json")[1])
+        self.assertEqual(event["fields"], {"u": 2**64 - 1, "s": -5, "f": 0.1, "n": None,
+                                           "t": 'a"\\' + r"\x00\x80é"})
+
+    def test_a_folder_a_trace_and_stdin_are_the_same(self):
+        path = self.write(STORY)
+        whole = self.read("dump")
+        self.assertEqual(self.read("dump", str(self.run_folder)), whole)
+        self.assertEqual(self.read("dump", str(path)), whole)
+        piped = subprocess.run([harness.REPRISE, "dump", "-"], stdin=path.open("rb"),
+                               capture_output=True, text=True, env=harness.environment())
+        self.assertEqual((piped.returncode, piped.stdout), (0, whole))
+
+    def test_several_processes_come_one_after_the_other(self):
+        self.write("property pid 10\nnote step step=1\n", "trace-10.rpt")
+        self.write("property pid 9\nnote step step=1\n", "trace-9.rpt")
+        self.assertEqual([re.search(r" (\d+)\.\d+ -", line)[1] for line in self.lines()],
+                         ["9", "10"])
+
+    def test_a_reader_that_leaves_is_no_error(self):
+        self.write(CALLS + "enter cuLaunchKernel 0x9 0x0\nleave cuLaunchKernel 0\n" * 20000)
+        dump = subprocess.Popen([harness.REPRISE, "dump"], cwd=self.folder, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                env=harness.environment())
+        dump.stdout.readline()
+        dump.stdout.close()
+        self.assertEqual((dump.wait(harness.PATIENCE), dump.stderr.read()), (0, ""))
+        dump.stderr.close()
+
+    def test_a_full_disk_is_an_error(self):
+        self.write(STORY)
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([harness.REPRISE, "dump"], cwd=self.folder, stdout=full,
+                                  stderr=subprocess.PIPE, text=True, env=harness.environment())
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("No space left", done.stderr)
+
+    def test_colour_only_when_asked_for(self):
+        self.write(HAZARDS)
+        self.assertNotIn("\033", self.read("dump"))
+        self.assertIn("\033", self.read("dump", "--color=always"))
+        self.assertNotIn("\033", self.read("dump", "--color=always", "--json"))
+
+    def test_pager_on_a_terminal_only(self):
+        self.write(STORY)
+        pager = "sed 's/^/paged /'"
+        self.assertNotIn("paged", self.read("dump", REPRISE_PAGER=pager))
+        script = ("import os, pty, sys\n"
+                  "pid, fd = pty.fork()\n"
+                  "if pid == 0: os.execv(sys.argv[1], sys.argv[1:])\n"
+                  "seen = b''\n"
+                  "try:\n"
+                  "    while True: seen += os.read(fd, 1000)\n"
+                  "except OSError: pass\n"
+                  "os.waitpid(pid, 0)\n"
+                  "sys.stdout.write(seen.decode())")
+        for words, paged in (([], True), (["--no-pager"], False), (["--json"], False)):
+            done = subprocess.run([sys.executable, "-c", script, harness.REPRISE, "dump", *words],
+                                  cwd=self.folder, capture_output=True, text=True,
+                                  env=harness.environment(REPRISE_PAGER=pager))
+            self.assertEqual("paged " in done.stdout, paged, done.stdout + done.stderr)
+            self.assertIn("cuMemAlloc_v2", done.stdout)
+
+
+class Damage(ReadingCase):
+    def test_no_trace_at_all(self):
+        path = self.folder / "noise"
+        path.write_bytes(os.urandom(5000))
+        for command in ("dump", "info", "check"):
+            done = self.reprise(command, "noise")
+            self.assertEqual(done.returncode, 65, done.stderr)
+            self.assertIn("noise: ", done.stderr)
+
+    def test_an_empty_folder(self):
+        for command in ("dump", "info", "check"):
+            self.assertRefused(self.reprise(command), 65, "holds no trace")
+
+    def test_a_torn_trace_shows_what_came_before(self):
+        path = self.write(CALLS + "enter cuLaunchKernel 0x9 0x0\nleave cuLaunchKernel 0\n" * 50000)
+        whole = self.read("dump").splitlines()
+        data = path.read_bytes()
+        path.write_bytes(data[:len(data) * 2 // 3])
+        done = self.reprise("dump")
+        self.assertEqual(done.returncode, 65)
+        self.assertRegex(done.stderr, r"^reprise: .*trace-4242\.rpt: .+")
+        torn = done.stdout.splitlines()
+        self.assertTrue(torn)
+        self.assertEqual(torn[:-1], whole[:len(torn) - 1])
+
+    def test_other_traces_are_read_all_the_same(self):
+        (self.run_folder / "trace-1.rpt").write_bytes(b"nonsense")
+        self.write(STORY)
+        done = self.reprise("dump")
+        self.assertEqual(done.returncode, 65)
+        self.assertIn("cuMemAlloc_v2", done.stdout)
+
+    def test_a_summary_that_is_none_is_named(self):
+        self.write(STORY)
+        (self.run_folder / "summary-1.json").write_text("{")
+        done = self.reprise("info")
+        self.assertIn("summary-1.json: not a summary", done.stderr)
+
+
+class Info(ReadingCase):
+    def setUp(self):
+        super().setUp()
+        self.write(STORY)
+        self.summarise(steps=2, launches=3, mode="check", driver="/soft", bytes_preserved=2048,
+                       transactions=2, bytes_held_peak=1024,
+                       segments=[{"name": "block", "forwards": 5, "replays": 4, "unreplayed": 1,
+                                  "refused": "cuFoo is not proved"}],
+                       buffers=[{"name": "queue", "found": 1}, {"name": "scale", "found": 0}],
+                       unknown=[{"call": "cuBar", "count": 3, "reason": "never heard of it"}],
+                       proofs={"exact": 2, "bounded": 1})
+
+    def test_json(self):
+        info = json.loads(self.read("info", "--json"))
+        self.assertEqual((info["format"], info["version"]), ("reprise-info", 1))
+        self.assertEqual(info["calls"], {"cuMemAlloc_v2": 1, "cuLaunchKernel": 3})
+        self.assertEqual(info["kernels"]["bn_forward"]["launches"], 1)
+        self.assertEqual(info["kernels"]["gemm"]["verdicts"], {"exact": 1, "bounded": 1})
+        self.assertEqual(info["kernels"]["bn_forward"]["proof"], "writes param 3\nall of it")
+        self.assertEqual(info["allocations"]["peak_bytes"], 4096)
+        self.assertEqual(info["allocations"]["freed"], 1)
+        self.assertEqual(info["segments"]["block"]["replays"], 4)
+        self.assertEqual(info["buffers"], {"queue": 1, "scale": 0})
+        self.assertEqual(info["steps"], 2)
+        process, = info["processes"]
+        self.assertEqual((process["pid"], process["command"], process["device"]),
+                         (4242, "./train", "toy"))
+
+    def test_for_people(self):
+        text = self.read("info")
+        for pattern in (r"process  4242  ./train", r"steps    2, 3 launches",
+                        r"block +5 +4 +1  refused: cuFoo is not proved", r"scale .*never seen",
+                        r"1  bn_forward +writes: exact", r"gemm +writes: bounded 1, exact 1",
+                        r"3  cuLaunchKernel", r"at most 4 KiB", r"3  cuBar: never heard of it",
+                        r"2 KiB preserved"):
+            self.assertRegex(text, pattern)
+        self.assertIn("at most 4096 at", self.read("info", "--bytes"))
+
+    def test_proof(self):
+        self.assertEqual(self.read("info", "--proof", "bn_*"),
+                         "bn_forward: exact\n  writes param 3\n  all of it\n")
+        self.assertEqual(self.reprise("info", "--proof", "nope").returncode, 1)
+
+    def test_without_a_trace(self):
+        (self.run_folder / "trace-4242.rpt").unlink()
+        self.assertRegex(self.read("info"), r"block +5 +4")
+
+    def test_lost_events_are_reported(self):
+        self.write("property pid 7\nnote gap lost=12\n", "trace-7.rpt")
+        self.assertIn("events were lost: 12", self.read("info"))
+
+
+class Check(ReadingCase):
+    SEGMENTS = [{"name": "block", "forwards": 3, "replays": 3}]
+
+    def hazards(self):
+        return [
+            {"hazard": "state-left", "segment": "block", "buffer": "queue", "allocation": 2,
+             "offset": 0, "bytes": 64, "step": 1, "count": 1, "version_read": 3,
+             "version_wanted": 2},
+            {"hazard": "stale-read", "segment": "head", "buffer": "running_mean", "allocation": 1,
+             "allocation_bytes": 8192, "offset": 16, "bytes": 4096, "version_read": 9,
+             "version_wanted": 4, "writer": "bn_update", "writer_seq": 9, "writer_step": 3,
+             "writer_launch": 17, "writer_stream": "0x55d0", "reader": "bn_forward", "step": 3,
+             "count": 24, "advice": "guard it"},
+            {"hazard": "stale-read", "segment": "block", "allocation": 5, "bytes": 4, "step": 2,
+             "count": 1}]
+
+    def test_clean(self):
+        self.summarise(segments=self.SEGMENTS, hazards=[])
+        self.assertEqual(self.read("check"), "no hazards: 3 replays followed\n")
+        clean = json.loads(self.read("check", "--json"))
+        self.assertEqual(clean, {"format": "reprise-check", "version": 1, "clean": True,
+                                 "replays": 3, "hazards": []})
+
+    def test_nothing_checked_is_not_clean(self):
+        self.summarise(segments=[{"name": "block", "forwards": 3}], hazards=[])
+        self.assertIn("nothing was checked", self.read("check", code=1))
+        self.assertFalse(json.loads(self.read("check", "--json", code=1))["clean"])
+
+    def test_a_run_without_a_contract(self):
+        self.summarise(hazards=[])
+        self.assertRefused(self.reprise("check"), 2, "no contract")
+
+    def test_most_damaging_first(self):
+        self.summarise(segments=self.SEGMENTS, hazards=self.hazards())
+        text = self.read("check", code=1)
+        paragraphs = text.split("\n\n")
+        self.assertEqual([paragraph.split(":")[0] for paragraph in paragraphs[:3]],
+                         ["stale-read in segment head", "stale-read in segment block",
+                          "state-left in segment block"])
+        for part in ("running_mean", "bytes    16 to 4111 (4 KiB) of allocation 1",
+                     "read 9, wanted 4", "bn_update, launch 17 of step 3, stream 0x55d0 (call 9)",
+                     "reader   bn_forward", "first in step 3, 24 times in all", "guard it"):
+            self.assertIn(part, paragraphs[0])
+        self.assertIn("not declared", paragraphs[1])
+        self.assertEqual(paragraphs[3], "3 hazards, 3 replays followed\n")
+
+    def test_exit_codes(self):
+        self.summarise(segments=self.SEGMENTS, hazards=self.hazards())
+        self.read("check", code=1)
+        self.read("check", "-e", "9", code=9)
+        self.read("check", "--segment", "he*", code=1)
+        self.read("check", "--segment", "tail", code=0)
+
+    def test_harmless_hazards_are_shown_and_do_not_count(self):
+        self.summarise(segments=self.SEGMENTS,
+                       hazards=[dict(self.hazards()[0], harmless=True)])
+        self.assertIn("harmless, says the contract", self.read("check"))
+
+    def test_a_process_without_a_summary_is_read_from_its_trace(self):
+        self.write(CALLS + "note segment segment=block phase=replay%20begins\n" + HAZARDS)
+        text = self.read("check", code=1)
+        self.assertEqual(re.findall(r"buffer   (\w+)", text), ["large", "small", "queue"])
+        self.assertIn("3 hazards, 1 replays followed", text)
+        found = json.loads(self.read("check", "--json", code=1))["hazards"]
+        self.assertEqual((found[0]["writer"], found[0]["writer_stream"], found[0]["pid"]),
+                         ("bn_update", "0x55d0", 4242))
+
+    def test_hazards_are_not_counted_twice(self):
+        self.write(CALLS + HAZARDS)
+        self.write("property pid 1\nnote step step=1\n", "trace-1.rpt")
+        self.summarise(segments=self.SEGMENTS, hazards=self.hazards())
+        self.assertEqual(len(json.loads(self.read("check", "--json", code=1))["hazards"]), 3)
+
+    def test_a_torn_trace_is_never_clean(self):
+        path = self.write(CALLS + "note segment segment=block phase=replay%20begins\n")
+        path.write_bytes(path.read_bytes()[:-3])
+        self.assertEqual(self.reprise("check").returncode, 65)
+
+
+if __name__ == "__main__":
+    harness.main()
