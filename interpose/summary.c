@@ -64,6 +64,7 @@ static json_t *hazard_json(const struct rp_hazard *hazard)
         put_text(object, "reader", hazard->reader);
     put_count(object, "step", hazard->step);
     put_count(object, "count", hazard->count);
+    put_count(object, "order", hazard->order);
     json_object_set_new(object, "harmless", json_boolean(hazard->harmless));
     put_text(object, "advice", rp_hazard_advice(hazard->kind, hazard->buffer != NULL));
     return object;

@@ -72,8 +72,10 @@ enum rp_status rp_hazards_add(struct rp_hazards *list, const struct rp_hazard *h
         list->items = bigger;
         list->capacity = capacity;
     }
-    list->items[list->count] = *hazard;
-    list->items[list->count++].count = 1;
+    struct rp_hazard *added = &list->items[list->count];
+    *added = *hazard;
+    added->count = 1;
+    added->order = list->count++;
     if (is_new)
         *is_new = true;
     return RP_OK;

@@ -41,6 +41,7 @@ struct rp_hazard {
     const char *reader;     /* kernel or call that met it, or NULL */
     uint32_t step;
     uint64_t count;
+    uint64_t order;         /* 0 for the first that was met, 1 for the next ... */
     bool harmless;          /* listed as such in the contract */
 };
 
