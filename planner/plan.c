@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "planner/plan.h"
+
+#include "planner/answer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rp_plan_destroy(struct rp_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    for (size_t k = 0; plan->names != NULL && k < plan->count; k++)
+        free(plan->names[k]);
+    free(plan->names);
+    free(plan->choices);
+    free(plan->charged);
+    free(plan->job);
+    free(plan->device);
+    free(plan->contract);
+    free(plan);
+}
+
+static bool copy_text(const char *from, char **to)
+{
+    *to = from != NULL ? strdup(from) : NULL;
+    return from == NULL || *to != NULL;
+}
+
+enum rp_status rp_answer_create(const struct rp_question *question, struct rp_plan **out)
+{
+    const struct rp_profile *profile = question->profile;
+    const struct rp_purpose *purpose = rp_profile_purpose(profile);
+    struct rp_plan *plan = calloc(1, sizeof(*plan));
+    size_t count = rp_profile_count(profile);
+
+    *out = NULL;
+    if (plan == NULL)
+        return RP_NO_MEMORY;
+    *plan = (struct rp_plan){.answer = RP_ANSWER_UNKNOWN,
+                             .model = question->model,
+                             .budget = question->budget,
+                             .count = count,
+                             .names = calloc(count + 1, sizeof(*plan->names)),
+                             .fingerprint = rp_profile_fingerprint(profile)};
+    bool copied = plan->names != NULL && copy_text(purpose->job, &plan->job) &&
+                  copy_text(purpose->device, &plan->device) &&
+                  copy_text(purpose->contract, &plan->contract);
+    for (size_t k = 0; copied && k < count; k++)
+        copied = copy_text(rp_profile_segment(profile, k)->name, &plan->names[k]);
+    if (!copied) {
+        rp_plan_destroy(plan);
+        return RP_NO_MEMORY;
+    }
+    *out = plan;
+    return RP_OK;
+}
+
+enum rp_status rp_answer_allot(struct rp_plan *plan)
+{
+    plan->choices = calloc(plan->count + 1, sizeof(*plan->choices));
+    plan->charged = calloc(plan->count + 1, sizeof(*plan->charged));
+    return plan->choices != NULL && plan->charged != NULL ? RP_OK : RP_NO_MEMORY;
+}
+
+void rp_answer_choose(struct rp_plan *plan, size_t segment, enum rp_choice choice,
+                      const struct rp_cost *cost)
+{
+    plan->choices[segment] = choice;
+    plan->charged[segment] = *cost;
+    plan->charged[segment].masked = NULL;
+}
+
+void rp_answer_judge(struct rp_plan *plan, uint64_t lower)
+{
+    plan->gap = 0;
+    if (!plan->truncated) {
+        plan->answer = RP_ANSWER_OPTIMAL;
+    } else if (plan->time <= lower) {
+        plan->answer = RP_ANSWER_CERTIFIED;
+    } else {
+        plan->answer = RP_ANSWER_FEASIBLE;
+        plan->gap = plan->time - lower;
+    }
+}
+
+/* ---- obeying a plan ----------------------------------------------------------- */
+
+/* Only what both sides know can differ. */
+static bool differs(const char *made_for, const char *found)
+{
+    return made_for != NULL && found != NULL && strcmp(made_for, found) != 0;
+}
+
+static enum rp_status refuse(char *message, size_t message_size, const char *what,
+                             const char *made_for, const char *found)
+{
+    snprintf(message, message_size, "the plan was made for the %s '%s', and this is '%s'", what,
+             made_for, found);
+    return RP_INVALID;
+}
+
+static enum rp_status fit_names(const struct rp_plan *plan, const char *const *names,
+                                size_t count, char *message, size_t message_size)
+{
+    if (count != plan->count) {
+        snprintf(message, message_size, "the plan was made for %zu segments, and there are %zu",
+                 plan->count, count);
+        return RP_INVALID;
+    }
+    for (size_t k = 0; k < count; k++) {
+        if (strcmp(plan->names[k], names[k]) != 0) {
+            snprintf(message, message_size,
+                     "the plan's segment %zu is '%s', and the job's is '%s'", k, plan->names[k],
+                     names[k]);
+            return RP_INVALID;
+        }
+    }
+    return RP_OK;
+}
+
+enum rp_status rp_plan_fits(const struct rp_plan *plan, const struct rp_purpose *purpose,
+                            const char *const *names, size_t count, char *message,
+                            size_t message_size)
+{
+    if (differs(plan->job, purpose->job))
+        return refuse(message, message_size, "job", plan->job, purpose->job);
+    if (differs(plan->device, purpose->device))
+        return refuse(message, message_size, "device", plan->device, purpose->device);
+    if (differs(plan->contract, purpose->contract))
+        return refuse(message, message_size, "contract", plan->contract, purpose->contract);
+    return fit_names(plan, names, count, message, message_size);
+}
+
+enum rp_status rp_plan_choice(const struct rp_plan *plan, const char *name,
+                              enum rp_choice *choice)
+{
+    for (size_t k = 0; plan->choices != NULL && k < plan->count; k++) {
+        if (strcmp(plan->names[k], name) == 0) {
+            *choice = plan->choices[k];
+            return RP_OK;
+        }
+    }
+    return RP_NOT_FOUND;
+}
+
+bool rp_plan_totals(const struct rp_plan *plan, enum rp_choice choice, size_t *segments,
+                    uint64_t totals[RP_TERM_COUNT])
+{
+    *segments = 0;
+    memset(totals, 0, RP_TERM_COUNT * sizeof(*totals));
+    for (size_t k = 0; plan->charged != NULL && k < plan->count; k++) {
+        if (!plan->charged[k].has_terms)
+            return false;
+        if (plan->choices[k] != choice)
+            continue;
+        ++*segments;
+        for (int t = 0; t < RP_TERM_COUNT; t++)
+            totals[t] += plan->charged[k].terms[t].value;
+    }
+    return plan->charged != NULL;
+}
+
+/* ---- words -------------------------------------------------------------------- */
+
+const char *rp_pass_name(enum rp_pass pass)
+{
+    static const char *const names[] = {"none", "either", "forward", "backward"};
+
+    return names[pass];
+}
+
+static const char *const model_names[] = {"nested", "shared", "lazy"};
+
+const char *rp_model_name(enum rp_model model)
+{
+    return model_names[model];
+}
+
+enum rp_status rp_model_parse(const char *text, enum rp_model *model)
+{
+    for (size_t i = 0; i < sizeof(model_names) / sizeof(*model_names); i++) {
+        if (strcmp(text, model_names[i]) == 0) {
+            *model = (enum rp_model)i;
+            return RP_OK;
+        }
+    }
+    return RP_NOT_FOUND;
+}
+
+const char *rp_model_exactness(enum rp_model model)
+{
+    static const char *const texts[] = {
+        "exact for segments whose backwards run in reverse order, each with private copies of "
+        "what it preserves, made at its forward",
+        "exact for segments whose backwards run in reverse order, where a version that several "
+        "replays read is preserved once, at the first forward that needs it, until its last "
+        "replay",
+        "exact for segments whose backwards run in reverse order, each with private copies, made "
+        "at the first write that would clobber them",
+    };
+
+    return texts[model];
+}
+
+const char *rp_answer_name(enum rp_answer answer)
+{
+    static const char *const names[] = {"optimal", "optimal (certified despite truncation)",
+                                        "feasible", "infeasible", "unknown"};
+
+    return names[answer];
+}
+
+char *rp_answer_format(const struct rp_plan *plan, char *text, size_t size)
+{
+    const char *name = rp_answer_name(plan->answer);
+
+    if (plan->answer == RP_ANSWER_FEASIBLE)
+        snprintf(text, size, "%s, gap %llu ns", name, (unsigned long long)plan->gap);
+    else if (plan->answer == RP_ANSWER_INFEASIBLE && plan->has_min_budget)
+        snprintf(text, size, "%s, smallest budget is %llu", name,
+                 (unsigned long long)plan->min_budget);
+    else
+        snprintf(text, size, "%s", name);
+    return text;
+}

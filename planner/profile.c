@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "planner/profile.h"
+
+#include "planner/derive.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rp_profile {
+    uint64_t base, quantum;
+    struct rp_copy_price price;
+    struct rp_purpose purpose;
+    struct rp_buffer *buffers;
+    size_t buffer_count, buffer_capacity;
+    struct rp_segment *segments;
+    struct rp_facts *facts; /* one a segment; NULL for a profile of rows */
+    size_t count, capacity, facts_capacity;
+    char *departure; /* why no model fits, or NULL */
+};
+
+/* ---- building ----------------------------------------------------------------- */
+
+enum rp_status rp_profile_create(struct rp_profile **out)
+{
+    *out = calloc(1, sizeof(**out));
+    if (*out == NULL)
+        return RP_NO_MEMORY;
+    (*out)->quantum = 1;
+    return RP_OK;
+}
+
+/* The profile owns what these point to; to readers it is constant. */
+static void free_owned(const void *owned)
+{
+    free((void *)(uintptr_t)owned);
+}
+
+static void release_facts(struct rp_facts *facts)
+{
+    free_owned(facts->reads);
+    free_owned(facts->writes);
+    free_owned(facts->backward_writes);
+    free_owned(facts->no_replay);
+}
+
+static void release_purpose(struct rp_purpose *purpose)
+{
+    free_owned(purpose->job);
+    free_owned(purpose->device);
+    free_owned(purpose->contract);
+}
+
+void rp_profile_destroy(struct rp_profile *profile)
+{
+    if (profile == NULL)
+        return;
+    for (size_t i = 0; i < profile->buffer_count; i++)
+        free(profile->buffers[i].name);
+    for (size_t k = 0; k < profile->count; k++) {
+        free(profile->segments[k].name);
+        for (int c = 0; c < RP_CHOICE_COUNT; c++)
+            free(profile->segments[k].costs[c].masked);
+        if (profile->facts != NULL)
+            release_facts(&profile->facts[k]);
+    }
+    release_purpose(&profile->purpose);
+    free(profile->buffers);
+    free(profile->segments);
+    free(profile->facts);
+    free(profile->departure);
+    free(profile);
+}
+
+void rp_profile_set_base(struct rp_profile *profile, uint64_t bytes)
+{
+    profile->base = bytes;
+}
+
+void rp_profile_set_quantum(struct rp_profile *profile, uint64_t bytes)
+{
+    profile->quantum = bytes;
+}
+
+void rp_profile_set_copy_price(struct rp_profile *profile, const struct rp_copy_price *price)
+{
+    profile->price = *price;
+}
+
+/* NULL copies to NULL. */
+static bool copy_text(const char *from, char **to)
+{
+    *to = from != NULL ? strdup(from) : NULL;
+    return from == NULL || *to != NULL;
+}
+
+enum rp_status rp_profile_set_purpose(struct rp_profile *profile,
+                                      const struct rp_purpose *purpose)
+{
+    char *job = NULL, *device = NULL, *contract = NULL;
+    bool copied = copy_text(purpose->job, &job) && copy_text(purpose->device, &device) &&
+                  copy_text(purpose->contract, &contract);
+    struct rp_purpose copy = {job, device, contract};
+
+    if (!copied) {
+        release_purpose(&copy);
+        return RP_NO_MEMORY;
+    }
+    release_purpose(&profile->purpose);
+    profile->purpose = copy;
+    return RP_OK;
+}
+
+enum rp_status rp_profile_set_departure(struct rp_profile *profile, const char *reason)
+{
+    char *copy = strdup(reason);
+
+    if (copy == NULL)
+        return RP_NO_MEMORY;
+    free(profile->departure);
+    profile->departure = copy;
+    return RP_OK;
+}
+
+static void *grow(void *items, size_t *capacity, size_t count, size_t size)
+{
+    if (count < *capacity)
+        return items;
+    size_t wanted = *capacity > 0 ? 2 * *capacity : 16;
+    void *grown = realloc(items, wanted * size);
+    if (grown != NULL)
+        *capacity = wanted;
+    return grown;
+}
+
+enum rp_status rp_profile_add_buffer(struct rp_profile *profile, const char *name,
+                                     uint64_t bytes)
+{
+    struct rp_buffer *buffers = grow(profile->buffers, &profile->buffer_capacity,
+                                     profile->buffer_count, sizeof(*buffers));
+    char *copy = strdup(name);
+
+    if (buffers != NULL)
+        profile->buffers = buffers;
+    if (buffers == NULL || copy == NULL) {
+        free(copy);
+        return RP_NO_MEMORY;
+    }
+    profile->buffers[profile->buffer_count++] = (struct rp_buffer){copy, bytes};
+    return RP_OK;
+}
+
+/* Appends a segment without costs. */
+static enum rp_status add_segment(struct rp_profile *profile, const char *name)
+{
+    struct rp_segment *segments =
+        grow(profile->segments, &profile->capacity, profile->count, sizeof(*segments));
+    char *copy = strdup(name);
+
+    if (segments != NULL)
+        profile->segments = segments;
+    if (segments == NULL || copy == NULL) {
+        free(copy);
+        return RP_NO_MEMORY;
+    }
+    profile->segments[profile->count++] = (struct rp_segment){.name = copy};
+    return RP_OK;
+}
+
+static bool copy_ranges(const struct rp_buffer_range *from, size_t count,
+                        const struct rp_buffer_range **to)
+{
+    struct rp_buffer_range *copy = malloc((count + 1) * sizeof(*copy));
+
+    if (copy != NULL && count > 0)
+        memcpy(copy, from, count * sizeof(*copy));
+    *to = copy;
+    return copy != NULL;
+}
+
+enum rp_status rp_profile_add_facts(struct rp_profile *profile, const char *name,
+                                    const struct rp_facts *facts)
+{
+    struct rp_facts *all =
+        grow(profile->facts, &profile->facts_capacity, profile->count, sizeof(*all));
+    struct rp_facts copy = *facts;
+    char *no_replay = NULL;
+
+    if (all == NULL)
+        return RP_NO_MEMORY;
+    profile->facts = all;
+    copy.reads = copy.writes = copy.backward_writes = NULL;
+    bool copied = copy_text(facts->no_replay, &no_replay) &&
+                  copy_ranges(facts->reads, facts->read_count, &copy.reads) &&
+                  copy_ranges(facts->writes, facts->write_count, &copy.writes) &&
+                  copy_ranges(facts->backward_writes, facts->backward_write_count,
+                              &copy.backward_writes);
+    copy.no_replay = no_replay;
+    if (!copied || add_segment(profile, name) != RP_OK) {
+        release_facts(&copy);
+        return RP_NO_MEMORY;
+    }
+    profile->facts[profile->count - 1] = copy;
+    return RP_OK;
+}
+
+enum rp_status rp_profile_add_row(struct rp_profile *profile, const char *name,
+                                  const struct rp_cost costs[RP_CHOICE_COUNT])
+{
+    enum rp_status status = add_segment(profile, name);
+
+    for (int c = 0; c < RP_CHOICE_COUNT && status == RP_OK; c++) {
+        struct rp_cost *cost = &profile->segments[profile->count - 1].costs[c];
+        *cost = costs[c];
+        if (!copy_text(costs[c].masked, &cost->masked))
+            status = RP_NO_MEMORY;
+    }
+    return status;
+}
+
+/* ---- closing ------------------------------------------------------------------ */
+
+__attribute__((format(printf, 3, 4))) static enum rp_status
+refuse(char *message, size_t message_size, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, message_size, format, arguments);
+    va_end(arguments);
+    return RP_INVALID;
+}
+
+/* The row from the terms: what the search sees. */
+static enum rp_status sum_terms(struct rp_cost *cost)
+{
+    const struct rp_measure *terms = cost->terms;
+    uint64_t forward = terms[RP_TERM_PEAK_FORWARD].value;
+    uint64_t backward = terms[RP_TERM_PEAK_BACKWARD].value;
+
+    cost->hold = terms[RP_TERM_HOLD].value;
+    cost->peak = forward > backward ? forward : backward;
+    cost->time = 0;
+    for (int t = RP_TERM_FIRST_TIME; t < RP_TERM_COUNT; t++)
+        if (__builtin_add_overflow(cost->time, terms[t].value, &cost->time))
+            return RP_INVALID;
+    return RP_OK;
+}
+
+static enum rp_status check_cost(const struct rp_segment *segment, enum rp_choice choice,
+                                 struct rp_cost *cost, char *message, size_t message_size)
+{
+    const char *option = rp_choice_name(choice), *name = segment->name;
+
+    if (!cost->allowed)
+        return RP_OK;
+    for (int t = 0; cost->has_terms && t < RP_TERM_COUNT; t++) {
+        if (cost->terms[t].source == RP_SOURCE_ABSENT)
+            return refuse(message, message_size,
+                          "segment '%s', option %s: %s is absent; measure it or leave the option "
+                          "out",
+                          name, option, rp_term_name((enum rp_term)t));
+    }
+    if ((cost->has_terms && sum_terms(cost) != RP_OK) || cost->hold > INT64_MAX ||
+        cost->peak > INT64_MAX || cost->time > INT64_MAX)
+        return refuse(message, message_size, "segment '%s', option %s: a figure leaves 63 bits",
+                      name, option);
+    if (cost->peak < cost->hold)
+        return refuse(message, message_size,
+                      "segment '%s', option %s: the peak of %llu bytes is smaller than what is "
+                      "held, %llu bytes",
+                      name, option, (unsigned long long)cost->peak,
+                      (unsigned long long)cost->hold);
+    return RP_OK;
+}
+
+/* No plan's sum, and no sum on the way to one, may leave 63 bits. */
+static enum rp_status check_sums(const struct rp_profile *profile, char *message,
+                                 size_t message_size)
+{
+    uint64_t bytes = profile->base, time = 0;
+    bool overflows = bytes > INT64_MAX;
+
+    for (size_t k = 0; k < profile->count && !overflows; k++) {
+        uint64_t most_bytes = 0, most_time = 0;
+        for (int c = 0; c < RP_CHOICE_COUNT; c++) {
+            const struct rp_cost *cost = &profile->segments[k].costs[c];
+            if (cost->allowed && cost->peak > most_bytes)
+                most_bytes = cost->peak;
+            if (cost->allowed && cost->time > most_time)
+                most_time = cost->time;
+        }
+        bytes += most_bytes; /* both terms were below 2^63 */
+        time += most_time;
+        overflows = bytes > INT64_MAX || time > INT64_MAX;
+        if (overflows)
+            return refuse(message, message_size,
+                          "segment '%s': the %s of all segments up to here leave 63 bits",
+                          profile->segments[k].name, bytes > INT64_MAX ? "bytes" : "times");
+    }
+    if (overflows)
+        return refuse(message, message_size, "the base leaves 63 bits");
+    return RP_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A plan tells segments apart by their names. */
+static enum rp_status check_names(const struct rp_profile *profile, char *message,
+                                  size_t message_size)
+{
+    const char **names = calloc(profile->count + 1, sizeof(*names));
+    enum rp_status status = names != NULL ? RP_OK : RP_NO_MEMORY;
+
+    for (size_t k = 0; k < profile->count && names != NULL; k++)
+        names[k] = profile->segments[k].name;
+    if (names != NULL)
+        qsort(names, profile->count, sizeof(*names), compare_names);
+    for (size_t k = 1; k < profile->count && status == RP_OK; k++)
+        if (strcmp(names[k - 1], names[k]) == 0)
+            status = refuse(message, message_size, "two segments are called '%s'", names[k]);
+    free(names);
+    return status;
+}
+
+static enum rp_status check_segment(struct rp_profile *profile, size_t k, char *message,
+                                    size_t message_size)
+{
+    struct rp_segment *segment = &profile->segments[k];
+    enum rp_status status = RP_OK;
+    bool has_option = false;
+
+    for (int c = 0; c < RP_CHOICE_COUNT && status == RP_OK; c++) {
+        status = check_cost(segment, (enum rp_choice)c, &segment->costs[c], message,
+                            message_size);
+        has_option |= segment->costs[c].allowed;
+    }
+    if (status == RP_OK && !has_option)
+        status = refuse(message, message_size, "segment '%s' has no option", segment->name);
+    return status;
+}
+
+enum rp_status rp_profile_close(struct rp_profile *profile, char *message, size_t message_size)
+{
+    enum rp_status status = RP_OK;
+
+    if (profile->count > RP_PROFILE_MAX_SEGMENTS)
+        return refuse(message, message_size, "%zu segments are more than the %d that are planned",
+                      profile->count, RP_PROFILE_MAX_SEGMENTS);
+    if (profile->quantum == 0)
+        return refuse(message, message_size, "the quantum is 0 bytes");
+    if (profile->facts != NULL)
+        status = rp_derive_costs(profile, &profile->price, profile->segments, message,
+                                 message_size);
+    if (status == RP_OK)
+        status = check_names(profile, message, message_size);
+    for (size_t k = 0; k < profile->count && status == RP_OK; k++)
+        status = check_segment(profile, k, message, message_size);
+    if (status == RP_OK)
+        status = check_sums(profile, message, message_size);
+    if (status == RP_NO_MEMORY)
+        snprintf(message, message_size, "%s", rp_status_text(status));
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------------ */
+
+size_t rp_profile_count(const struct rp_profile *profile)
+{
+    return profile->count;
+}
+
+const struct rp_segment *rp_profile_segment(const struct rp_profile *profile, size_t index)
+{
+    return &profile->segments[index];
+}
+
+uint64_t rp_profile_base(const struct rp_profile *profile)
+{
+    return profile->base;
+}
+
+uint64_t rp_profile_quantum(const struct rp_profile *profile)
+{
+    return profile->quantum;
+}
+
+const struct rp_copy_price *rp_profile_copy_price(const struct rp_profile *profile)
+{
+    return &profile->price;
+}
+
+const struct rp_purpose *rp_profile_purpose(const struct rp_profile *profile)
+{
+    return &profile->purpose;
+}
+
+const char *rp_profile_departure(const struct rp_profile *profile)
+{
+    return profile->departure;
+}
+
+const struct rp_facts *rp_profile_facts(const struct rp_profile *profile, size_t index)
+{
+    return profile->facts != NULL ? &profile->facts[index] : NULL;
+}
+
+const struct rp_buffer *rp_profile_buffers(const struct rp_profile *profile, size_t *count)
+{
+    *count = profile->buffer_count;
+    return profile->buffers;
+}
+
+uint64_t rp_profile_fingerprint(const struct rp_profile *profile)
+{
+    uint64_t hash = rp_fingerprint_begin();
+
+    for (size_t k = 0; k < profile->count; k++)
+        hash = rp_fingerprint_add(hash, profile->segments[k].name);
+    return hash;
+}
+
+/* FNV-1a, the names' ends included. */
+uint64_t rp_fingerprint_begin(void)
+{
+    return UINT64_C(0xCBF29CE484222325);
+}
+
+uint64_t rp_fingerprint_add(uint64_t hash, const char *name)
+{
+    do
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001B3);
+    while (*name++ != '\0');
+    return hash;
+}
+
+/* ---- words -------------------------------------------------------------------- */
+
+const char *rp_choice_name(enum rp_choice choice)
+{
+    static const char *const names[RP_CHOICE_COUNT] = {"retain", "whole", "regions"};
+
+    return names[choice];
+}
+
+const char *rp_source_name(enum rp_source source)
+{
+    static const char *const names[] = {"absent", "measured", "derived", "stated"};
+
+    return names[source];
+}
+
+const char *rp_term_name(enum rp_term term)
+{
+    static const char *const names[RP_TERM_COUNT] = {
+        [RP_TERM_HOLD] = "hold_bytes",
+        [RP_TERM_STASH] = "stash_bytes",
+        [RP_TERM_PEAK_FORWARD] = "peak_forward_bytes",
+        [RP_TERM_PEAK_BACKWARD] = "peak_backward_bytes",
+        [RP_TERM_FORWARD_TIME] = "forward_ns",
+        [RP_TERM_BACKWARD_TIME] = "backward_ns",
+        [RP_TERM_PRESERVE_TIME] = "preserve_ns",
+        [RP_TERM_STASH_TIME] = "stash_ns",
+        [RP_TERM_RESTORE_TIME] = "restore_ns",
+        [RP_TERM_REPLAY_TIME] = "replay_ns",
+        [RP_TERM_REINSTATE_TIME] = "reinstate_ns",
+        [RP_TERM_TRACKING_TIME] = "tracking_ns",
+    };
+
+    return names[term];
+}

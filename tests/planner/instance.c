@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/planner/instance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct rp_profile *instance_from_rows(uint64_t base, size_t count,
+                                      uint64_t (*rows)[RP_CHOICE_COUNT][3])
+{
+    struct rp_profile *profile;
+    char name[24], message[200];
+
+    assert_ok(rp_profile_create(&profile));
+    rp_profile_set_base(profile, base);
+    for (size_t k = 0; k < count; k++) {
+        struct rp_cost costs[RP_CHOICE_COUNT] = {{.allowed = false}};
+        for (int c = 0; c < RP_CHOICE_COUNT; c++)
+            costs[c] = (struct rp_cost){.allowed = rows[k][c][2] != UINT64_MAX,
+                                        .hold = rows[k][c][0],
+                                        .peak = rows[k][c][1],
+                                        .time = rows[k][c][2]};
+        snprintf(name, sizeof(name), "s%zu", k);
+        assert_ok(rp_profile_add_row(profile, name, costs));
+    }
+    assert_ok(rp_profile_close(profile, message, sizeof(message)));
+    return profile;
+}
+
+json_t *instance_load(const char *file)
+{
+    char path[512];
+    json_error_t error;
+
+    snprintf(path, sizeof(path), "%s/%s", RP_TEST_DATA, file);
+    json_t *root = json_load_file(path, 0, &error);
+    if (root == NULL)
+        fail_msg("%s: %s", path, error.text);
+    return root;
+}
+
+struct rp_profile *instance_from_golden(json_t *instance)
+{
+    uint64_t rows[12][RP_CHOICE_COUNT][3];
+    json_t *all = json_object_get(instance, "rows");
+    size_t count = json_array_size(all);
+
+    assert_in_range(count, 1, 12);
+    for (size_t k = 0; k < count; k++)
+        for (size_t c = 0; c < RP_CHOICE_COUNT; c++)
+            for (size_t i = 0; i < 3; i++) {
+                json_t *row = json_array_get(json_array_get(all, k), c);
+                rows[k][c][i] = (uint64_t)json_integer_value(json_array_get(row, i));
+            }
+    return instance_from_rows((uint64_t)json_integer_value(json_object_get(instance, "base")),
+                              count, rows);
+}
+
+struct rp_plan *instance_solve(const struct rp_question *question)
+{
+    struct rp_plan *plan;
+    char message[400] = "";
+    uint64_t peak, time;
+    struct rp_moment binding;
+
+    if (rp_planner_solve(question, &plan, message, sizeof(message)) != RP_OK)
+        fail_msg("refused: %s", message);
+    if (!rp_plan_has_choices(plan))
+        return plan;
+    assert_ok(rp_planner_walk(question->profile, question->model, plan->choices, &peak, &time,
+                              &binding, NULL));
+    assert_int_equal(peak, plan->peak);
+    assert_int_equal(time, plan->time);
+    assert_int_equal(binding.segment, plan->binding.segment);
+    assert_int_equal(binding.pass, plan->binding.pass);
+    assert_true(peak <= question->budget);
+    for (size_t k = 0; k < plan->count; k++)
+        assert_true(question->allowed & RP_CHOICE_BIT(plan->choices[k]));
+    return plan;
+}
+
+/* ---- random ------------------------------------------------------------------- */
+
+struct rp_profile *instance_random(struct random *random, size_t count)
+{
+    uint64_t (*rows)[RP_CHOICE_COUNT][3] = calloc(count + 1, sizeof(*rows));
+
+    for (size_t k = 0; k < count; k++) {
+        uint64_t activation = 1 + random_below(random, 20), work = random_below(random, 8);
+        uint64_t time = 5 + random_below(random, 60), whole = random_below(random, 25);
+        uint64_t part = whole > 0 ? random_below(random, whole + 1) : 0;
+        uint64_t once = time / 2 + random_below(random, 20);
+        uint64_t fixed = random_below(random, 2) ? random_below(random, 60) : 0;
+        uint64_t peak = activation + work;
+        memcpy(rows[k],
+               (uint64_t[3][3]){
+                   {activation, peak, time},
+                   {whole, 2 * whole > whole + peak ? 2 * whole : whole + peak,
+                    time + once + 2 * whole},
+                   {part, part + peak + random_below(random, 6), time + once + 2 * part + fixed}},
+               sizeof(rows[k]));
+    }
+    struct rp_profile *profile = instance_from_rows(random_below(random, 6), count, rows);
+    free(rows);
+    return profile;
+}
+
+struct rp_profile *instance_realistic(struct random *random, size_t count)
+{
+    uint64_t (*rows)[RP_CHOICE_COUNT][3] = calloc(count + 1, sizeof(*rows));
+    const uint64_t unit = 512, mib = 1 << 20;
+
+    for (size_t k = 0; k < count; k++) {
+        uint64_t a = (8 * mib + random_below(random, 504 * mib)) / unit * unit;
+        uint64_t work = random_below(random, 64 * mib) / unit * unit;
+        uint64_t whole = random_below(random, a / 2) / unit * unit;
+        uint64_t part = random_below(random, whole + 1) / unit * unit;
+        uint64_t once = 100000 + random_below(random, 10000000);
+        memcpy(rows[k],
+               (uint64_t[3][3]){{a, a + work, 3 * once},
+                                {whole, 2 * whole + a + work, 4 * once + whole / 500 + 20000},
+                                {part, 2 * part + a + work, 4 * once + part / 400 + 60000}},
+               sizeof(rows[k]));
+    }
+    struct rp_profile *profile = instance_from_rows(random_below(random, 1 << 30), count, rows);
+    free(rows);
+    return profile;
+}
+
+uint64_t instance_min_budget(const struct rp_profile *profile)
+{
+    struct rp_question question = rp_question_default(profile, 0);
+    uint64_t bytes;
+    char message[200];
+
+    assert_ok(rp_planner_min_budget(&question, &bytes, NULL, message, sizeof(message)));
+    return bytes;
+}
+
+uint64_t instance_eager_peak(const struct rp_profile *profile)
+{
+    enum rp_choice *retain = calloc(rp_profile_count(profile) + 1, sizeof(*retain));
+    uint64_t peak, time;
+
+    assert_ok(rp_planner_walk(profile, RP_MODEL_NESTED, retain, &peak, &time, NULL, NULL));
+    free(retain);
+    return peak;
+}
+
+/* ---- enumeration -------------------------------------------------------------- */
+
+static int compare_points(const void *a, const void *b)
+{
+    const struct rp_curve_point *x = a, *y = b;
+
+    if (x->peak != y->peak)
+        return x->peak < y->peak ? -1 : 1;
+    return (x->time > y->time) - (x->time < y->time);
+}
+
+static bool next_plan(enum rp_choice *choices, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        if (choices[k] + 1 < RP_CHOICE_COUNT) {
+            choices[k]++;
+            return true;
+        }
+        choices[k] = RP_CHOICE_RETAIN;
+    }
+    return false;
+}
+
+size_t instance_enumerate(const struct rp_profile *profile, enum rp_model model,
+                          unsigned allowed, struct rp_curve_point **points)
+{
+    size_t count = rp_profile_count(profile), total = 1, found = 0, kept = 0;
+    enum rp_choice choices[12] = {RP_CHOICE_RETAIN};
+
+    assert_in_range(count, 0, 12);
+    for (size_t k = 0; k < count; k++)
+        total *= RP_CHOICE_COUNT;
+    struct rp_curve_point *all = calloc(total, sizeof(*all));
+    do {
+        bool is_allowed = true;
+        for (size_t k = 0; k < count; k++)
+            is_allowed &= (allowed & RP_CHOICE_BIT(choices[k])) != 0;
+        if (is_allowed && rp_planner_walk(profile, model, choices, &all[found].peak,
+                                          &all[found].time, NULL, NULL) == RP_OK)
+            found++;
+    } while (next_plan(choices, count));
+    qsort(all, found, sizeof(*all), compare_points);
+    for (size_t i = 0; i < found; i++)
+        if (kept == 0 || all[i].time < all[kept - 1].time)
+            all[kept++] = all[i];
+    *points = all;
+    return kept;
+}

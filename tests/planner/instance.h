@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small problems for the planner's tests. */
+#ifndef RP_TESTS_PLANNER_INSTANCE_H
+#define RP_TESTS_PLANNER_INSTANCE_H
+
+#include "tests/tracker/check.h"
+#include "tests/tracker/random.h"
+
+#include "planner/planner.h"
+
+#include <jansson.h>
+
+#define assert_ok(call) assert_int_equal(call, RP_OK)
+
+/* A profile from base bytes and rows[segment][option] = {hold, peak, time}, an option with a
+ * time of UINT64_MAX being not allowed. */
+struct rp_profile *instance_from_rows(uint64_t base, size_t count,
+                                      uint64_t (*rows)[RP_CHOICE_COUNT][3]);
+
+/* The same from an instance of golden.json. */
+struct rp_profile *instance_from_golden(json_t *instance);
+
+/* The data files beside the tests. */
+json_t *instance_load(const char *file);
+
+/* Solves, walks the answer and checks that the walk agrees with what the plan says of itself.
+ * The caller destroys the plan. */
+struct rp_plan *instance_solve(const struct rp_question *question);
+
+/* Random rows with small figures, in which all three options are worth something. */
+struct rp_profile *instance_random(struct random *random, size_t count);
+
+/* Real sizes: activations of 8 to 512 MiB in units of 512 bytes, nanoseconds. */
+struct rp_profile *instance_realistic(struct random *random, size_t count);
+
+/* The room that the profile's smallest budget leaves below "retain everything". */
+uint64_t instance_min_budget(const struct rp_profile *profile);
+uint64_t instance_eager_peak(const struct rp_profile *profile);
+
+/* The whole curve by trying every plan; the caller frees *points. At most 12 segments. */
+size_t instance_enumerate(const struct rp_profile *profile, enum rp_model model,
+                          unsigned allowed, struct rp_curve_point **points);
+
+#endif
