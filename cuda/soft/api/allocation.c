@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuMemAlloc and its kin: device and managed memory. */
+#include "cuda/soft/api/capture.h"
+#include "cuda/soft/api/context.h"
+#include "cuda/soft/api/memory.h"
+#include "cuda/soft/api/pool.h"
+
+#include <stdlib.h>
+
+#define PITCH_ALIGNMENT 512
+
+/* Allocates in the current context; the memory is spoiled after the lock is given back, when
+ * nobody else can know its address yet. */
+static CUresult allocate(CUdeviceptr *address, size_t bytes, enum soft_memory_kind kind,
+                         unsigned flags)
+{
+    struct soft_context *context;
+    struct soft_allocation *allocation;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (address == NULL || bytes == 0)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    result = soft_capture_forbid_unsafe(context);
+    if (result == CUDA_SUCCESS)
+        result = soft_memory_allocate(context, kind, bytes, &allocation);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && soft_pool_trim_all(context->device))
+        result = soft_memory_allocate(context, kind, bytes, &allocation);
+    if (result != CUDA_SUCCESS)
+        return soft_leave(result);
+    allocation->flags = flags;
+    *address = allocation->address;
+    soft_leave(CUDA_SUCCESS);
+    soft_memory_spoil(*address, bytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
+{
+    return allocate(dptr, bytesize, SOFT_MEMORY_DEVICE, 0);
+}
+
+CUresult CUDAAPI cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes,
+                                    size_t Height, unsigned int ElementSizeBytes)
+{
+    bool element_fits = ElementSizeBytes == 4 || ElementSizeBytes == 8 || ElementSizeBytes == 16;
+    uint64_t bytes, pitch = soft_round_up(WidthInBytes, PITCH_ALIGNMENT);
+
+    if (pPitch == NULL || WidthInBytes == 0 || !element_fits || pitch < WidthInBytes)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (__builtin_mul_overflow(pitch, (uint64_t)Height, &bytes))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = allocate(dptr, bytes, SOFT_MEMORY_DEVICE, 0);
+    if (result == CUDA_SUCCESS)
+        *pPitch = pitch;
+    return result;
+}
+
+CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)
+{
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
+        return CUDA_ERROR_INVALID_VALUE;
+    return allocate(dptr, bytesize, SOFT_MEMORY_MANAGED, flags);
+}
+
+/* Freeing waits for the work of the owner: it may still use the memory. */
+CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
+{
+    struct soft_context *context;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (dptr == 0)
+        return soft_leave(CUDA_SUCCESS);
+    struct soft_allocation *allocation = soft_memory_find(dptr);
+    if (allocation == NULL || allocation->address != dptr || allocation->context == NULL)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    enum soft_memory_kind kind = allocation->kind;
+    if (kind != SOFT_MEMORY_DEVICE && kind != SOFT_MEMORY_MANAGED && kind != SOFT_MEMORY_POOL)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    result = soft_capture_forbid_unsafe(context);
+    if (result == CUDA_SUCCESS)
+        result = soft_context_wait(allocation->context);
+    if (result != CUDA_SUCCESS)
+        return soft_leave(result);
+    /* The wait gave the lock up: look again. */
+    if (soft_memory_find(dptr) != allocation || allocation->address != dptr)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    if (kind == SOFT_MEMORY_POOL)
+        soft_pool_take_back(allocation);
+    else
+        soft_memory_free(allocation);
+    return soft_leave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemGetInfo_v2(size_t *free, size_t *total)
+{
+    struct soft_context *context;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (free == NULL && total == NULL)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    if (free != NULL)
+        *free = context->device->memory_limit - context->device->memory_used;
+    if (total != NULL)
+        *total = context->device->memory_limit;
+    return soft_leave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
+{
+    struct soft_context *context;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    const struct soft_allocation *allocation = soft_memory_find(dptr);
+    if (allocation == NULL)
+        return soft_leave(CUDA_ERROR_NOT_FOUND);
+    if (pbase != NULL)
+        *pbase = allocation->address;
+    if (psize != NULL)
+        *psize = allocation->bytes;
+    return soft_leave(CUDA_SUCCESS);
+}
+
+/* Managed memory is one memory here: advice and moving have nothing to do but be right. */
+static CUresult check_managed(CUdeviceptr address, size_t bytes)
+{
+    const struct soft_allocation *allocation = soft_memory_find(address);
+    bool inside = allocation != NULL && bytes > 0 &&
+                  bytes <= allocation->bytes - (address - allocation->address);
+    return inside && allocation->kind == SOFT_MEMORY_MANAGED ? CUDA_SUCCESS
+                                                             : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult advise(CUdeviceptr address, size_t bytes)
+{
+    struct soft_context *context;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    return soft_leave(check_managed(address, bytes));
+}
+
+CUresult CUDAAPI cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device)
+{
+    (void)advice;
+    (void)device;
+    return advise(devPtr, count);
+}
+
+CUresult CUDAAPI cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
+                                CUmemLocation location)
+{
+    (void)advice;
+    (void)location;
+    return advise(devPtr, count);
+}
+
+static CUresult prefetch(CUdeviceptr address, size_t bytes, CUstream handle)
+{
+    struct soft_context *context;
+    struct soft_stream *stream;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = soft_stream_find(context, handle, &stream);
+    if (result == CUDA_SUCCESS)
+        result = check_managed(address, bytes);
+    if (result == CUDA_SUCCESS)
+        result = soft_stream_submit(stream, soft_work_marker(), NULL);
+    return soft_leave(result);
+}
+
+CUresult CUDAAPI cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice,
+                                    CUstream hStream)
+{
+    (void)dstDevice;
+    return prefetch(devPtr, count, hStream);
+}
+
+CUresult CUDAAPI cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location,
+                                       unsigned int flags, CUstream hStream)
+{
+    (void)location;
+    return flags == 0 ? prefetch(devPtr, count, hStream) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult CUDAAPI cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
+                                        unsigned int flags)
+{
+    (void)flags;
+    const size_t some = 1;
+    return prefetch(dptr, length != 0 ? length : some, hStream);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a copy is. The entry points are in memcpy.c. */
+#include "cuda/soft/api/copy.h"
+
+#include "cuda/soft/api/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t extent(const struct soft_copy *copy, const struct soft_side *side)
+{
+    if (copy->width == 0 || copy->height == 0 || copy->depth == 0)
+        return 0;
+    return (copy->depth - 1) * side->slice + (copy->height - 1) * side->pitch + copy->width;
+}
+
+/* The device's view of a side: the whole stretch from its first byte to its last. */
+static bool reachable(const struct soft_copy *copy, const struct soft_side *side, bool write)
+{
+    return side->pageable || soft_memory_allows(NULL, side->address, extent(copy, side), write);
+}
+
+static CUresult copy_run(const struct soft_work *work, const struct soft_op *op)
+{
+    const struct soft_copy *copy = (const struct soft_copy *)work;
+
+    pthread_mutex_lock(&soft.lock);
+    bool good = reachable(copy, &copy->to, true) && reachable(copy, &copy->from, false);
+    pthread_mutex_unlock(&soft.lock);
+    if (!good) {
+        soft_say("copy of %llu bytes from %#llx to %#llx in stream %llu: the memory is gone",
+                 (unsigned long long)copy->width * copy->height * copy->depth,
+                 (unsigned long long)copy->from.address, (unsigned long long)copy->to.address,
+                 (unsigned long long)op->stream);
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    }
+    for (uint64_t z = 0; z < copy->depth; z++) {
+        uint64_t to = copy->to.address + z * copy->to.slice;
+        uint64_t from = copy->from.address + z * copy->from.slice;
+        for (uint64_t y = 0; y < copy->height; y++)
+            memmove(soft_pointer(to + y * copy->to.pitch), soft_pointer(from + y * copy->from.pitch),
+                    copy->width);
+    }
+    return CUDA_SUCCESS;
+}
+
+static void copy_release(struct soft_work *work)
+{
+    free(((struct soft_copy *)work)->staged);
+}
+
+struct soft_work *soft_copy_work(const struct soft_copy *copy)
+{
+    static const struct soft_work_type type = {
+        .name = "copy", .class_ = SOFT_WORK_DEVICE, .run = copy_run, .release = copy_release};
+    struct soft_copy *work = soft_work_create(&type, sizeof *work);
+    if (work == NULL)
+        return NULL;
+    struct soft_work base = work->base;
+    *work = *copy;
+    work->base = base;
+    return &work->base;
+}
+
+/* ---- checks ------------------------------------------------------------------------ */
+
+static bool side_fits(const struct soft_copy *copy, const struct soft_side *side)
+{
+    if (copy->height > 1 && side->pitch < copy->width)
+        return false;
+    return copy->depth <= 1 || side->slice >= side->pitch * copy->height;
+}
+
+CUresult soft_copy_check(struct soft_copy *copy)
+{
+    if (copy->width == 0 || copy->height == 0 || copy->depth == 0)
+        return CUDA_SUCCESS;
+    if (copy->to.address == 0 || copy->from.address == 0 || !side_fits(copy, &copy->to) ||
+        !side_fits(copy, &copy->from))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!reachable(copy, &copy->to, true) || !reachable(copy, &copy->from, false))
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+/* Host memory that the device knows is treated like the device's own: copied when the stream
+ * gets there. */
+static bool is_pageable(uint64_t address)
+{
+    return soft_memory_find(address) == NULL;
+}
+
+struct place { /* what both ends of the driver's descriptions say */
+    CUmemorytype type;
+    uint64_t host, device;
+    uint64_t x, y, z, pitch, height;
+};
+
+static CUresult side_from(const struct place *place, uint64_t width, struct soft_side *side)
+{
+    uint64_t pitch = place->pitch != 0 ? place->pitch : width;
+    uint64_t base;
+
+    switch (place->type) {
+    case CU_MEMORYTYPE_HOST: base = place->host; break;
+    case CU_MEMORYTYPE_DEVICE:
+    case CU_MEMORYTYPE_UNIFIED: base = place->device; break;
+    case CU_MEMORYTYPE_ARRAY: return soft_refuse("copies from and to arrays");
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (base == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    side->pitch = pitch;
+    side->slice = pitch * place->height;
+    side->address = base + place->x + place->y * side->pitch + place->z * side->slice;
+    side->pageable = place->type != CU_MEMORYTYPE_DEVICE && is_pageable(side->address);
+    return CUDA_SUCCESS;
+}
+
+CUresult soft_copy_from_3d(const CUDA_MEMCPY3D *d, struct soft_copy *copy)
+{
+    struct place from = {
+        .type = d->srcMemoryType,
+        .host = (uintptr_t)d->srcHost,
+        .device = d->srcDevice,
+        .x = d->srcXInBytes,
+        .y = d->srcY,
+        .z = d->srcZ,
+        .pitch = d->srcPitch,
+        .height = d->srcHeight != 0 ? d->srcHeight : d->Height,
+    };
+    struct place to = {
+        .type = d->dstMemoryType,
+        .host = (uintptr_t)d->dstHost,
+        .device = d->dstDevice,
+        .x = d->dstXInBytes,
+        .y = d->dstY,
+        .z = d->dstZ,
+        .pitch = d->dstPitch,
+        .height = d->dstHeight != 0 ? d->dstHeight : d->Height,
+    };
+    *copy = (struct soft_copy){
+        .width = d->WidthInBytes, .height = d->Height, .depth = d->Depth};
+    CUresult result = side_from(&from, copy->width, &copy->from);
+    if (result == CUDA_SUCCESS)
+        result = side_from(&to, copy->width, &copy->to);
+    return result == CUDA_SUCCESS ? soft_copy_check(copy) : result;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events. An event is its last record: an operation that does nothing but be done. */
+#include "cuda/soft/api/capture.h"
+#include "cuda/soft/api/context.h"
+#include "cuda/soft/api/stream.h"
+
+#include <stdlib.h>
+
+#define KNOWN_FLAGS                                                                                \
+    ((unsigned)CU_EVENT_BLOCKING_SYNC | (unsigned)CU_EVENT_DISABLE_TIMING |                        \
+     (unsigned)CU_EVENT_INTERPROCESS)
+
+/* ---- inside ------------------------------------------------------------------------ */
+
+CUresult soft_event_find(CUevent handle, struct soft_event **out)
+{
+    if (!soft_handle_is(handle, SOFT_HANDLE_EVENT))
+        return CUDA_ERROR_INVALID_HANDLE;
+    *out = handle_event(handle);
+    return CUDA_SUCCESS;
+}
+
+void soft_event_destroy(struct soft_event *event)
+{
+    struct soft_event **at = &event->context->events;
+    while (*at != event)
+        at = &(*at)->next;
+    *at = event->next;
+    soft_handle_remove(event);
+    soft_op_release(event->op);
+    free(event->fronts);
+    free(event);
+}
+
+static CUresult record(struct soft_event *event, struct soft_stream *stream)
+{
+    struct soft_op *op;
+
+    if (event->context != stream->context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->capture != NULL)
+        return soft_capture_record(stream, event);
+    CUresult result = soft_stream_submit(stream, soft_work_marker(), &op);
+    if (result != CUDA_SUCCESS)
+        return result;
+    soft_capture_forget(event);
+    soft_op_release(event->op);
+    event->op = op;
+    return CUDA_SUCCESS;
+}
+
+static CUresult wait_in_stream(struct soft_stream *stream, struct soft_event *event)
+{
+    if (stream->capture != NULL || event->capture != NULL)
+        return soft_capture_wait(stream, event);
+    if (soft_op_is_done(event->op))
+        return CUDA_SUCCESS;
+    CUresult result = soft_capture_check(stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct soft_op *op = soft_op_create(stream->context, soft_work_marker());
+    if (op == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    soft_stream_order(stream, op);
+    soft_op_after(op, event->op);
+    soft_stream_append(stream, op);
+    soft_op_release(op);
+    return CUDA_SUCCESS;
+}
+
+/* ---- entry points ------------------------------------------------------------------ */
+
+/* Enters with a live event. Events answer in any context, as streams of other contexts may
+ * wait for them. */
+static CUresult enter(CUevent handle, struct soft_event **event)
+{
+    CUresult result = soft_enter_bare();
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = soft_event_find(handle, event);
+    return result == CUDA_SUCCESS ? result : soft_leave(result);
+}
+
+static CUresult enter_polled(CUevent handle, struct soft_event **event)
+{
+    CUresult result = soft_enter_bare();
+    if (result != CUDA_SUCCESS)
+        return result;
+    soft_scheduler_poll();
+    result = soft_event_find(handle, event);
+    return result == CUDA_SUCCESS ? result : soft_leave(result);
+}
+
+CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags)
+{
+    struct soft_context *context;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    bool needs_no_timing = (Flags & CU_EVENT_INTERPROCESS) && !(Flags & CU_EVENT_DISABLE_TIMING);
+    if (phEvent == NULL || (Flags & ~KNOWN_FLAGS) != 0 || needs_no_timing)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    struct soft_event *event = calloc(1, sizeof *event);
+    if (event == NULL || !soft_handle_add(event, SOFT_HANDLE_EVENT)) {
+        free(event);
+        return soft_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    event->context = context;
+    event->flags = Flags;
+    event->next = context->events;
+    context->events = event;
+    *phEvent = event_handle(event);
+    return soft_leave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuEventDestroy_v2(CUevent hEvent)
+{
+    struct soft_event *event;
+    CUresult result = enter(hEvent, &event);
+    if (result != CUDA_SUCCESS)
+        return result;
+    soft_event_destroy(event);
+    return soft_leave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuEventDestroy(CUevent hEvent)
+{
+    return cuEventDestroy_v2(hEvent);
+}
+
+CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
+{
+    struct soft_context *context;
+    struct soft_stream *stream;
+    struct soft_event *event;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if ((flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) != 0)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    result = soft_event_find(hEvent, &event);
+    if (result == CUDA_SUCCESS)
+        result = soft_stream_find(context, hStream, &stream);
+    if (result == CUDA_SUCCESS)
+        result = record(event, stream);
+    return soft_leave(result);
+}
+
+CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
+{
+    return cuEventRecordWithFlags(hEvent, hStream, CU_EVENT_RECORD_DEFAULT);
+}
+
+CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
+{
+    struct soft_context *context;
+    struct soft_stream *stream;
+    struct soft_event *event;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if ((Flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL) != 0)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    result = soft_event_find(hEvent, &event);
+    if (result == CUDA_SUCCESS)
+        result = soft_stream_find(context, hStream, &stream);
+    if (result == CUDA_SUCCESS)
+        result = wait_in_stream(stream, event);
+    return soft_leave(result);
+}
+
+CUresult CUDAAPI cuEventQuery(CUevent hEvent)
+{
+    struct soft_event *event;
+    CUresult result = enter_polled(hEvent, &event);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (event->capture != NULL)
+        return soft_leave(CUDA_ERROR_CAPTURED_EVENT);
+    if (event->op != NULL && event->op->context->fault != CUDA_SUCCESS)
+        return soft_leave(event->op->context->fault);
+    return soft_leave(soft_op_is_done(event->op) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}
+
+CUresult CUDAAPI cuEventSynchronize(CUevent hEvent)
+{
+    struct soft_event *event;
+    CUresult result = enter(hEvent, &event);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (event->capture != NULL)
+        return soft_leave(CUDA_ERROR_CAPTURED_EVENT);
+    struct soft_op *op = event->op;
+    if (op != NULL) {
+        soft_op_retain(op);
+        soft_op_wait(op);
+        result = op->context->fault;
+        soft_op_release(op);
+    }
+    return soft_leave(result);
+}
+
+CUresult CUDAAPI cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
+{
+    struct soft_event *start, *end;
+    CUresult result = enter_polled(hStart, &start);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = soft_event_find(hEnd, &end);
+    if (result != CUDA_SUCCESS)
+        return soft_leave(result);
+    if (pMilliseconds == NULL)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    if (start->op == NULL || end->op == NULL ||
+        ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0)
+        return soft_leave(CUDA_ERROR_INVALID_HANDLE);
+    if (!soft_op_is_done(start->op) || !soft_op_is_done(end->op))
+        return soft_leave(CUDA_ERROR_NOT_READY);
+    int64_t elapsed = (int64_t)(end->op->finished_ns - start->op->finished_ns);
+    *pMilliseconds = (float)((double)elapsed * 1e-6);
+    return soft_leave(start->context->fault);
+}
+
+CUresult CUDAAPI cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd)
+{
+    return cuEventElapsedTime_v2(pMilliseconds, hStart, hEnd);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of everything that has a device address: who may touch what.
+ *
+ * Entries are disjoint address ranges. The device's lock guards the table; simulated kernels
+ * ask it through soft_memory_bounds, which takes the lock. */
+#ifndef RP_CUDA_SOFT_API_MEMORY_H
+#define RP_CUDA_SOFT_API_MEMORY_H
+
+#include "cuda/soft/api/soft.h"
+
+enum soft_memory_kind {
+    SOFT_MEMORY_DEVICE,     /* cuMemAlloc */
+    SOFT_MEMORY_POOL,       /* cuMemAllocAsync */
+    SOFT_MEMORY_GLOBAL,     /* a variable of a module */
+    SOFT_MEMORY_MANAGED,    /* cuMemAllocManaged */
+    SOFT_MEMORY_HOST,       /* cuMemHostAlloc */
+    SOFT_MEMORY_REGISTERED, /* cuMemHostRegister: the program's own */
+    SOFT_MEMORY_MAPPED      /* cuMemMap */
+};
+
+struct soft_physical; /* vmm.h */
+
+struct soft_allocation {
+    uint64_t address, bytes; /* as the program asked for it */
+    uint64_t reserved;       /* bytes that it takes from the arena and the limit */
+    enum soft_memory_kind kind;
+    uint64_t buffer_id;      /* never given twice */
+    struct soft_context *context; /* the owner; NULL for MAPPED */
+    struct soft_device *device;
+    unsigned flags;          /* of HOST, REGISTERED, MANAGED */
+    bool sync_memops;
+    bool read_only;          /* REGISTERED: devices may only read it */
+    struct soft_pool *pool;  /* of POOL */
+    struct soft_physical *physical; /* of MAPPED, and where in it this range begins */
+    uint64_t offset;
+    unsigned readers, writers; /* of MAPPED: devices, a bit each */
+};
+
+/* The entry that holds `address`, or NULL. */
+struct soft_allocation *soft_memory_find(uint64_t address);
+/* May `context` read, respectively write, all of [address, address+bytes)? It must lie in one
+ * entry, or in neighbouring MAPPED ones. `bytes` 0 is fine anywhere. Without a context: may
+ * anybody? That is the question of copies, which find their way between devices. */
+bool soft_memory_allows(const struct soft_context *context, uint64_t address, uint64_t bytes,
+                        bool write);
+/* simt_bounds_fn; `context` is the struct soft_context. Takes the lock. */
+bool soft_memory_bounds(void *context, uint64_t address, uint64_t bytes, uint64_t *lo,
+                        uint64_t *hi);
+
+/* Device memory of `context`. The bytes are whatever they are: fill them with soft_memory_spoil. */
+CUresult soft_memory_allocate(struct soft_context *context, enum soft_memory_kind kind,
+                              uint64_t bytes, struct soft_allocation **out);
+/* Gives the range back to where it came from, and the record with it. */
+void soft_memory_free(struct soft_allocation *allocation);
+/* Frees all that belongs to `context`, except the variables of modules: those go with them. */
+void soft_memory_free_all(struct soft_context *context);
+
+/* The table alone. `add` gives the entry its buffer id; false for want of host memory. */
+bool soft_memory_add(struct soft_allocation *allocation);
+void soft_memory_remove(struct soft_allocation *allocation);
+/* Walks the entries that meet [lo, hi) in address order; NULL at the end. */
+struct soft_allocation *soft_memory_next(uint64_t lo, uint64_t hi);
+
+/* Takes `bytes` of physical memory from the device's limit; false when it is not there. */
+bool soft_memory_charge(struct soft_device *device, uint64_t bytes);
+void soft_memory_refund(struct soft_device *device, uint64_t bytes);
+
+/* Fresh memory holds words of 0x7fc0dead: a NaN as float, bfloat16 and (in part) half, huge as
+ * double and integer. What a program reads before it writes is thus the same in every run
+ * and shows. */
+void soft_memory_spoil(uint64_t address, uint64_t bytes);
+
+#define SOFT_ALIGNMENT 512
+
+#endif

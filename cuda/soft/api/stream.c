@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/soft/api/stream.h"
+
+#include "cuda/soft/api/capture.h"
+#include "cuda/soft/api/context.h"
+
+#include <stdlib.h>
+
+#define GREATEST_PRIORITY (-5)
+#define LEAST_PRIORITY 0
+
+/* ---- inside ------------------------------------------------------------------------ */
+
+CUresult soft_stream_create(struct soft_context *context, unsigned flags, int priority,
+                            struct soft_stream **out)
+{
+    struct soft_stream *stream = calloc(1, sizeof *stream);
+    if (stream == NULL || !soft_handle_add(stream, SOFT_HANDLE_STREAM)) {
+        free(stream);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    stream->context = context;
+    stream->id = ++soft.next_id;
+    stream->flags = flags;
+    stream->priority = priority;
+    stream->next = context->streams;
+    context->streams = stream;
+    *out = stream;
+    return CUDA_SUCCESS;
+}
+
+static void free_stream(struct soft_stream *stream)
+{
+    struct soft_stream **at = &stream->context->streams;
+    while (*at != stream)
+        at = &(*at)->next;
+    *at = stream->next;
+    soft_op_release(stream->tail);
+    free(stream->fronts);
+    free(stream);
+}
+
+void soft_stream_destroy(struct soft_stream *stream)
+{
+    soft_capture_drop_stream(stream);
+    soft_handle_remove(stream);
+    stream->destroyed = true;
+    if (soft_op_is_done(stream->tail))
+        free_stream(stream);
+}
+
+/* Streams that were destroyed with work pending, once it is done. */
+static void reap_streams(struct soft_context *context)
+{
+    struct soft_stream *next;
+    for (struct soft_stream *stream = context->streams; stream != NULL; stream = next) {
+        next = stream->next;
+        if (stream->destroyed && soft_op_is_done(stream->tail))
+            free_stream(stream);
+    }
+}
+
+static CUresult thread_stream(struct soft_context *context, struct soft_stream **out)
+{
+    if (soft_thread.id == 0)
+        soft_thread.id = ++soft.next_id;
+    for (struct soft_stream *stream = context->streams; stream != NULL; stream = stream->next) {
+        if (stream->thread == soft_thread.id) {
+            *out = stream;
+            return CUDA_SUCCESS;
+        }
+    }
+    CUresult result = soft_stream_create(context, 0, LEAST_PRIORITY, out);
+    if (result == CUDA_SUCCESS)
+        (*out)->thread = soft_thread.id;
+    return result;
+}
+
+CUresult soft_stream_find(struct soft_context *context, CUstream handle, struct soft_stream **out)
+{
+    if (handle == NULL)
+        handle = soft_thread.per_thread_default ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+    if (handle == CU_STREAM_LEGACY) {
+        *out = context->legacy;
+        return CUDA_SUCCESS;
+    }
+    if (handle == CU_STREAM_PER_THREAD)
+        return thread_stream(context, out);
+    if (!soft_handle_is(handle, SOFT_HANDLE_STREAM))
+        return CUDA_ERROR_INVALID_HANDLE;
+    *out = handle_stream(handle);
+    return (*out)->context->fault;
+}
+
+void soft_stream_order(struct soft_stream *stream, struct soft_op *op)
+{
+    struct soft_context *context = stream->context;
+
+    op->stream = stream->id;
+    soft_op_after(op, stream->tail);
+    if (stream == context->legacy) {
+        reap_streams(context);
+        for (struct soft_stream *each = context->streams; each != NULL; each = each->next)
+            if (each != stream && !(each->flags & CU_STREAM_NON_BLOCKING))
+                soft_op_after(op, each->tail);
+    } else if (!(stream->flags & CU_STREAM_NON_BLOCKING)) {
+        soft_op_after(op, context->legacy->tail);
+    }
+}
+
+void soft_stream_append(struct soft_stream *stream, struct soft_op *op)
+{
+    soft_op_release(stream->tail);
+    stream->tail = soft_op_retain(op);
+    soft_op_submit(op);
+}
+
+CUresult soft_stream_submit(struct soft_stream *stream, struct soft_work *work, struct soft_op **op)
+{
+    if (op != NULL)
+        *op = NULL;
+    CUresult result = soft_capture_check(stream);
+    if (result != CUDA_SUCCESS) {
+        soft_work_release(work);
+        return result;
+    }
+    if (stream->capture != NULL)
+        return soft_capture_add(stream, work);
+
+    struct soft_op *fresh = soft_op_create(stream->context, work);
+    if (fresh == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    soft_stream_order(stream, fresh);
+    soft_stream_append(stream, fresh);
+    if (op != NULL)
+        *op = fresh;
+    else
+        soft_op_release(fresh);
+    return CUDA_SUCCESS;
+}
+
+/* The stream's own tail will not do: the legacy stream waits for others too. */
+CUresult soft_stream_wait(struct soft_stream *stream)
+{
+    struct soft_context *context = stream->context;
+    struct soft_op *op = soft_op_create(context, soft_work_marker());
+
+    if (op == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    soft_stream_order(stream, op);
+    soft_op_submit(op);
+    soft_op_wait(op);
+    soft_op_release(op);
+    return context->fault;
+}
+
+static bool is_idle(const struct soft_stream *stream)
+{
+    const struct soft_context *context = stream->context;
+    bool blocking = !(stream->flags & CU_STREAM_NON_BLOCKING);
+
+    if (!soft_op_is_done(stream->tail))
+        return false;
+    if (stream != context->legacy)
+        return !blocking || soft_op_is_done(context->legacy->tail);
+    for (const struct soft_stream *each = context->streams; each != NULL; each = each->next)
+        if (!(each->flags & CU_STREAM_NON_BLOCKING) && !soft_op_is_done(each->tail))
+            return false;
+    return true;
+}
+
+/* ---- entry points ------------------------------------------------------------------ */
+
+/* Enters with the stream that `handle` means. */
+static CUresult enter(CUstream handle, struct soft_stream **stream)
+{
+    struct soft_context *context;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = soft_stream_find(context, handle, stream);
+    return result == CUDA_SUCCESS ? result : soft_leave(result);
+}
+
+CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
+{
+    struct soft_context *context;
+    struct soft_stream *stream;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (phStream == NULL || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) != 0)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    if (priority < GREATEST_PRIORITY)
+        priority = GREATEST_PRIORITY;
+    if (priority > LEAST_PRIORITY)
+        priority = LEAST_PRIORITY;
+    result = soft_stream_create(context, flags, priority, &stream);
+    if (result == CUDA_SUCCESS)
+        *phStream = stream_handle(stream);
+    return soft_leave(result);
+}
+
+CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags)
+{
+    return cuStreamCreateWithPriority(phStream, Flags, LEAST_PRIORITY);
+}
+
+CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream)
+{
+    CUresult result = soft_enter_bare();
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!soft_handle_is(hStream, SOFT_HANDLE_STREAM))
+        return soft_leave(CUDA_ERROR_INVALID_HANDLE);
+    soft_stream_destroy(handle_stream(hStream));
+    return soft_leave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamDestroy(CUstream hStream)
+{
+    return cuStreamDestroy_v2(hStream);
+}
+
+CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
+{
+    struct soft_stream *stream;
+    CUresult result = enter(hStream, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = soft_capture_forbid(stream);
+    if (result == CUDA_SUCCESS)
+        result = soft_stream_wait(stream);
+    return soft_leave(result);
+}
+
+CUresult CUDAAPI cuStreamQuery(CUstream hStream)
+{
+    struct soft_context *context;
+    struct soft_stream *stream;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    soft_scheduler_poll();
+    result = soft_stream_find(context, hStream, &stream);
+    if (result == CUDA_SUCCESS)
+        result = soft_capture_forbid(stream);
+    if (result == CUDA_SUCCESS && !is_idle(stream))
+        result = CUDA_ERROR_NOT_READY;
+    return soft_leave(result);
+}
+
+CUresult CUDAAPI cuStreamGetPriority(CUstream hStream, int *priority)
+{
+    struct soft_stream *stream;
+    CUresult result = enter(hStream, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (priority == NULL)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    *priority = stream->priority;
+    return soft_leave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamGetFlags(CUstream hStream, unsigned int *flags)
+{
+    struct soft_stream *stream;
+    CUresult result = enter(hStream, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (flags == NULL)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    *flags = stream->flags;
+    return soft_leave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamGetId(CUstream hStream, unsigned long long *streamId)
+{
+    struct soft_stream *stream;
+    CUresult result = enter(hStream, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (streamId == NULL)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    *streamId = stream->id;
+    return soft_leave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
+{
+    struct soft_stream *stream;
+    CUresult result = enter(hStream, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (pctx == NULL)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    *pctx = context_handle(stream->context);
+    return soft_leave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
+{
+    CUresult result = cuStreamGetCtx(hStream, pCtx);
+    if (result == CUDA_SUCCESS && pGreenCtx != NULL)
+        *pGreenCtx = NULL;
+    return result;
+}
+
+CUresult CUDAAPI cuStreamGetDevice(CUstream hStream, CUdevice *device)
+{
+    struct soft_stream *stream;
+    CUresult result = enter(hStream, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (device == NULL)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    *device = stream->context->device->ordinal;
+    return soft_leave(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
+{
+    struct soft_context *context;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (leastPriority != NULL)
+        *leastPriority = LEAST_PRIORITY;
+    if (greatestPriority != NULL)
+        *greatestPriority = GREATEST_PRIORITY;
+    return soft_leave(CUDA_SUCCESS);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams and events: the rules for who comes after whom.
+ *
+ * What is submitted to a stream comes after what was submitted to it before. What is submitted
+ * to a context's legacy default stream comes after everything in its blocking streams, and
+ * everything submitted to those later comes after it. A stream that captures adds nodes to
+ * a graph instead. */
+#ifndef RP_CUDA_SOFT_API_STREAM_H
+#define RP_CUDA_SOFT_API_STREAM_H
+
+#include "cuda/soft/api/work.h"
+
+struct soft_capture;
+struct soft_graph;
+struct soft_node;
+
+struct soft_stream {
+    struct soft_stream *next; /* in its context */
+    struct soft_context *context;
+    uint64_t id;
+    unsigned flags; /* CU_STREAM_NON_BLOCKING */
+    int priority;
+    bool destroyed;        /* gone for the program, work still pending */
+    uint64_t thread;       /* the thread whose default stream it is, or 0 */
+    struct soft_op *tail;  /* the last operation submitted, or NULL */
+    struct soft_capture *capture;
+    /* While capturing: the nodes that the next one depends on. */
+    struct soft_node **fronts;
+    size_t front_count, front_capacity;
+};
+
+/* The stream that a handle from the program means for the calling thread in `context`:
+ * NULL and the two default handles too. */
+CUresult soft_stream_find(struct soft_context *context, CUstream handle,
+                          struct soft_stream **out);
+CUresult soft_stream_create(struct soft_context *context, unsigned flags, int priority,
+                            struct soft_stream **out);
+void soft_stream_destroy(struct soft_stream *stream);
+
+/* Submits `work` in stream order, taking over the caller's reference also on failure. With
+ * `op` not NULL the operation comes back with a reference; NULL comes back while capturing. */
+CUresult soft_stream_submit(struct soft_stream *stream, struct soft_work *work,
+                            struct soft_op **op);
+/* For operations with more predecessors than the stream's own: `op` is to come after all
+ * that stands in the stream, respectively is submitted and becomes its tail. */
+void soft_stream_order(struct soft_stream *stream, struct soft_op *op);
+void soft_stream_append(struct soft_stream *stream, struct soft_op *op);
+
+/* Waits for all that stands in the stream; answers its context's fault. */
+CUresult soft_stream_wait(struct soft_stream *stream);
+
+struct soft_event {
+    struct soft_event *next; /* in its context */
+    struct soft_context *context;
+    unsigned flags;
+    struct soft_op *op; /* the last record, or NULL */
+    /* When the last record was captured: the nodes that a waiter depends on. */
+    struct soft_capture *capture;
+    struct soft_node **fronts;
+    size_t front_count;
+};
+CUresult soft_event_find(CUevent handle, struct soft_event **out);
+void soft_event_destroy(struct soft_event *event);
+
+#endif

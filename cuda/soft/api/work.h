@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work, operations and the scheduler.
+ *
+ * A work is something that can be done: a copy, a kernel with its arguments, a function to
+ * call. It is immutable and counted, so that a graph can submit it again and again.
+ * An operation is one submission of a work: it waits until all operations that it comes after
+ * are done, then an executor thread runs it. Streams, events and graphs are nothing but
+ * rules for who comes after whom; when an operation is submitted, all that is known.
+ *
+ * Without a seed, operations that are ready run side by side, the oldest first. With one
+ * (REPRISE_SOFT_SCHEDULE), calls of the program draw from a generator: each may put some of
+ * the operations that could run now into one total order, and waiting calls put as many as
+ * they need. A single executor follows that order, so a program that makes the same calls
+ * gets the same interleaving. Functions of the program run on a thread of their own in
+ * either mode, and the order goes on without one that doesn't return soon.
+ *
+ * Everything here is called with the device's lock held. Functions that wait give it up. */
+#ifndef RP_CUDA_SOFT_API_WORK_H
+#define RP_CUDA_SOFT_API_WORK_H
+
+#include "cuda/soft/api/soft.h"
+
+struct soft_work;
+struct soft_op;
+
+enum soft_work_class {
+    SOFT_WORK_MARKER,  /* nothing to run: done as soon as its turn comes */
+    SOFT_WORK_DEVICE,  /* touches device memory; runs without the lock */
+    SOFT_WORK_PROGRAM, /* calls a function of the program; runs without the lock */
+};
+
+struct soft_work_type {
+    const char *name;
+    enum soft_work_class class_;
+    /* Does it, on an executor thread without the lock; anything but CUDA_SUCCESS is the
+     * context's fault from now on. Not called once the context has one, except where
+     * `always` is set. */
+    CUresult (*run)(const struct soft_work *work, const struct soft_op *op);
+    bool always;
+    /* NULL, or: can it run yet? Asked again and again, with the lock. */
+    bool (*ready)(const struct soft_work *work, const struct soft_op *op);
+    /* NULL, or: gives up what the work holds, with the lock. The struct itself is freed. */
+    void (*release)(struct soft_work *work);
+};
+
+struct soft_work {
+    const struct soft_work_type *type;
+    unsigned references;
+};
+
+/* A zeroed work of `bytes` bytes with one reference, or NULL. */
+void *soft_work_create(const struct soft_work_type *type, size_t bytes);
+struct soft_work *soft_work_retain(struct soft_work *work);
+void soft_work_release(struct soft_work *work); /* NULL is fine */
+
+enum soft_op_state { SOFT_OP_NEW, SOFT_OP_WAITING, SOFT_OP_READY, SOFT_OP_RUNNING, SOFT_OP_DONE };
+
+struct soft_op {
+    struct soft_work *work;
+    struct soft_context *context;
+    uint64_t seq;    /* order of submission */
+    uint64_t rank;   /* place in the total order, 0: none yet; seq where there is no seed */
+    uint64_t stream; /* id of the stream, for messages */
+    unsigned references;
+    unsigned waits;    /* earlier operations that are not done */
+    unsigned unranked; /* earlier operations without a rank */
+    enum soft_op_state state;
+    uint64_t started_ns, finished_ns;
+    struct soft_op **later; /* operations that wait for this one */
+    size_t later_count, later_capacity;
+    struct soft_op *next; /* in the list of ready or of rankable operations */
+};
+
+/* A new operation with one reference, which does not run before it is submitted. Takes over
+ * the caller's reference to `work`, also when it answers NULL for want of host memory. */
+struct soft_op *soft_op_create(struct soft_context *context, struct soft_work *work);
+struct soft_op *soft_op_retain(struct soft_op *op);
+void soft_op_release(struct soft_op *op); /* NULL is fine */
+
+/* `op`, not yet submitted, is to come after `earlier`, which may be NULL or done. Short of
+ * host memory the order is kept by waiting for it here. */
+void soft_op_after(struct soft_op *op, struct soft_op *earlier);
+void soft_op_submit(struct soft_op *op);
+
+bool soft_op_is_done(const struct soft_op *op); /* NULL is done */
+
+/* Waits until `op` is done, without the lock. The caller holds a reference. */
+void soft_op_wait(struct soft_op *op);
+void soft_scheduler_start(void); /* in cuInit */
+/* Before a call answers whether something is done: with a seed, lets the order go on a
+ * little and settles what is in it, so that the answer is a function of the calls. */
+void soft_scheduler_poll(void);
+
+/* Waits until no device operation is running and keeps others from starting until the
+ * counterpart is called: for the moment when memory goes away under its addresses. */
+void soft_scheduler_hold(void);
+void soft_scheduler_resume(void);
+
+/* A work that does nothing: joins and forks of streams and graphs. Never fails. */
+struct soft_work *soft_work_marker(void);
+
+#endif
