@@ -66,11 +66,14 @@ static bool try_candidate(void *ctx, const char *path, enum rp_driver_verdict ve
 {
     struct attempt *attempt = ctx;
     const char *reason = rp_driver_verdict_text(verdict);
+    size_t length = strlen(path);
     if (verdict == RP_DRIVER_USABLE) {
         attempt->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (attempt->handle != NULL)
             return true;
         reason = dlerror();
+        if (strncmp(reason, path, length) == 0 && strncmp(reason + length, ": ", 2) == 0)
+            reason += length + 2;
     }
     if (attempt->refused[0] == '\0')
         snprintf(attempt->refused, sizeof(attempt->refused), " (%s: %s)", path, reason);
