@@ -196,12 +196,16 @@ static int check_source(struct check *check, const struct rp_source *source)
 
 int rp_cmd_check(int argc, char **argv)
 {
+    const struct rp_command *command = rp_command_find("check");
     struct rp_options options;
     struct rp_source source;
     struct check check = {.options = &options};
     int code;
 
-    if (!rp_source_begin("check", argc, argv, &options, &source, &code))
+    if (!rp_options_begin(command, argc, argv, false, &options, &code))
+        return code;
+    code = rp_source_open(command, &options, &source);
+    if (code != RP_EXIT_OK)
         return code;
     code = check_source(&check, &source);
     json_decref(check.hazards);

@@ -7,7 +7,6 @@
 #include "tools/config.h"
 #include "tools/driver.h"
 #include "tools/environment.h"
-#include "tools/help.h"
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/place.h"
@@ -311,14 +310,10 @@ int rp_cmd_doctor(int argc, char **argv)
     const struct rp_command *command = rp_command_find("doctor");
     struct rp_options options;
     struct rp_output output;
-    int code = rp_options_parse(command, argc, argv, false, &options);
+    int code;
 
-    if (code != RP_EXIT_OK)
+    if (!rp_options_begin(command, argc, argv, false, &options, &code))
         return code;
-    if (rp_option_given(&options, RP_OPT_HELP)) {
-        rp_help_command(stdout, command);
-        return RP_EXIT_OK;
-    }
     if (options.rest_count > 0)
         return rp_say_usage("doctor", "doctor takes no argument such as '%s'", options.rest[0]);
     rp_output_begin(&output, &options);

@@ -273,19 +273,23 @@ static int dump_source(struct dump *dump, const struct rp_source *source)
 
 int rp_cmd_dump(int argc, char **argv)
 {
+    const struct rp_command *command = rp_command_find("dump");
     struct rp_options options;
     struct rp_source source;
     struct dump dump = {.options = &options};
     int code;
 
-    if (!rp_source_begin("dump", argc, argv, &options, &source, &code))
+    if (!rp_options_begin(command, argc, argv, false, &options, &code))
         return code;
-    code = rp_filter_create(rp_command_find("dump"), &options, &dump.filter);
+    code = rp_filter_create(command, &options, &dump.filter);
+    if (code != RP_EXIT_OK)
+        return code;
+    code = rp_source_open(command, &options, &source);
     if (code == RP_EXIT_OK) {
         dump.json = rp_option_given(&options, RP_OPT_JSON);
         code = dump_source(&dump, &source);
-        rp_filter_release(&dump.filter);
+        rp_source_close(&source);
     }
-    rp_source_close(&source);
+    rp_filter_release(&dump.filter);
     return code;
 }

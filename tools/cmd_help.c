@@ -11,8 +11,9 @@
 int rp_cmd_help(int argc, char **argv)
 {
     struct rp_options options;
-    int code = rp_options_parse(rp_command_find("help"), argc, argv, false, &options);
-    if (code != RP_EXIT_OK)
+    int code;
+
+    if (!rp_options_begin(rp_command_find("help"), argc, argv, false, &options, &code))
         return code;
     if (options.rest_count == 0) {
         rp_help_overview(stdout);

@@ -249,6 +249,17 @@ static void print_totals(const struct info *info)
 
 /* ---- the command -------------------------------------------------------------- */
 
+static void print_indented(FILE *out, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        fputs("  ", out);
+        fwrite(text, 1, length, out);
+        fputc('\n', out);
+        text += length + (text[length] == '\n');
+    }
+}
+
 static int print_proofs(const struct info *info, const char *glob)
 {
     FILE *out = info->output.file;
@@ -263,8 +274,7 @@ static int print_proofs(const struct info *info, const char *glob)
         code = RP_EXIT_OK;
         fprintf(out, "%s%s%s: %s\n", rp_tint(&info->output, RP_TINT_STRONG), name,
                 rp_tint(&info->output, RP_TINT_NONE), rp_member_text(kernel, "verdict"));
-        for (; *proof; proof += strcspn(proof, "\n"), proof += *proof == '\n')
-            fprintf(out, "  %.*s\n", (int)strcspn(proof, "\n"), proof);
+        print_indented(out, proof);
     }
     if (code != RP_EXIT_OK)
         rp_say("no kernel '%s' was loaded in this run", glob);
@@ -287,12 +297,16 @@ static void print_people(const struct info *info)
 
 int rp_cmd_info(int argc, char **argv)
 {
+    const struct rp_command *command = rp_command_find("info");
     struct rp_options options;
     struct rp_source source;
     struct info info = {.options = &options};
     int code;
 
-    if (!rp_source_begin("info", argc, argv, &options, &source, &code))
+    if (!rp_options_begin(command, argc, argv, false, &options, &code))
+        return code;
+    code = rp_source_open(command, &options, &source);
+    if (code != RP_EXIT_OK)
         return code;
     info.document = rp_survey(&source, &code);
     rp_source_close(&source);

@@ -6,7 +6,6 @@
 #include "tools/driver.h"
 #include "tools/environment.h"
 #include "tools/folder.h"
-#include "tools/help.h"
 #include "tools/job.h"
 #include "tools/options.h"
 #include "tools/outcome.h"
@@ -287,14 +286,10 @@ int rp_cmd_run(int argc, char **argv)
 {
     const struct rp_command *command = rp_command_find("run");
     struct run run = {0};
-    int code = rp_options_parse(command, argc, argv, true, &run.options);
+    int code;
 
-    if (code != RP_EXIT_OK)
+    if (!rp_options_begin(command, argc, argv, true, &run.options, &code))
         return code;
-    if (rp_option_given(&run.options, RP_OPT_HELP)) {
-        rp_help_command(stdout, command);
-        return RP_EXIT_OK;
-    }
     if (run.options.rest_count == 0)
         return rp_say_usage("run", "no command to run");
     rp_variables_check();

@@ -10,8 +10,8 @@ enum { COLUMN = 28 }; /* where explanations begin */
 void rp_help_overview(FILE *out)
 {
     fputs("usage: reprise COMMAND [OPTION...] [ARGUMENT...]\n\n"
-          "Runs an unmodified CUDA training job and makes its recomputation replays correct,\n"
-          "byte for byte.\n\n"
+          "Runs an unmodified CUDA training job and makes its recomputation replays\n"
+          "correct, byte for byte.\n\n"
           "  reprise run -c contract.json -- python train.py\n\n",
           out);
     for (size_t i = 0; i < rp_command_count; i++)

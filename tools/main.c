@@ -14,14 +14,27 @@
 const struct rp_command rp_commands[] = {
     {"run", "[OPTION...] [--] COMMAND [ARG...]",
      "Runs a job under the layer and records what it did", rp_cmd_run, RP_COMMAND_RUN,
-     "Exit code: the job's; a signal that ended the job ends run too. 2 usage or contract\n"
-     "error, 70 (or -e N) when the layer stopped the job, N of -e when there are hazards,\n"
-     "125 run itself failed, 126 the command can't be executed, 127 it is not found.\n\n"
+     "Exit code: the job's; a signal that ended the job ends run too. 2 for a usage\n"
+     "or contract error, 70 (or -e N) when the layer stopped the job, N of -e when\n"
+     "there are hazards, 125 when run failed, 126 for a command that can't be\n"
+     "executed, 127 for one that is not found.\n\n"
      "  reprise run -m check -c contract.json -- ./train --epochs 1\n"},
+    {"dump", "[OPTION...] [DIR|TRACE]", "Shows a trace, one line a call", rp_cmd_dump,
+     RP_COMMAND_DUMP,
+     "Filters add up: what is shown has passed them all. `-` reads a trace from stdin.\n\n"
+     "  reprise dump --kernel 'bn_*' --step 3\n"},
+    {"info", "[OPTION...] [DIR|TRACE]",
+     "Tells what ran: device, calls, kernels and their proofs, segments", rp_cmd_info,
+     RP_COMMAND_INFO, "  reprise info --proof 'bn_*'\n"},
+    {"check", "[OPTION...] [DIR|TRACE]",
+     "Tells which replays went wrong: buffer, bytes, versions, writer", rp_cmd_check,
+     RP_COMMAND_CHECK,
+     "Exit code: 0 no hazards; 1 (or -e N) hazards, or no replay to be checked; 2 a\n"
+     "run without a contract; 65 a damaged trace.\n"},
     {"doctor", "[OPTION...]", "Tells which driver would be used and whether the layer works",
      rp_cmd_doctor, RP_COMMAND_DOCTOR,
-     "Exit code: 0 when a job could run, 1 when something is broken. The text is fit for\n"
-     "a bug report.\n"},
+     "Exit code: 0 when a job could run, 1 when something is broken. The text is fit\n"
+     "for a bug report.\n"},
     {"help", "[COMMAND|env]", "Explains a command, or the environment variables", rp_cmd_help,
      RP_COMMAND_HELP, NULL},
 };
@@ -66,11 +79,6 @@ static int run_global(int argc, char **argv)
     return RP_EXIT_OK;
 }
 
-static bool asks_for_help(int argc, char **argv)
-{
-    return argc > 1 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0);
-}
-
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2)
@@ -80,10 +88,6 @@ static int dispatch(int argc, char **argv)
     const struct rp_command *command = rp_command_find(argv[1]);
     if (!command)
         return rp_command_unknown(argv[1]);
-    if (asks_for_help(argc - 1, argv + 1)) {
-        rp_help_command(stdout, command);
-        return RP_EXIT_OK;
-    }
     return command->function(argc - 1, argv + 1);
 }
 

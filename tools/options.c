@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/options.h"
 
+#include "tools/help.h"
 #include "tools/say.h"
 #include "tracker/contract.h"
 
@@ -207,8 +208,8 @@ static int read_environment(const struct rp_command *command, struct rp_options 
     return RP_EXIT_OK;
 }
 
-int rp_options_parse(const struct rp_command *command, int argc, char **argv, bool stop_at_word,
-                     struct rp_options *options)
+static int parse(const struct rp_command *command, int argc, char **argv, bool stop_at_word,
+                 struct rp_options *options)
 {
     struct cursor cursor = {command, argv, argc, 1};
     int words = 1;
@@ -240,4 +241,15 @@ int rp_options_parse(const struct rp_command *command, int argc, char **argv, bo
     /* Asking for help must work whatever the environment holds. */
     return rp_option_given(options, RP_OPT_HELP) ? RP_EXIT_OK
                                                  : read_environment(command, options);
+}
+
+bool rp_options_begin(const struct rp_command *command, int argc, char **argv, bool stop_at_word,
+                      struct rp_options *options, int *code)
+{
+    *code = parse(command, argc, argv, stop_at_word, options);
+    if (*code == RP_EXIT_OK && rp_option_given(options, RP_OPT_HELP)) {
+        rp_help_command(stdout, command);
+        return false;
+    }
+    return *code == RP_EXIT_OK;
 }

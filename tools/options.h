@@ -99,11 +99,12 @@ struct rp_options {
     int rest_count;
 };
 
-/* Parses argv[1..]. With `stop_at_word` the first word that is no option ends our options
- * (it is the job's command); else words and options may mix. "--" ends options.
- * Returns RP_EXIT_OK, or RP_EXIT_USAGE when something was wrong and has been said. */
-int rp_options_parse(const struct rp_command *command, int argc, char **argv, bool stop_at_word,
-                     struct rp_options *options);
+/* How every command begins: parses argv[1..] and answers --help. False when the command is over
+ * already, with its exit code in *code: RP_EXIT_OK, or RP_EXIT_USAGE when something was wrong
+ * and has been said. With `stop_at_word` the first word that is no option ends our options
+ * (it is the job's command); else words and options may mix. "--" ends options. */
+bool rp_options_begin(const struct rp_command *command, int argc, char **argv, bool stop_at_word,
+                      struct rp_options *options, int *code);
 
 static inline bool rp_option_given(const struct rp_options *options, enum rp_option_id id)
 {

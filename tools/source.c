@@ -2,7 +2,6 @@
 #include "tools/source.h"
 
 #include "tools/folder.h"
-#include "tools/help.h"
 #include "tools/say.h"
 #include "tracker/text.h"
 
@@ -81,22 +80,6 @@ void rp_source_close(struct rp_source *source)
     free(source->traces);
     rp_summaries_release(&source->summaries);
     *source = (struct rp_source){0};
-}
-
-bool rp_source_begin(const char *name, int argc, char **argv, struct rp_options *options,
-                     struct rp_source *source, int *code)
-{
-    const struct rp_command *command = rp_command_find(name);
-
-    *code = rp_options_parse(command, argc, argv, false, options);
-    if (*code != RP_EXIT_OK)
-        return false;
-    if (rp_option_given(options, RP_OPT_HELP)) {
-        rp_help_command(stdout, command);
-        return false;
-    }
-    *code = rp_source_open(command, options, source);
-    return *code == RP_EXIT_OK;
 }
 
 /* ---- reading ------------------------------------------------------------------ */

@@ -24,11 +24,6 @@ int rp_source_open(const struct rp_command *command, const struct rp_options *op
                    struct rp_source *source);
 void rp_source_close(struct rp_source *source);
 
-/* How every reading command begins: parses, answers --help, opens the source. False when the
- * command is over already, with its exit code in *code. */
-bool rp_source_begin(const char *command, int argc, char **argv, struct rp_options *options,
-                     struct rp_source *source, int *code);
-
 /* Told each event of a trace. Returning false ends the reading of all; from `begin` it only
  * passes over this trace. */
 typedef bool (*rp_event_fn)(void *ctx, const struct rp_trace_reader *reader,

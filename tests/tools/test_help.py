@@ -27,7 +27,7 @@ class Help(harness.Case):
                 lines = done.stdout.splitlines()
                 self.assertTrue(lines)
                 self.assertLessEqual(len(lines), 50)
-                self.assertLessEqual(max(map(len, lines)), 82 if "run" in words else 80)
+                self.assertLessEqual(max(map(len, lines)), 80)
 
     def test_the_overview_names_every_command(self):
         overview = self.reprise("help").stdout
