@@ -148,6 +148,7 @@ static int cat_own_maps(void *layer)
     rp_environment_add(&list, "ASAN_OPTIONS", "detect_leaks=0");
     rp_environment_remove(&list, "REPRISE_CONTRACT");
     rp_environment_remove(&list, "REPRISE_OUTPUT");
+    dup2(STDOUT_FILENO, STDERR_FILENO); /* what the loader says belongs into the table */
     if (rp_environment_apply(&list) == 0)
         execv(command[0], command);
     return 127;
@@ -159,13 +160,15 @@ static bool check_preload(json_t *checks, char *layer)
     char reason[128];
 
     if (!rp_probe(cat_own_maps, layer, maps, sizeof(maps), reason, sizeof(reason))) {
+        maps[strcspn(maps, "\n")] = 0;
         add(checks, "preload", BROKEN, "please report it with this table",
-            "/bin/cat under the layer: %s", reason);
+            "/bin/cat under the layer: %s%s%s", reason, *maps ? ": " : "", maps);
         return false;
     }
     if (!strstr(maps, layer)) {
-        add(checks, "preload", BROKEN, "look at what the loader says above; is LD_PRELOAD cleared?",
-            "the loader did not load the layer into /bin/cat");
+        maps[strcspn(maps, "\n")] = 0;
+        add(checks, "preload", BROKEN, "is the layer of this machine, and readable?",
+            "the loader did not load the layer into /bin/cat: %s", maps);
         return false;
     }
     add(checks, "preload", OK, NULL, "the layer gets into a program and lets it be");
@@ -179,6 +182,7 @@ static bool check_exports(json_t *checks, char *layer)
 
     if (!rp_probe(rp_probe_exports, layer, text, sizeof(text), reason, sizeof(reason)) ||
         sscanf(text, "exports %d of %d", &exported, &all) != 2) {
+        text[strcspn(text, "\n")] = 0;
         add(checks, "symbols", BROKEN, "rebuild: tools/dev build", "%s%s",
             text, *text ? "" : reason);
         return false;
