@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/event_text.h"
 
+#include <cuda.h>
 #include <inttypes.h>
 #include <string.h>
 
-#define RESULT "result" /* the field of a leave event that holds the call's answer */
+/* Fields of a call's events that are no arguments: its number, the same on both, and its answer. */
+#define CALL "call"
+#define RESULT "result"
 
 /* Texts are quoted where they could be taken for something else. */
 static bool is_plain(const union rp_value *value)
@@ -48,31 +51,47 @@ static void add_field(struct rp_builder *text, const struct rp_event *event, uin
     add_value(text, event->def->fields[i].type, &event->values[i]);
 }
 
+static bool is_argument(const struct rp_event *event, uint32_t i)
+{
+    const char *name = event->def->fields[i].name;
+    return strcmp(name, CALL) != 0 && strcmp(name, RESULT) != 0;
+}
+
 void rp_event_text_enter(struct rp_builder *text, const struct rp_event *event)
 {
+    const char *between = "";
+
     rp_builder_printf(text, "%s(", event->def->name);
     for (uint32_t i = 0; i < event->def->field_count; i++) {
-        if (i > 0)
-            rp_builder_puts(text, ", ");
+        if (!is_argument(event, i))
+            continue;
+        rp_builder_puts(text, between);
         add_field(text, event, i);
+        between = ", ";
     }
+}
+
+/* "0", or "2 CUDA_ERROR_OUT_OF_MEMORY". */
+static void add_result(struct rp_builder *text, const struct rp_event *event)
+{
+    const union rp_value *result = rp_event_field(event, RESULT);
+    const char *name = NULL;
+
+    if (!result) {
+        rp_builder_puts(text, "?");
+        return;
+    }
+    rp_builder_printf(text, "%" PRId64, result->s);
+    if (result->s != 0 && cuGetErrorName((CUresult)result->s, &name) == CUDA_SUCCESS)
+        rp_builder_printf(text, " %s", name);
 }
 
 void rp_event_text_leave(struct rp_builder *text, const struct rp_event *event)
 {
-    bool answered = false;
-
     rp_builder_puts(text, ") = ");
-    for (uint32_t i = 0; i < event->def->field_count && !answered; i++) {
-        if (strcmp(event->def->fields[i].name, RESULT) == 0) {
-            add_value(text, event->def->fields[i].type, &event->values[i]);
-            answered = true;
-        }
-    }
-    if (!answered)
-        rp_builder_puts(text, "?");
+    add_result(text, event);
     for (uint32_t i = 0; i < event->def->field_count; i++) {
-        if (strcmp(event->def->fields[i].name, RESULT) == 0)
+        if (!is_argument(event, i))
             continue;
         rp_builder_puts(text, " ");
         add_field(text, event, i);

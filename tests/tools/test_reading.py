@@ -16,9 +16,9 @@ CALLS = """\
 property pid 4242
 property command ./train
 define enter cuMemAlloc_v2 dptr:HEX bytesize:BYTES
-define leave cuMemAlloc_v2 result:UINT dptr:HEX
+define leave cuMemAlloc_v2 result:SINT dptr:HEX
 define enter cuLaunchKernel f:HEX hStream:HEX
-define leave cuLaunchKernel result:UINT
+define leave cuLaunchKernel result:SINT
 """
 STORY = CALLS + """\
 note process pid=4242 command=./train mode=check device=toy
@@ -88,7 +88,13 @@ class Dump(ReadingCase):
             "- cuMemAlloc_v2(dptr=0x7fff10, bytesize=4096) = 0 dptr=0x1000",
             "-   -- allocation allocation=1 kind=device bytes=4096 address=0x1000 seq=1 name=\"\""])
         self.assertTrue(shown[0].startswith("- -- process pid=4242"))
-        self.assertIn("0x55d0 cuLaunchKernel(f=0xa, hStream=0x55d0) = 700", shown)
+        self.assertIn("0x55d0 cuLaunchKernel(f=0xa, hStream=0x55d0) = "
+                      "700 CUDA_ERROR_ILLEGAL_ADDRESS", shown)
+
+    def test_the_number_of_a_call_is_no_argument(self):
+        self.write("define enter cuInit call:UINT Flags:UINT\ndefine leave cuInit call:UINT "
+                   "result:SINT\nenter cuInit 8 0\nleave cuInit 8 12345\n")
+        self.assertRegex(self.read("dump"), r" - cuInit\(Flags=0\) = 12345\n$")
 
     def test_ids_are_places_in_the_trace(self):
         self.write(STORY)
@@ -140,8 +146,9 @@ class Dump(ReadingCase):
                             self.shown("--stream", "0x55d0")))
         self.assertEqual([line for line in self.shown("--segment", "bl*") if "launch " in line],
                          [line for line in self.shown("-k", "bn_forward") if "launch " in line])
-        self.assertEqual(self.shown("--grep", "= 7[0-9]+$"),
-                         ["0x55d0 cuLaunchKernel(f=0xa, hStream=0x55d0) = 700"])
+        self.assertEqual(self.shown("--grep", "= 7[0-9]+ "),
+                         ["0x55d0 cuLaunchKernel(f=0xa, hStream=0x55d0) = "
+                          "700 CUDA_ERROR_ILLEGAL_ADDRESS"])
         self.assertEqual(self.shown("--segment", "nothing"), [])
 
     def test_json_lines(self):
