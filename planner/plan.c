@@ -192,13 +192,9 @@ enum rp_status rp_model_parse(const char *text, enum rp_model *model)
 const char *rp_model_exactness(enum rp_model model)
 {
     static const char *const texts[] = {
-        "exact for segments whose backwards run in reverse order, each with private copies of "
-        "what it preserves, made at its forward",
-        "exact for segments whose backwards run in reverse order, where a version that several "
-        "replays read is preserved once, at the first forward that needs it, until its last "
-        "replay",
-        "exact for segments whose backwards run in reverse order, each with private copies, made "
-        "at the first write that would clobber them",
+        "exact for backwards in reverse order and private copies made at the forward",
+        "exact for backwards in reverse order and one copy of a version for all its readers",
+        "exact for backwards in reverse order and private copies made at the first clobber",
     };
 
     return texts[model];

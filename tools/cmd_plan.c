@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reprise plan: what to retain and what to replay within a budget. */
+#include "tools/cmd_plan.h"
+
+#include "planner/document.h"
+#include "planner/picture.h"
+#include "tools/command.h"
+#include "tools/plan_print.h"
+#include "tools/say.h"
+#include "tracker/contract.h"
+#include "tracker/text.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MESSAGE_SIZE 512
+#define DEFAULT_POINTS 16
+#define MAX_POINTS 10000
+#define DEFAULT_PICTURE "plan.svg"
+
+static const char help[] =
+    "usage: reprise plan [DIR] [--profile FILE] [OPTION...]\n"
+    "\n"
+    "Chooses for each segment whether to retain its activations or to replay it, so that a\n"
+    "step takes the least time within a memory budget. Without a budget it prints a table\n"
+    "over budgets.\n"
+    "\n"
+    "  -P, --profile FILE      plan from this profile; - is standard input\n"
+    "  -b, --budget SIZE       bytes of device memory: 4096, 64KiB, 1.5GiB\n"
+    "  -p, --policy P          joint, whole, regions or retain; default joint\n"
+    "  -m, --model M           nested, shared or lazy; default nested\n"
+    "      --compare           against simpler planners: a table, and a picture\n"
+    "      --svg FILE          where the picture goes; default plan.svg\n"
+    "      --curve             every point of the curve of time over budget\n"
+    "      --points N          how many budgets in a table; default 16\n"
+    "      --max-labels N      of the search, a segment; default 1048576\n"
+    "      --terms             print the profile with every term of every option\n"
+    "  -o, --output FILE       write the plan that `reprise run --plan` obeys\n"
+    "      --force             overwrite FILE\n"
+    "  -j, --json              the same as --format json\n"
+    "      --format F          text, csv or json\n"
+    "      --bytes             plain byte counts\n"
+    "  -q, --quiet             don't say what was written\n"
+    "  -h, --help              this text\n"
+    "\n"
+    "Exit status: 0 with a plan, 1 when none fits the budget, 2 for a bad profile.\n";
+
+struct arguments {
+    const char *profile, *folder, *output, *picture;
+    bool has_budget, compare, curve, terms, force, quiet, help;
+    uint64_t budget, points, max_labels;
+    enum rp_model model;
+    unsigned allowed;
+    struct rp_plan_output print;
+};
+
+/* ---- arguments ---------------------------------------------------------------- */
+
+enum { OPT_COMPARE = 256, OPT_SVG, OPT_CURVE, OPT_POINTS, OPT_MAX_LABELS, OPT_TERMS, OPT_FORCE,
+       OPT_FORMAT, OPT_BYTES };
+
+static const struct option long_options[] = {
+    {"profile", required_argument, NULL, 'P'},
+    {"budget", required_argument, NULL, 'b'},
+    {"policy", required_argument, NULL, 'p'},
+    {"model", required_argument, NULL, 'm'},
+    {"compare", no_argument, NULL, OPT_COMPARE},
+    {"svg", required_argument, NULL, OPT_SVG},
+    {"curve", no_argument, NULL, OPT_CURVE},
+    {"points", required_argument, NULL, OPT_POINTS},
+    {"max-labels", required_argument, NULL, OPT_MAX_LABELS},
+    {"terms", no_argument, NULL, OPT_TERMS},
+    {"output", required_argument, NULL, 'o'},
+    {"force", no_argument, NULL, OPT_FORCE},
+    {"json", no_argument, NULL, 'j'},
+    {"format", required_argument, NULL, OPT_FORMAT},
+    {"bytes", no_argument, NULL, OPT_BYTES},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static int parse_count(const char *option, const char *text, uint64_t most, uint64_t *count)
+{
+    char *end;
+
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < 1 || value > most)
+        return rp_say_usage("plan", "--%s takes a whole number from 1 to %llu, not '%s'", option,
+                            (unsigned long long)most, text);
+    *count = value;
+    return RP_EXIT_OK;
+}
+
+static int parse_policy(const char *text, unsigned *allowed)
+{
+    static const unsigned masks[] = {
+        [RP_POLICY_JOINT] = RP_CHOICE_ALL,
+        [RP_POLICY_WHOLE] = RP_CHOICE_BIT(RP_CHOICE_RETAIN) | RP_CHOICE_BIT(RP_CHOICE_WHOLE),
+        [RP_POLICY_REGIONS] = RP_CHOICE_BIT(RP_CHOICE_RETAIN) | RP_CHOICE_BIT(RP_CHOICE_REGIONS),
+        [RP_POLICY_RETAIN] = RP_CHOICE_BIT(RP_CHOICE_RETAIN),
+    };
+    enum rp_policy policy;
+
+    if (rp_policy_parse(text, &policy) != RP_OK || policy > RP_POLICY_RETAIN)
+        return rp_say_usage("plan", "no policy is called '%s'; there are joint, whole, regions and "
+                                    "retain",
+                            text);
+    *allowed = masks[policy];
+    return RP_EXIT_OK;
+}
+
+static int parse_format(const char *text, enum rp_plan_format *format)
+{
+    static const char *const names[] = {"text", "csv", "json"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *format = (enum rp_plan_format)i;
+            return RP_EXIT_OK;
+        }
+    }
+    return rp_say_usage("plan", "no format is called '%s'; there are text, csv and json", text);
+}
+
+static int parse_option(struct arguments *arguments, int option)
+{
+    switch (option) {
+    case 'P': arguments->profile = optarg; return RP_EXIT_OK;
+    case 'o': arguments->output = optarg; return RP_EXIT_OK;
+    case OPT_SVG: arguments->picture = optarg; return RP_EXIT_OK;
+    case OPT_COMPARE: arguments->compare = true; return RP_EXIT_OK;
+    case OPT_CURVE: arguments->curve = true; return RP_EXIT_OK;
+    case OPT_TERMS: arguments->terms = true; return RP_EXIT_OK;
+    case OPT_FORCE: arguments->force = true; return RP_EXIT_OK;
+    case OPT_BYTES: arguments->print.raw = true; return RP_EXIT_OK;
+    case 'q': arguments->quiet = true; return RP_EXIT_OK;
+    case 'h': arguments->help = true; return RP_EXIT_OK;
+    case 'j': arguments->print.format = RP_PLAN_JSON; return RP_EXIT_OK;
+    case 'p': return parse_policy(optarg, &arguments->allowed);
+    case OPT_FORMAT: return parse_format(optarg, &arguments->print.format);
+    case OPT_POINTS: return parse_count("points", optarg, MAX_POINTS, &arguments->points);
+    case OPT_MAX_LABELS:
+        return parse_count("max-labels", optarg, (uint64_t)1 << 30, &arguments->max_labels);
+    case 'b':
+        arguments->has_budget = true;
+        if (rp_size_parse(optarg, &arguments->budget) == RP_OK)
+            return RP_EXIT_OK;
+        return rp_say_usage("plan", "--budget takes bytes, such as 4096, 64KiB or 1.5GiB, not '%s'",
+                            optarg);
+    case 'm':
+        if (rp_model_parse(optarg, &arguments->model) == RP_OK)
+            return RP_EXIT_OK;
+        return rp_say_usage("plan", "no model is called '%s'; there are nested, shared and lazy",
+                            optarg);
+    default: return rp_say_usage("plan", "bad option");
+    }
+}
+
+static int check_arguments(const struct arguments *arguments)
+{
+    if (arguments->profile != NULL && arguments->folder != NULL)
+        return rp_say_usage("plan", "a folder or --profile, one of the two");
+    if (arguments->output != NULL && !arguments->has_budget)
+        return rp_say_usage("plan", "--output writes the plan for one budget; give --budget");
+    if (arguments->compare + arguments->curve + arguments->terms > 1)
+        return rp_say_usage("plan", "--compare, --curve and --terms are different answers");
+    if (arguments->picture != NULL && !arguments->compare)
+        return rp_say_usage("plan", "--svg draws what --compare finds; give --compare");
+    if (arguments->output != NULL && !arguments->force && access(arguments->output, F_OK) == 0)
+        return rp_say_usage("plan", "%s exists; --force overwrites it", arguments->output);
+    if (arguments->picture != NULL && !arguments->force && access(arguments->picture, F_OK) == 0)
+        return rp_say_usage("plan", "%s exists; --force overwrites it", arguments->picture);
+    return RP_EXIT_OK;
+}
+
+static int parse_arguments(int argc, char **argv, struct arguments *arguments)
+{
+    int option, code = RP_EXIT_OK;
+
+    *arguments = (struct arguments){.points = DEFAULT_POINTS,
+                                    .max_labels = RP_PLANNER_MAX_LABELS,
+                                    .allowed = RP_CHOICE_ALL,
+                                    .print = {.out = stdout}};
+    optind = 0; /* another command may have parsed before */
+    opterr = 0;
+    while (code == RP_EXIT_OK &&
+           (option = getopt_long(argc, argv, ":P:b:p:m:o:jqh", long_options, NULL)) != -1) {
+        if (option == ':')
+            code = rp_say_usage("plan", "%s needs an argument", argv[optind - 1]);
+        else if (option == '?')
+            code = rp_say_usage("plan", "no option is called %s", argv[optind - 1]);
+        else
+            code = parse_option(arguments, option);
+    }
+    if (code != RP_EXIT_OK || arguments->help)
+        return code;
+    if (argc - optind > 1)
+        return rp_say_usage("plan", "one folder at most, not '%s' too", argv[optind + 1]);
+    arguments->folder = optind < argc ? argv[optind] : NULL;
+    return check_arguments(arguments);
+}
+
+/* ---- the profile -------------------------------------------------------------- */
+
+/* A run leaves its profile in its folder. */
+static int find_profile(const struct arguments *arguments, char path[PATH_MAX])
+{
+    const char *folder = arguments->folder != NULL ? arguments->folder : "reprise.data";
+    struct stat found;
+
+    if (arguments->profile != NULL) {
+        snprintf(path, PATH_MAX, "%s", arguments->profile);
+        return RP_EXIT_OK;
+    }
+    if (snprintf(path, PATH_MAX, "%s/profile.json", folder) < PATH_MAX && stat(path, &found) == 0)
+        return RP_EXIT_OK;
+    rp_say("%s: there is no profile.json in it; give --profile FILE, or a folder that `reprise "
+           "run` has left one in",
+           folder);
+    return RP_EXIT_USAGE;
+}
+
+static int exit_code(enum rp_status status)
+{
+    bool is_input = status == RP_INVALID || status == RP_UNSUPPORTED || status == RP_IO;
+
+    return is_input ? RP_EXIT_USAGE : RP_EXIT_FAILURE;
+}
+
+/* ---- answers ------------------------------------------------------------------ */
+
+static int failed(enum rp_status status, const char *message)
+{
+    rp_say("%s", message[0] != '\0' ? message : rp_status_text(status));
+    return exit_code(status);
+}
+
+static int finish_printing(const struct arguments *arguments, enum rp_status status)
+{
+    if (status == RP_OK && fflush(arguments->print.out) == 0)
+        return RP_EXIT_OK;
+    if (status == RP_OK && errno == EPIPE)
+        return RP_EXIT_OK; /* a pager closed early */
+    rp_say("the answer can't be written: %s",
+           status == RP_OK ? strerror(errno) : rp_status_text(status));
+    return RP_EXIT_FAILURE;
+}
+
+/* Where neither what was printed nor a file says it, why there is no plan. */
+static void say_infeasible(const struct rp_plan *plan)
+{
+    char text[128], least[RP_SIZE_TEXT];
+
+    rp_say("%s", rp_answer_format(plan, text, sizeof(text)));
+    if (plan->answer != RP_ANSWER_INFEASIBLE || !plan->has_min_budget)
+        return;
+    if (plan->min_binding.pass == RP_PASS_NONE)
+        rp_say("%s are bound by the base", rp_size_format(least, plan->min_budget));
+    else
+        rp_say("%s are bound by %s%s'%s'", rp_size_format(least, plan->min_budget),
+               plan->min_binding.pass == RP_PASS_EITHER ? "segment "
+                                                        : rp_pass_name(plan->min_binding.pass),
+               plan->min_binding.pass == RP_PASS_EITHER ? "" : " of ",
+               plan->names[plan->min_binding.segment]);
+}
+
+static int save_plan(const struct arguments *arguments, const struct rp_plan *plan,
+                     const struct rp_profile *profile)
+{
+    if (arguments->output == NULL)
+        return RP_EXIT_OK;
+    enum rp_status status = rp_plan_save(plan, profile, arguments->output);
+    if (status != RP_OK) {
+        rp_say("%s: %s", arguments->output,
+               status == RP_IO ? strerror(errno) : rp_status_text(status));
+        return RP_EXIT_FAILURE;
+    }
+    if (!arguments->quiet)
+        rp_say("wrote %s; next: reprise run --plan %s -- COMMAND", arguments->output,
+               arguments->output);
+    return RP_EXIT_OK;
+}
+
+static int answer_budget(const struct arguments *arguments, const struct rp_question *question)
+{
+    struct rp_plan *plan;
+    char message[MESSAGE_SIZE] = "";
+    enum rp_status status = rp_planner_solve(question, &plan, message, sizeof(message));
+
+    if (status != RP_OK)
+        return failed(status, message);
+    int code =
+        finish_printing(arguments, rp_print_plan(&arguments->print, plan, question->profile));
+    if (code == RP_EXIT_OK && rp_plan_has_choices(plan)) {
+        code = save_plan(arguments, plan, question->profile);
+    } else if (code == RP_EXIT_OK) {
+        if (arguments->print.format == RP_PLAN_CSV || arguments->output != NULL)
+            say_infeasible(plan);
+        code = RP_EXIT_NO;
+    }
+    rp_plan_destroy(plan);
+    return code;
+}
+
+static int answer_table(const struct arguments *arguments, const struct rp_question *question)
+{
+    uint64_t *budgets = NULL;
+    size_t count = 0;
+    char message[MESSAGE_SIZE] = "";
+    enum rp_status status = rp_budget_grid(question, arguments->points, &budgets, &count, message,
+                                           sizeof(message));
+    struct rp_plan **plans = calloc(count + 1, sizeof(struct rp_plan *));
+
+    if (status == RP_OK && plans == NULL)
+        status = RP_NO_MEMORY;
+    if (status == RP_OK)
+        status = rp_planner_sweep(question, budgets, count, plans, message, sizeof(message));
+    int code = status != RP_OK
+                   ? failed(status, message)
+                   : finish_printing(arguments, rp_print_budgets(&arguments->print, question,
+                                                                 plans, count));
+    for (size_t i = 0; plans != NULL && status == RP_OK && i < count; i++)
+        rp_plan_destroy(plans[i]);
+    free(plans);
+    free(budgets);
+    return code;
+}
+
+static int answer_curve(const struct arguments *arguments, const struct rp_question *question)
+{
+    struct rp_curve *curve;
+    char message[MESSAGE_SIZE] = "";
+    enum rp_status status = rp_planner_curve(question, &curve, message, sizeof(message));
+
+    if (status != RP_OK)
+        return failed(status, message);
+    int code = finish_printing(arguments, rp_print_curve(&arguments->print, curve));
+    rp_curve_destroy(curve);
+    return code;
+}
+
+static int answer_terms(const struct arguments *arguments, const struct rp_question *question)
+{
+    char *text = rp_profile_to_json(question->profile, true);
+
+    if (text != NULL)
+        fprintf(arguments->print.out, "%s\n", text);
+    free(text);
+    return finish_printing(arguments, text != NULL ? RP_OK : RP_NO_MEMORY);
+}
+
+/* ---- comparing ---------------------------------------------------------------- */
+
+/* A file that nobody named is not overwritten; the one before it is kept as .old. */
+static void keep_old(const char *path)
+{
+    char old[PATH_MAX];
+
+    if (snprintf(old, sizeof(old), "%s.old", path) < PATH_MAX && access(path, F_OK) == 0)
+        rename(path, old);
+}
+
+/* The plan whose timeline is drawn: for the budget asked for, else for the knee. */
+static enum rp_status plan_to_draw(const struct rp_question *question,
+                                   const struct rp_comparison *comparison, struct rp_plan **plan,
+                                   char *message, size_t message_size)
+{
+    struct rp_question drawn = *question;
+
+    if (drawn.budget < comparison->min_budget[RP_BASELINE_JOINT])
+        drawn.budget = comparison->budgets[comparison->knee];
+    return rp_planner_solve(&drawn, plan, message, message_size);
+}
+
+static int draw(const struct arguments *arguments, const struct rp_question *question,
+                const struct rp_comparison *comparison)
+{
+    const char *path = arguments->picture != NULL ? arguments->picture : DEFAULT_PICTURE;
+    struct rp_plan *plan;
+    char message[MESSAGE_SIZE] = "";
+    enum rp_status status =
+        plan_to_draw(question, comparison, &plan, message, sizeof(message));
+
+    if (status != RP_OK)
+        return failed(status, message);
+    char *text = rp_picture_draw(comparison, question->profile,
+                                 rp_plan_has_choices(plan) ? plan : NULL);
+    rp_plan_destroy(plan);
+    if (arguments->picture == NULL)
+        keep_old(path);
+    status = text != NULL ? rp_document_write(path, text) : RP_NO_MEMORY;
+    free(text);
+    if (status != RP_OK) {
+        rp_say("%s: %s", path, status == RP_IO ? strerror(errno) : rp_status_text(status));
+        return RP_EXIT_FAILURE;
+    }
+    if (!arguments->quiet)
+        rp_say("wrote %s", path);
+    return RP_EXIT_OK;
+}
+
+static int answer_comparison(const struct arguments *arguments,
+                             const struct rp_question *question)
+{
+    struct rp_comparison *comparison;
+    char message[MESSAGE_SIZE] = "";
+    enum rp_status status = rp_baseline_compare(question, arguments->points, &comparison, message,
+                                                sizeof(message));
+
+    if (status != RP_OK)
+        return failed(status, message);
+    bool fits = !arguments->has_budget ||
+                arguments->budget >= comparison->min_budget[RP_BASELINE_JOINT];
+    int code =
+        finish_printing(arguments, rp_print_comparison(&arguments->print, comparison));
+    if (code == RP_EXIT_OK)
+        code = draw(arguments, question, comparison);
+    if (code == RP_EXIT_OK && !fits) {
+        rp_say("the budget is infeasible, smallest budget is %llu",
+               (unsigned long long)comparison->min_budget[RP_BASELINE_JOINT]);
+        code = RP_EXIT_NO;
+    }
+    rp_comparison_destroy(comparison);
+    return code;
+}
+
+static int answer(const struct arguments *arguments, const struct rp_question *question)
+{
+    if (arguments->terms)
+        return answer_terms(arguments, question);
+    if (arguments->compare)
+        return answer_comparison(arguments, question);
+    if (arguments->curve)
+        return answer_curve(arguments, question);
+    if (arguments->has_budget)
+        return answer_budget(arguments, question);
+    return answer_table(arguments, question);
+}
+
+int rp_cmd_plan(int argc, char **argv)
+{
+    struct arguments arguments;
+    struct rp_profile *profile;
+    char path[PATH_MAX], message[MESSAGE_SIZE];
+    int code = parse_arguments(argc, argv, &arguments);
+
+    if (code != RP_EXIT_OK)
+        return code;
+    if (arguments.help) {
+        fputs(help, stdout);
+        return RP_EXIT_OK;
+    }
+    code = find_profile(&arguments, path);
+    if (code != RP_EXIT_OK)
+        return code;
+    enum rp_status status = rp_profile_load(path, &profile, message, sizeof(message));
+    if (status != RP_OK) {
+        rp_say("%s", message);
+        return exit_code(status);
+    }
+    struct rp_question question = rp_question_default(profile, arguments.budget);
+    question.model = arguments.model;
+    question.allowed = arguments.allowed;
+    question.max_labels = arguments.max_labels;
+    code = answer(&arguments, &question);
+    rp_profile_destroy(profile);
+    return code;
+}
