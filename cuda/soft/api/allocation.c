@@ -23,9 +23,9 @@ static CUresult allocate(CUdeviceptr *address, size_t bytes, enum soft_memory_ki
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     result = soft_capture_forbid_unsafe(context);
     if (result == CUDA_SUCCESS)
-        result = soft_memory_allocate(context, kind, bytes, &allocation);
+        result = soft_memory_allocate(context->device, context, kind, bytes, &allocation);
     if (result == CUDA_ERROR_OUT_OF_MEMORY && soft_pool_trim_all(context->device))
-        result = soft_memory_allocate(context, kind, bytes, &allocation);
+        result = soft_memory_allocate(context->device, context, kind, bytes, &allocation);
     if (result != CUDA_SUCCESS)
         return soft_leave(result);
     allocation->flags = flags;
@@ -63,6 +63,16 @@ CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned 
     return allocate(dptr, bytesize, SOFT_MEMORY_MANAGED, flags);
 }
 
+static struct soft_allocation *find_freeable(CUdeviceptr address)
+{
+    struct soft_allocation *allocation = soft_memory_find(address);
+    if (allocation == NULL || allocation->address != address || allocation->freed_by != NULL)
+        return NULL;
+    bool is_ours = allocation->kind == SOFT_MEMORY_DEVICE ||
+                   allocation->kind == SOFT_MEMORY_MANAGED || allocation->kind == SOFT_MEMORY_POOL;
+    return is_ours ? allocation : NULL;
+}
+
 /* Freeing waits for the work of the owner: it may still use the memory. */
 CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
 {
@@ -72,21 +82,18 @@ CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
         return result;
     if (dptr == 0)
         return soft_leave(CUDA_SUCCESS);
-    struct soft_allocation *allocation = soft_memory_find(dptr);
-    if (allocation == NULL || allocation->address != dptr || allocation->context == NULL)
-        return soft_leave(CUDA_ERROR_INVALID_VALUE);
-    enum soft_memory_kind kind = allocation->kind;
-    if (kind != SOFT_MEMORY_DEVICE && kind != SOFT_MEMORY_MANAGED && kind != SOFT_MEMORY_POOL)
+    struct soft_allocation *allocation = find_freeable(dptr);
+    if (allocation == NULL)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     result = soft_capture_forbid_unsafe(context);
     if (result == CUDA_SUCCESS)
-        result = soft_context_wait(allocation->context);
+        result = soft_context_wait(allocation->context != NULL ? allocation->context : context);
+    /* The wait gave the lock up: look again. */
+    if (result == CUDA_SUCCESS && find_freeable(dptr) != allocation)
+        result = CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return soft_leave(result);
-    /* The wait gave the lock up: look again. */
-    if (soft_memory_find(dptr) != allocation || allocation->address != dptr)
-        return soft_leave(CUDA_ERROR_INVALID_VALUE);
-    if (kind == SOFT_MEMORY_POOL)
+    if (allocation->kind == SOFT_MEMORY_POOL)
         soft_pool_take_back(allocation);
     else
         soft_memory_free(allocation);

@@ -22,6 +22,7 @@ enum soft_handle_kind {
     SOFT_HANDLE_NODE,
     SOFT_HANDLE_EXEC,
     SOFT_HANDLE_USER_OBJECT,
+    SOFT_HANDLE_PHYSICAL,
 };
 
 /* False when the host is out of memory. An object is added once. */

@@ -173,10 +173,10 @@ static bool is_charged(enum soft_memory_kind kind)
     return kind != SOFT_MEMORY_HOST && kind != SOFT_MEMORY_MANAGED;
 }
 
-CUresult soft_memory_allocate(struct soft_context *context, enum soft_memory_kind kind,
-                              uint64_t bytes, struct soft_allocation **out)
+CUresult soft_memory_allocate(struct soft_device *device, struct soft_context *context,
+                              enum soft_memory_kind kind, uint64_t bytes,
+                              struct soft_allocation **out)
 {
-    struct soft_device *device = context->device;
     struct soft_arena *arena = arena_of(kind, device);
 
     if (bytes == 0 || bytes > arena->bytes)

@@ -25,15 +25,16 @@ struct soft_allocation {
     uint64_t reserved;       /* bytes that it takes from the arena and the limit */
     enum soft_memory_kind kind;
     uint64_t buffer_id;      /* never given twice */
-    struct soft_context *context; /* the owner; NULL for MAPPED */
+    struct soft_context *context; /* the owner; NULL for MAPPED and POOL */
     struct soft_device *device;
     unsigned flags;          /* of HOST, REGISTERED, MANAGED */
     bool sync_memops;
     bool read_only;          /* REGISTERED: devices may only read it */
-    struct soft_pool *pool;  /* of POOL */
+    struct soft_pool *pool;  /* of POOL, and its pending cuMemFreeAsync, if any */
+    struct soft_op *freed_by;
     struct soft_physical *physical; /* of MAPPED, and where in it this range begins */
     uint64_t offset;
-    unsigned readers, writers; /* of MAPPED: devices, a bit each */
+    unsigned readers, writers; /* of MAPPED and POOL: devices, a bit each */
 };
 
 /* The entry that holds `address`, or NULL. */
@@ -47,9 +48,11 @@ bool soft_memory_allows(const struct soft_context *context, uint64_t address, ui
 bool soft_memory_bounds(void *context, uint64_t address, uint64_t bytes, uint64_t *lo,
                         uint64_t *hi);
 
-/* Device memory of `context`. The bytes are whatever they are: fill them with soft_memory_spoil. */
-CUresult soft_memory_allocate(struct soft_context *context, enum soft_memory_kind kind,
-                              uint64_t bytes, struct soft_allocation **out);
+/* Memory of `context`, which may be NULL, on `device`. The bytes are whatever they are: fill
+ * them with soft_memory_spoil. */
+CUresult soft_memory_allocate(struct soft_device *device, struct soft_context *context,
+                              enum soft_memory_kind kind, uint64_t bytes,
+                              struct soft_allocation **out);
 /* Gives the range back to where it came from, and the record with it. */
 void soft_memory_free(struct soft_allocation *allocation);
 /* Frees all that belongs to `context`, except the variables of modules: those go with them. */

@@ -22,7 +22,8 @@ static CUresult place_global(struct soft_module *module, const struct rp_ptx_var
     struct soft_global *global = &module->globals[module->global_count];
     uint64_t bytes = var->bytes > 0 ? var->bytes : 1;
     CUresult result =
-        soft_memory_allocate(module->context, SOFT_MEMORY_GLOBAL, bytes, &global->memory);
+        soft_memory_allocate(module->context->device, module->context, SOFT_MEMORY_GLOBAL, bytes,
+                                           &global->memory);
     if (result != CUDA_SUCCESS)
         return result;
     global->var = var;
