@@ -50,6 +50,20 @@ enum rp_status rp_copy_time(const struct rp_profile *profile, uint64_t bytes, ui
 
 /* ---- one option --------------------------------------------------------------- */
 
+enum rp_status rp_cost_sum(struct rp_cost *cost)
+{
+    uint64_t forward = cost->terms[RP_TERM_PEAK_FORWARD].value;
+    uint64_t backward = cost->terms[RP_TERM_PEAK_BACKWARD].value;
+    struct sum time = {0, false};
+
+    for (int t = RP_TERM_FIRST_TIME; t < RP_TERM_COUNT; t++)
+        time = add(time, cost->terms[t].value);
+    cost->hold = cost->terms[RP_TERM_HOLD].value;
+    cost->peak = forward > backward ? forward : backward;
+    cost->time = time.value;
+    return time.over ? RP_INVALID : RP_OK;
+}
+
 /* Activation and workspaces, each rounded to the allocator's unit. */
 struct sizes {
     uint64_t activation, forward, backward;
@@ -102,43 +116,41 @@ static enum rp_status derive_retain(const struct rp_profile *profile,
     if (status == RP_OK)
         status = set_sum(cost, RP_TERM_PEAK_BACKWARD,
                          total(facts->backward_base.value, sizes.activation, sizes.backward));
-    return status;
+    return status == RP_OK ? rp_cost_sum(cost) : status;
 }
 
-static enum rp_status set_copies(const struct rp_profile *profile,
-                                 const struct rp_replay_sizes *sizes, struct rp_cost *cost)
+static enum rp_status set_copies(const struct rp_profile *profile, const struct rp_replay *replay,
+                                 struct rp_cost *cost)
 {
-    uint64_t preserve, stash;
+    uint64_t restore, stash;
 
-    if (rp_copy_time(profile, sizes->preserved, sizes->preserved_pieces, &preserve) != RP_OK ||
-        rp_copy_time(profile, sizes->stashed, sizes->stashed_pieces, &stash) != RP_OK)
+    if (rp_copy_time(profile, replay->restored, replay->restored_pieces, &restore) != RP_OK ||
+        rp_copy_time(profile, replay->stashed, replay->stashed_pieces, &stash) != RP_OK)
         return RP_INVALID;
-    set(cost, RP_TERM_PRESERVE_TIME, preserve);
-    set(cost, RP_TERM_RESTORE_TIME, preserve);
+    set(cost, RP_TERM_PRESERVE_TIME, replay->preserve_time);
+    set(cost, RP_TERM_RESTORE_TIME, restore);
     set(cost, RP_TERM_STASH_TIME, stash);
     set(cost, RP_TERM_REINSTATE_TIME, stash);
     return RP_OK;
 }
 
 enum rp_status rp_derive_replay(const struct rp_profile *profile, const struct rp_facts *facts,
-                                const struct rp_replay_sizes *replay, bool tracks,
-                                struct rp_cost *cost)
+                                const struct rp_replay *replay, struct rp_cost *cost)
 {
     struct sizes sizes;
-    uint64_t held, stashed;
+    uint64_t stashed;
     enum rp_status status = round_sizes(profile, facts, &sizes);
 
     start(cost, facts);
-    if (status != RP_OK || rp_round_up(profile, replay->preserved, &held) != RP_OK ||
-        rp_round_up(profile, replay->stashed, &stashed) != RP_OK)
+    if (status != RP_OK || rp_round_up(profile, replay->stashed, &stashed) != RP_OK)
         return RP_INVALID;
-    set(cost, RP_TERM_HOLD, held);
+    set(cost, RP_TERM_HOLD, replay->held);
     set(cost, RP_TERM_STASH, stashed);
     cost->terms[RP_TERM_REPLAY_TIME] = facts->replay_time;
-    if (tracks)
+    if (replay->tracks)
         cost->terms[RP_TERM_TRACKING_TIME] = facts->tracking_time;
-    struct sum forward = total(held, sizes.forward, sizes.activation);
-    struct sum backward = largest(largest(total(held, stashed, 0),
+    struct sum forward = total(replay->held_forward, sizes.forward, sizes.activation);
+    struct sum backward = largest(largest(total(replay->held, stashed, 0),
                                           total(stashed, sizes.forward, sizes.activation)),
                                   total(sizes.activation, sizes.backward, 0));
     status = set_sum(cost, RP_TERM_PEAK_FORWARD, add(forward, facts->forward_base.value));
@@ -146,6 +158,35 @@ enum rp_status rp_derive_replay(const struct rp_profile *profile, const struct r
         status = set_sum(cost, RP_TERM_PEAK_BACKWARD, add(backward, facts->backward_base.value));
     if (status == RP_OK)
         status = set_copies(profile, replay, cost);
+    return status == RP_OK ? rp_cost_sum(cost) : status;
+}
+
+/* All copies private and made at the forward. */
+static enum rp_status private_replay(const struct rp_profile *profile,
+                                     const struct rp_spans *preserved,
+                                     const struct rp_spans *stashed, struct rp_replay *replay)
+{
+    uint64_t bytes = rp_spans_bytes(preserved);
+
+    *replay = (struct rp_replay){.restored = bytes,
+                                 .restored_pieces = preserved->count,
+                                 .stashed = rp_spans_bytes(stashed),
+                                 .stashed_pieces = stashed->count};
+    if (rp_round_up(profile, bytes, &replay->held) != RP_OK ||
+        rp_copy_time(profile, bytes, preserved->count, &replay->preserve_time) != RP_OK)
+        return RP_INVALID;
+    replay->held_forward = replay->held;
+    return RP_OK;
+}
+
+enum rp_status rp_derive_regions(const struct rp_profile *profile,
+                                 const struct rp_clobbers *clobbers, size_t k,
+                                 struct rp_replay *replay)
+{
+    enum rp_status status =
+        private_replay(profile, &clobbers->clobbered[k], &clobbers->stashed[k], replay);
+
+    replay->tracks = true;
     return status;
 }
 
@@ -243,16 +284,15 @@ static enum rp_status derive_segment(const struct rp_profile *profile,
         status = mask(whole, facts->no_replay);
         return status == RP_OK ? mask(regions, facts->no_replay) : status;
     }
-    uint64_t all = rp_spans_bytes(&clobbers->whole[k]), buffers = clobbers->whole[k].count;
+    struct rp_replay replay;
     if (status == RP_OK)
-        status = rp_derive_replay(profile, facts,
-                                  &(struct rp_replay_sizes){all, all, buffers, buffers}, false,
-                                  whole);
-    const struct rp_spans *preserved = &clobbers->clobbered[k], *stashed = &clobbers->stashed[k];
-    struct rp_replay_sizes sizes = {rp_spans_bytes(preserved), rp_spans_bytes(stashed),
-                                    preserved->count, stashed->count};
+        status = private_replay(profile, &clobbers->whole[k], &clobbers->whole[k], &replay);
     if (status == RP_OK)
-        status = rp_derive_replay(profile, facts, &sizes, true, regions);
+        status = rp_derive_replay(profile, facts, &replay, whole);
+    if (status == RP_OK)
+        status = rp_derive_regions(profile, clobbers, k, &replay);
+    if (status == RP_OK)
+        status = rp_derive_replay(profile, facts, &replay, regions);
     return status;
 }
 

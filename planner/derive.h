@@ -26,13 +26,25 @@ enum rp_status rp_derive_costs(const struct rp_profile *profile,
                                const struct rp_copy_price *price, struct rp_segment *segments,
                                char *message, size_t message_size);
 
-/* One option's terms from its P and T. `pieces` are the contiguous copies of each. */
-struct rp_replay_sizes {
-    uint64_t preserved, stashed;
-    uint64_t preserved_pieces, stashed_pieces;
+/* The row from the terms: what the search sees. RP_INVALID when the time leaves 63 bits. */
+enum rp_status rp_cost_sum(struct rp_cost *cost);
+
+/* A replay of one segment, as a model sees it. Sizes of allocations are rounded up already. */
+struct rp_replay {
+    uint64_t held_forward;  /* allocated for copies at the end of the forward */
+    uint64_t held;          /* the same when the replay begins */
+    uint64_t preserve_time; /* of making those copies, whenever that is */
+    uint64_t restored, restored_pieces; /* bytes put back, and in how many contiguous pieces */
+    uint64_t stashed, stashed_pieces;   /* bytes put aside meanwhile */
+    bool tracks;
 };
 enum rp_status rp_derive_replay(const struct rp_profile *profile, const struct rp_facts *facts,
-                                const struct rp_replay_sizes *sizes, bool tracks,
-                                struct rp_cost *cost);
+                                const struct rp_replay *replay, struct rp_cost *cost);
+
+/* The replay under the regions option of segment k, when all copies are its own and made at the
+ * forward. The other models start from it. */
+enum rp_status rp_derive_regions(const struct rp_profile *profile,
+                                 const struct rp_clobbers *clobbers, size_t k,
+                                 struct rp_replay *replay);
 
 #endif

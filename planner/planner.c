@@ -3,6 +3,7 @@
 
 #include "planner/answer.h"
 #include "planner/chain.h"
+#include "planner/model.h"
 #include "planner/search.h"
 
 #include <stdio.h>
@@ -28,8 +29,11 @@ static enum rp_status check_model(const struct rp_question *question, char *mess
         snprintf(message, message_size, "no model covers this job: %s", departure);
         return RP_UNSUPPORTED;
     }
-    if (question->model != RP_MODEL_NESTED) {
-        snprintf(message, message_size, "the %s model can't be planned with yet",
+    if (question->model != RP_MODEL_NESTED && rp_profile_count(profile) > 0 &&
+        rp_profile_facts(profile, 0) == NULL) {
+        snprintf(message, message_size,
+                 "the %s model needs facts, with the byte ranges of state, and the profile has "
+                 "only options; the nested model does with them",
                  rp_model_name(question->model));
         return RP_UNSUPPORTED;
     }
@@ -115,6 +119,55 @@ static enum rp_status solve_nested(const struct rp_question *question, struct rp
     return status;
 }
 
+/* ---- the other models --------------------------------------------------------- */
+
+/* The restriction must leave each segment an option, as for the nested model. */
+static enum rp_status open_model(const struct rp_question *question, struct rp_open_model *open,
+                                 char *message, size_t message_size)
+{
+    struct rp_chain chain;
+    enum rp_status status =
+        rp_chain_create(question->profile, question->allowed, &chain, message, message_size);
+
+    if (status != RP_OK)
+        return status;
+    rp_chain_release(&chain);
+    return rp_model_open(question->profile, question->model, question->allowed, open, message,
+                         message_size);
+}
+
+static enum rp_status solve_forward(const struct rp_question *question, struct rp_plan *plan,
+                                    char *message, size_t message_size)
+{
+    struct rp_open_model open;
+    enum rp_status status = open_model(question, &open, message, message_size);
+
+    if (status == RP_OK) {
+        status = rp_forward_solve(open.forward, question, plan);
+        rp_model_close(&open);
+    }
+    return status;
+}
+
+static enum rp_status min_budget_forward(const struct rp_question *question, uint64_t *bytes,
+                                         struct rp_moment *binding, char *message,
+                                         size_t message_size)
+{
+    struct rp_open_model open;
+    bool certain = true;
+    enum rp_status status = open_model(question, &open, message, message_size);
+
+    if (status == RP_OK) {
+        status = rp_forward_min_budget(open.forward, question, bytes, binding, &certain);
+        rp_model_close(&open);
+    }
+    if (status == RP_OK && !certain) {
+        snprintf(message, message_size, "labels were dropped; the smallest budget is not known");
+        status = RP_UNSUPPORTED;
+    }
+    return status;
+}
+
 /* ---- questions ---------------------------------------------------------------- */
 
 enum rp_status rp_planner_solve(const struct rp_question *question, struct rp_plan **out,
@@ -128,7 +181,10 @@ enum rp_status rp_planner_solve(const struct rp_question *question, struct rp_pl
         status = rp_answer_create(question, &plan);
     if (status != RP_OK)
         return status;
-    status = solve_nested(question, plan, message, message_size);
+    if (question->model == RP_MODEL_NESTED)
+        status = solve_nested(question, plan, message, message_size);
+    else
+        status = solve_forward(question, plan, message, message_size);
     if (status == RP_OK)
         *out = plan;
     else
@@ -138,22 +194,37 @@ enum rp_status rp_planner_solve(const struct rp_question *question, struct rp_pl
     return status;
 }
 
-enum rp_status rp_planner_min_budget(const struct rp_question *question, uint64_t *bytes,
-                                     struct rp_moment *binding, char *message,
-                                     size_t message_size)
+static enum rp_status min_budget_nested(const struct rp_question *question, uint64_t *bytes,
+                                        struct rp_moment *binding, char *message,
+                                        size_t message_size)
 {
     struct rp_chain chain;
-    enum rp_status status = check_model(question, message, message_size);
+    enum rp_status status =
+        rp_chain_create(question->profile, question->allowed, &chain, message, message_size);
 
-    if (status == RP_OK)
-        status = rp_chain_create(question->profile, question->allowed, &chain, message,
-                                 message_size);
     if (status != RP_OK)
         return status;
     struct rp_need need = rp_chain_need(&chain);
     *bytes = rp_profile_base(question->profile) + (uint64_t)need.room;
-    if (binding != NULL)
-        *binding = rp_moment_of(question->profile, need.link, need.choice);
+    *binding = rp_moment_of(question->profile, need.link, need.choice);
     rp_chain_release(&chain);
     return RP_OK;
+}
+
+enum rp_status rp_planner_min_budget(const struct rp_question *question, uint64_t *bytes,
+                                     struct rp_moment *binding, char *message,
+                                     size_t message_size)
+{
+    struct rp_moment at;
+    enum rp_status status = check_model(question, message, message_size);
+
+    if (status != RP_OK)
+        return status;
+    if (question->model == RP_MODEL_NESTED)
+        status = min_budget_nested(question, bytes, &at, message, message_size);
+    else
+        status = min_budget_forward(question, bytes, &at, message, message_size);
+    if (status == RP_OK && binding != NULL)
+        *binding = at;
+    return status;
 }

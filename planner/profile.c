@@ -232,22 +232,6 @@ refuse(char *message, size_t message_size, const char *format, ...)
     return RP_INVALID;
 }
 
-/* The row from the terms: what the search sees. */
-static enum rp_status sum_terms(struct rp_cost *cost)
-{
-    const struct rp_measure *terms = cost->terms;
-    uint64_t forward = terms[RP_TERM_PEAK_FORWARD].value;
-    uint64_t backward = terms[RP_TERM_PEAK_BACKWARD].value;
-
-    cost->hold = terms[RP_TERM_HOLD].value;
-    cost->peak = forward > backward ? forward : backward;
-    cost->time = 0;
-    for (int t = RP_TERM_FIRST_TIME; t < RP_TERM_COUNT; t++)
-        if (__builtin_add_overflow(cost->time, terms[t].value, &cost->time))
-            return RP_INVALID;
-    return RP_OK;
-}
-
 static enum rp_status check_cost(const struct rp_segment *segment, enum rp_choice choice,
                                  struct rp_cost *cost, char *message, size_t message_size)
 {
@@ -262,7 +246,7 @@ static enum rp_status check_cost(const struct rp_segment *segment, enum rp_choic
                           "out",
                           name, option, rp_term_name((enum rp_term)t));
     }
-    if ((cost->has_terms && sum_terms(cost) != RP_OK) || cost->hold > INT64_MAX ||
+    if ((cost->has_terms && rp_cost_sum(cost) != RP_OK) || cost->hold > INT64_MAX ||
         cost->peak > INT64_MAX || cost->time > INT64_MAX)
         return refuse(message, message_size, "segment '%s', option %s: a figure leaves 63 bits",
                       name, option);

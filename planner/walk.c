@@ -2,6 +2,7 @@
 #include "planner/planner.h"
 
 #include "planner/answer.h"
+#include "planner/model.h"
 
 /* The peaks of a segment's forward and backward; equal where the profile doesn't tell. */
 static void peaks_of(const struct rp_cost *cost, uint64_t *forward, uint64_t *backward)
@@ -48,16 +49,36 @@ enum rp_status rp_walk_nested(const struct rp_profile *profile, const enum rp_ch
     return RP_OK;
 }
 
+static enum rp_status walk_forward(const struct rp_profile *profile, enum rp_model model,
+                                   const enum rp_choice *choices, uint64_t *peak, uint64_t *time,
+                                   struct rp_moment *binding, uint64_t *held)
+{
+    struct rp_open_model open;
+    char message[160];
+    enum rp_status status =
+        rp_model_open(profile, model, RP_CHOICE_ALL, &open, message, sizeof(message));
+
+    if (status == RP_OK) {
+        status = rp_forward_walk(open.forward, choices, peak, time, binding, held, NULL);
+        rp_model_close(&open);
+    }
+    return status;
+}
+
 enum rp_status rp_planner_walk(const struct rp_profile *profile, enum rp_model model,
                                const enum rp_choice *choices, uint64_t *peak, uint64_t *time,
                                struct rp_moment *binding, uint64_t *held)
 {
+    bool has_facts = rp_profile_count(profile) == 0 || rp_profile_facts(profile, 0) != NULL;
     struct rp_moment at;
+    enum rp_status status;
 
-    (void)model;
-    if (!are_allowed(profile, choices))
+    if (!are_allowed(profile, choices) || (model != RP_MODEL_NESTED && !has_facts))
         return RP_INVALID;
-    enum rp_status status = rp_walk_nested(profile, choices, peak, time, &at, held);
+    if (model == RP_MODEL_NESTED)
+        status = rp_walk_nested(profile, choices, peak, time, &at, held);
+    else
+        status = walk_forward(profile, model, choices, peak, time, &at, held);
     if (status == RP_OK && binding != NULL)
         *binding = at;
     return status;
