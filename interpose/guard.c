@@ -32,7 +32,7 @@ static enum rp_status keep_span(struct rp_execution *execution, rp_alloc_id id,
                                 struct rp_span span, rp_stream stream, uint32_t writer)
 {
     const struct rp_driver *driver = &rp_core.driver;
-    if (driver->capturing(driver->self, stream))
+    if (rp_core.captures && driver->capturing(driver->self, stream))
         return RP_UNSUPPORTED; /* the copy would become a node of the graph and not run now */
     enum rp_status status =
         rp_kept_preserve(execution->kept, &rp_core.bench, id, span.lo, span.hi, stream);

@@ -152,6 +152,7 @@ static json_t *summary_json(void)
     put_count(summary, "pid", (uint64_t)getpid());
     put_text(summary, "mode", rp_mode_name(rp_core.config.mode));
     put_text(summary, "driver", rp_real_path());
+    put_count(summary, "calls", rp_wrap_calls());
     put_count(summary, "tracked_calls", rp_core.seq);
     put_count(summary, "launches", rp_core.figures.launches);
     put_count(summary, "steps", rp_core.step);

@@ -119,15 +119,36 @@ static enum rp_status mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t 
     return RP_OK;
 }
 
-static void check_state_left(struct rp_scope *scope, const struct rp_footprint *call,
+struct leaving {
+    const struct rp_scope *scope;
+    const struct rp_footprint *call;
+    rp_alloc_id id;
+};
+
+/* The live version is what should stand after the replay; the replay is about to write over
+ * it, and nothing will put it back. */
+static enum rp_status report_left(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *live)
+{
+    const struct leaving *leaving = ctx;
+    const struct rp_footprint *call = leaving->call;
+    const struct rp_writer replay = {.version = call->seq, .seq = call->seq, .name = call->name,
+                                     .launch = rp_core.launch_in_step, .stream = call->stream,
+                                     .step = rp_core.step};
+    rp_report(RP_HAZARD_STATE_LEFT, leaving->scope->execution, call, leaving->id, lo, hi, &replay,
+              live);
+    return RP_OK;
+}
+
+static void check_state_left(const struct rp_scope *scope, const struct rp_footprint *call,
                              const struct rp_reach *reach)
 {
+    struct leaving leaving = {scope, call, reach->id};
     struct rp_spans state = {0};
     if (rp_core.config.mode == RP_MODE_CHECK &&
         rp_guard_state(scope->execution, reach->id, reach->lo, reach->hi, &state) == RP_OK)
         for (size_t i = 0; i < state.count; i++)
-            rp_report(RP_HAZARD_STATE_LEFT, scope->execution, call, reach->id, state.items[i].lo,
-                      state.items[i].hi, NULL, NULL);
+            rp_versions_read(rp_core.bench.versions, reach->id, state.items[i].lo,
+                             state.items[i].hi, report_left, &leaving);
     rp_spans_release(&state);
 }
 

@@ -15,6 +15,11 @@ enum rp_life rp_wrap_life(void)
     return (enum rp_life)atomic_load_explicit(&life, memory_order_acquire);
 }
 
+uint64_t rp_wrap_calls(void)
+{
+    return atomic_load_explicit(&last_seq, memory_order_relaxed);
+}
+
 void rp_listen(unsigned bits)
 {
     if (rp_wrap_life() == RP_LIFE_READY)

@@ -42,6 +42,9 @@ extern const struct rp_handler rp_handlers[RP_CALL_COUNT] RP_HIDDEN;
 void rp_trace_enter(struct rp_frame *frame);
 void rp_trace_leave(struct rp_frame *frame);
 
+/* Calls that somebody listened to in this process so far. */
+uint64_t rp_wrap_calls(void);
+
 /* ---- life ----------------------------------------------------------------------- */
 
 enum rp_life { RP_LIFE_UNINIT, RP_LIFE_INITIALISING, RP_LIFE_READY, RP_LIFE_DISABLED };
