@@ -68,26 +68,44 @@ struct rp_trace_options {
     size_t property_count;
 };
 
-/* Creates `path` (mode 0600, never following a link, never overwriting). */
+/* Creates `path` (mode 0600, never following a link, never overwriting). `options` may be
+ * NULL: all defaults, which zeros mean too. The property "start_ns" is added: the time of day
+ * that event times count from, in nanoseconds since 1970. RP_IO with errno on failure. */
 enum rp_status rp_trace_writer_open(const char *path, const struct rp_trace_options *options,
                                     struct rp_trace_writer **out);
-/* Hands over all buffers and waits until they are on disk. */
+/* Hands over all buffers and waits until they are in the file. RP_IO with errno when events
+ * could not be written, now or earlier; after such a failure the file stays as it is and later
+ * events are lost, counted. */
 enum rp_status rp_trace_writer_flush(struct rp_trace_writer *writer);
+/* Flushes, ends the file and closes it. Later events are ignored: right at the end of a
+ * process, whose other threads may still run. RP_INVALID the second time. */
+enum rp_status rp_trace_writer_finish(struct rp_trace_writer *writer);
+/* Finishes and frees: no other thread may use the writer any more. NULL is allowed. */
 enum rp_status rp_trace_writer_close(struct rp_trace_writer *writer);
-/* In the child of a fork: forgets the parent's file without touching it. */
+/* In the child of a fork: forgets the parent's file without touching it, and frees. Until
+ * then the child may emit in vain; in the parent this does nothing. */
 void rp_trace_writer_abandon(struct rp_trace_writer *writer);
+/* For a handler of crash signals, and safe there: has the writing thread save what it can
+ * reach, and waits for it, a second at most. */
+void rp_trace_writer_rescue(struct rp_trace_writer *writer);
 
 /* Registers an event type; `def` must outlive the writer. The same id is returned for
- * the same `def` pointer. Cheap enough to call before the first emit of each type. */
+ * the same `def` pointer. Cheap enough to call before the first emit of each type. UINT32_MAX
+ * when there are too many (4095) or the host is out of memory; such events are lost, counted. */
 uint32_t rp_trace_define(struct rp_trace_writer *writer, const struct rp_event_def *def);
 
 /* Appends one event, time-stamped now (CLOCK_MONOTONIC) and with the thread's id.
- * `values` has def->field_count entries. Copies everything. Makes no system call and takes
- * no contended lock unless the thread's buffer is full. */
+ * `values` has def->field_count entries. Copies everything; texts longer than 512 KiB are cut
+ * and end in "...". Makes no system call and takes no contended lock unless the thread's
+ * buffer is full. From a signal handler that interrupts it, it loses the event, counted. */
 void rp_trace_emit(struct rp_trace_writer *writer, uint32_t event, const union rp_value *values);
 
 struct rp_trace_stats {
-    uint64_t events, bytes_raw, bytes_written, waits, lost;
+    uint64_t events;        /* taken, gap events among them */
+    uint64_t bytes_raw;     /* in the file, before compression */
+    uint64_t bytes_written; /* the file's size */
+    uint64_t waits;         /* times that a thread waited for a buffer */
+    uint64_t lost;          /* events */
 };
 void rp_trace_writer_stats(const struct rp_trace_writer *writer, struct rp_trace_stats *stats);
 
@@ -99,7 +117,7 @@ struct rp_event {
     uint64_t id;      /* position in the file, from 0 */
     uint64_t time_ns; /* since the start of the trace */
     uint64_t thread;  /* the kernel's thread id */
-    const struct rp_event_def *def;
+    const struct rp_event_def *def; /* one pointer for a type, while the reader lives */
     const union rp_value *values; /* valid until the next call of rp_trace_next */
 };
 
@@ -110,9 +128,14 @@ void rp_trace_reader_close(struct rp_trace_reader *reader);
 
 /* The next event, in the order of the file (ordered within a thread; across threads by
  * chunk). RP_END at the end; RP_DAMAGED once where the file breaks off or a checksum is
- * wrong, with the reason in rp_trace_reader_message; what came before stays good. */
+ * wrong, with the reason in rp_trace_reader_message; what came before stays good. Calling on
+ * behind damage gives what can still be read, under its true id, and at last RP_END. */
 enum rp_status rp_trace_next(struct rp_trace_reader *reader, struct rp_event *event);
 const char *rp_trace_reader_message(const struct rp_trace_reader *reader);
+/* Behind RP_END: whether the trace was closed by its writer and nothing in it is damaged. */
+bool rp_trace_reader_whole(const struct rp_trace_reader *reader);
+/* Whether it ended before its end mark, as the trace of a killed or a running job does. */
+bool rp_trace_reader_broke_off(const struct rp_trace_reader *reader);
 /* A header property, or NULL. */
 const char *rp_trace_property(const struct rp_trace_reader *reader, const char *key);
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events into the records of a chunk. Internal to tracker/.
+ *
+ * A coder holds the dictionaries of the chunk that one thread is filling: which event types
+ * and names the chunk has already defined, and the last value of each numeric field, from
+ * which the next one is written as a difference. All of it starts anew with each chunk, so
+ * that any chunk can be read without the others. Nothing here is thread-safe. */
+#ifndef RP_TRACKER_TRACE_ENCODE_H
+#define RP_TRACKER_TRACE_ENCODE_H
+
+#include "tracker/trace.h"
+
+/* A registered event type. */
+struct rp_trace_type {
+    const struct rp_event_def *def;
+    uint32_t id;    /* in the writer */
+    uint32_t bound; /* bytes of a record and its definitions at most, texts apart */
+    uint32_t numbers;                        /* how many fields are written as differences */
+    uint32_t text_count, name_count;         /* of these fields ... */
+    uint8_t texts[RP_EVENT_MAX_FIELDS];      /* ... TEXT and NAME together, */
+    uint8_t names[RP_EVENT_MAX_FIELDS];      /* NAME alone */
+    uint32_t definition_bytes;
+    uint8_t definition[]; /* the record that defines it */
+};
+
+/* NULL when the host is out of memory, or when `def` is too large. */
+struct rp_trace_type *rp_trace_type_create(const struct rp_event_def *def, uint32_t id);
+
+/* Records on their way to the file. */
+struct rp_trace_buffer {
+    struct rp_trace_buffer *next;
+    uint64_t thread;
+    uint64_t first_ns, last_ns; /* since the start of the trace */
+    uint32_t events;
+    uint32_t used, capacity;
+    uint8_t data[];
+};
+
+struct rp_trace_coder {
+    uint32_t chunk; /* entries of other chunks are void: a new chunk clears nothing */
+    struct coder_type {
+        uint32_t chunk, number, last_at;
+    } *types; /* by writer's id */
+    size_t type_capacity;
+    uint32_t type_count;
+    uint64_t *last; /* each defined type has its run of last values */
+    size_t last_used, last_capacity;
+    struct coder_name {
+        uint64_t hash;
+        uint32_t chunk, number, at, length; /* where its text stands in the buffer */
+    } *names; /* a hash table with open addressing, a power of two of slots */
+    size_t name_slots;
+    uint32_t name_count;
+};
+
+void rp_trace_coder_release(struct rp_trace_coder *coder);
+/* The next record begins a chunk. */
+void rp_trace_coder_begin(struct rp_trace_coder *coder);
+
+/* Whether the chunk can take one more event of this type. RP_END: it has all the types or
+ * names that a chunk may have, begin another; RP_NO_MEMORY. */
+enum rp_status rp_trace_coder_prepare(struct rp_trace_coder *coder,
+                                      const struct rp_trace_type *type);
+
+/* The most bytes that this event can take in a buffer. */
+size_t rp_trace_bound(const struct rp_trace_type *type, const union rp_value *values);
+
+/* Appends the event; prepared, and with room for the bound. */
+void rp_trace_encode(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
+                     const struct rp_trace_type *type, const union rp_value *values,
+                     uint64_t time_ns);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracker/trace_file.h"
+
+#include "tracker/trace_format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+/* A job may close every descriptor that it did not open, and then ours is its next file. A
+ * high number makes that unlikely, looking before each write makes it harmless. */
+#define LOWEST_FD 200
+
+static enum rp_status fail(struct rp_trace_file *file, int error)
+{
+    if (file->error == 0)
+        file->error = error;
+    errno = file->error;
+    return error == ENOMEM ? RP_NO_MEMORY : RP_IO;
+}
+
+static bool is_ours(const struct rp_trace_file *file)
+{
+    struct stat now;
+
+    return fstat(file->fd, &now) == 0 && now.st_dev == file->device &&
+           now.st_ino == file->inode;
+}
+
+/* All or nothing: what was written of a part is cut off again. */
+static enum rp_status write_all(struct rp_trace_file *file, const uint8_t *bytes, size_t count)
+{
+    size_t done = 0;
+
+    if (file->error != 0)
+        return fail(file, file->error);
+    if (!is_ours(file))
+        return fail(file, EBADF);
+    while (done < count) {
+        ssize_t n = pwrite(file->fd, bytes + done, count - done, (off_t)(file->offset + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            int error = n < 0 ? errno : ENOSPC;
+            if (ftruncate(file->fd, (off_t)file->offset) != 0)
+                error = errno;
+            return fail(file, error);
+        }
+        done += (size_t)n;
+    }
+    file->offset += count;
+    return RP_OK;
+}
+
+static enum rp_status write_header(struct rp_trace_file *file, const char *const (*properties)[2],
+                                   size_t count)
+{
+    size_t room = RP_TRACE_HEADER_BYTES + RP_TRACE_MAX_VARINT;
+
+    for (size_t i = 0; i < count; i++)
+        room += strlen(properties[i][0]) + strlen(properties[i][1]) + 2 * RP_TRACE_MAX_VARINT;
+    if (room > RP_TRACE_MAX_PROPERTIES)
+        return RP_INVALID;
+    uint8_t *header = malloc(room);
+    if (header == NULL)
+        return RP_NO_MEMORY;
+
+    uint8_t *end = rp_put_varint(header + RP_TRACE_HEADER_BYTES, count);
+    for (size_t i = 0; i < count; i++) {
+        end = rp_put_bytes(end, properties[i][0], strlen(properties[i][0]));
+        end = rp_put_bytes(end, properties[i][1], strlen(properties[i][1]));
+    }
+    const uint8_t *body = header + RP_TRACE_HEADER_BYTES;
+    rp_trace_header_pack(header, body, (uint32_t)(end - body));
+    enum rp_status status = write_all(file, header, (size_t)(end - header));
+    free(header);
+    return status;
+}
+
+static int move_up(int fd)
+{
+    int higher = fd < LOWEST_FD ? fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_FD) : -1;
+
+    if (higher < 0)
+        return fd; /* the limit of descriptors is low: then it stays where it is */
+    close(fd);
+    return higher;
+}
+
+enum rp_status rp_trace_file_create(struct rp_trace_file *file, const char *path,
+                                    const char *const (*properties)[2], size_t count)
+{
+    struct stat now;
+    enum rp_status status;
+
+    *file = (struct rp_trace_file){.fd = -1};
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return RP_IO;
+    file->fd = move_up(fd);
+    if (fstat(file->fd, &now) != 0) {
+        status = RP_IO;
+    } else {
+        file->device = now.st_dev;
+        file->inode = now.st_ino;
+        status = write_header(file, properties, count);
+    }
+    if (status != RP_OK) {
+        int error = errno;
+        unlink(path);
+        rp_trace_file_release(file);
+        errno = error;
+    }
+    return status;
+}
+
+static enum rp_status reserve_out(struct rp_trace_file *file, size_t raw_bytes)
+{
+    size_t need = RP_TRACE_CHUNK_BYTES + ZSTD_compressBound(raw_bytes);
+
+    if (file->zstd == NULL)
+        file->zstd = ZSTD_createCCtx();
+    if (file->out_capacity < need) {
+        free(file->out);
+        file->out = malloc(need);
+        file->out_capacity = file->out != NULL ? need : 0;
+    }
+    return file->out != NULL && file->zstd != NULL ? RP_OK : RP_NO_MEMORY;
+}
+
+enum rp_status rp_trace_file_append(struct rp_trace_file *file,
+                                    const struct rp_trace_buffer *buffer, int level)
+{
+    if (file->error != 0)
+        return fail(file, file->error);
+    if (reserve_out(file, buffer->used) != RP_OK)
+        return fail(file, ENOMEM);
+
+    uint8_t *frame = file->out + RP_TRACE_CHUNK_BYTES;
+    size_t stored = ZSTD_compressCCtx(file->zstd, frame, file->out_capacity - RP_TRACE_CHUNK_BYTES,
+                                      buffer->data, buffer->used, level);
+    if (ZSTD_isError(stored))
+        return fail(file, ENOMEM);
+    struct rp_trace_chunk chunk = {.stored_bytes = (uint32_t)stored,
+                                   .raw_bytes = buffer->used,
+                                   .event_count = buffer->events,
+                                   .first_event = file->events,
+                                   .thread = buffer->thread,
+                                   .time_ns = buffer->first_ns,
+                                   .check = rp_trace_hash(frame, stored)};
+    rp_trace_chunk_pack(file->out, &chunk);
+    enum rp_status status = write_all(file, file->out, RP_TRACE_CHUNK_BYTES + stored);
+    if (status == RP_OK) {
+        file->events += buffer->events;
+        file->bytes_raw += buffer->used;
+    }
+    return status;
+}
+
+enum rp_status rp_trace_file_finish(struct rp_trace_file *file)
+{
+    uint8_t mark[RP_TRACE_CHUNK_BYTES];
+    struct rp_trace_chunk chunk = {.flags = RP_TRACE_CHUNK_END,
+                                   .first_event = file->events,
+                                   .check = rp_trace_hash(NULL, 0)};
+
+    rp_trace_chunk_pack(mark, &chunk);
+    enum rp_status status = write_all(file, mark, sizeof(mark));
+    int error = errno;
+    rp_trace_file_release(file);
+    errno = error;
+    return status;
+}
+
+void rp_trace_file_release(struct rp_trace_file *file)
+{
+    if (file->fd >= 0 && (file->inode == 0 || is_ours(file)))
+        close(file->fd);
+    ZSTD_freeCCtx(file->zstd);
+    free(file->out);
+    file->fd = -1;
+    file->zstd = NULL;
+    file->out = NULL;
+    file->out_capacity = 0;
+}

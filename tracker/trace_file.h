@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file that a trace is written to: header, chunks, end mark. Internal to tracker/.
+ *
+ * One thread at a time. After the first failure the file ends behind its last whole chunk
+ * and everything later is refused with the same errno. */
+#ifndef RP_TRACKER_TRACE_FILE_H
+#define RP_TRACKER_TRACE_FILE_H
+
+#include "tracker/trace_encode.h"
+
+#include <sys/types.h>
+
+struct rp_trace_file {
+    int fd;
+    dev_t device;
+    ino_t inode;
+    int error; /* errno of the first failure, 0 while all is well */
+    uint64_t offset;
+    uint64_t events; /* in the chunks written so far */
+    uint64_t bytes_raw;
+    struct ZSTD_CCtx_s *zstd;
+    uint8_t *out; /* a chunk's header and its frame */
+    size_t out_capacity;
+};
+
+/* Creates `path`, mode 0600, never following a link, never overwriting, and writes the
+ * header. RP_IO with errno on failure; then no file is left. */
+enum rp_status rp_trace_file_create(struct rp_trace_file *file, const char *path,
+                                    const char *const (*properties)[2], size_t count);
+enum rp_status rp_trace_file_append(struct rp_trace_file *file,
+                                    const struct rp_trace_buffer *buffer, int level);
+/* Writes the end mark, unless the file has failed, and closes. */
+enum rp_status rp_trace_file_finish(struct rp_trace_file *file);
+/* Closes and frees without writing; nothing happens the second time. */
+void rp_trace_file_release(struct rp_trace_file *file);
+
+#endif
