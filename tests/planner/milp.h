@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The nested problem as a mixed integer program, for solvers that know nothing of labels. */
+#ifndef RP_TESTS_PLANNER_MILP_H
+#define RP_TESTS_PLANNER_MILP_H
+
+#include "planner/planner.h"
+
+enum milp_solver { MILP_GLPK, MILP_CBC };
+
+const char *milp_name(enum milp_solver solver);
+/* Whether the solver's program is installed. */
+bool milp_is_installed(enum milp_solver solver);
+
+/* Minimises the time within the budget. False when the solver finds it infeasible, or runs for
+ * more than `seconds`. All sizes are divided by `unit` first, which must divide the rows (room
+ * that doesn't make a unit is of no use). `choices` receives the solver's plan, `seconds_taken`,
+ * may be NULL, the time of the whole process. */
+bool milp_solve(enum milp_solver solver, const struct rp_profile *profile, uint64_t budget,
+                uint64_t unit, int seconds, enum rp_choice *choices, double *seconds_taken);
+
+#endif
