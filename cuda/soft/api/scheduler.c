@@ -30,6 +30,7 @@ static struct {
     uint64_t random;         /* state of the generator */
     uint64_t calls, calls_seen; /* seeded: submissions and waits, for the idle rule */
     unsigned executors, idle;
+    bool watched;            /* an idle executor looks again by itself */
     unsigned device_running, program_running;
     uint64_t program_since;  /* when the oldest running function of the program started */
     unsigned holds;
@@ -298,6 +299,8 @@ static struct soft_op *pick(uint64_t *again)
     *again = 0;
     if (soft.life != SOFT_READY)
         return NULL;
+    if (soft.options.seeded && scheduler.device_running > 0)
+        return NULL; /* one after the other, functions of the program too */
     if (held_by_program()) {
         *again = GRACE_NS;
         return NULL;
@@ -404,11 +407,13 @@ static void *executor(void *unused)
             continue;
         }
         scheduler.idle++;
-        if (again == 0) {
+        if (again == 0 || scheduler.watched) {
             pthread_cond_wait(&scheduler.work, &soft.lock);
         } else {
             struct timespec at = deadline_in(again);
+            scheduler.watched = true;
             bool timed_out = pthread_cond_timedwait(&scheduler.work, &soft.lock, &at) != 0;
+            scheduler.watched = false;
             if (timed_out && again == IDLE_NS)
                 rank_when_abandoned();
         }

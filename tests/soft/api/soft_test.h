@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#define CUDA_ENABLE_DEPRECATED /* old clients call old names */
 #include <cuda.h>
 
 /* The call must give this result; a failure names both. */
