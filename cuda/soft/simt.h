@@ -69,6 +69,9 @@ struct simt_launch {
     void *oracle_ctx;
 };
 
+/* What %nsmid says, and what the device should answer for its multiprocessor count. */
+#define SIMT_MULTIPROCESSORS 8
+
 /* Runs a launch to its end on `workers` threads of the pool (the caller is one of them)
  * and reports the first fault. Several launches may run at the same time. */
 struct simt_pool;

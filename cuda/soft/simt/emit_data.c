@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arithmetic, comparisons, conversions and moves. Most instructions are a lane loop whose
+ * key is the instruction as written; the others are made of a few loops each. */
+#include "cuda/soft/simt/collective.h"
+#include "cuda/soft/simt/compile.h"
+#include "cuda/soft/simt/opcodes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct simt_signature *signature_of(int opcode)
+{
+    return &simt_signatures[opcode - SIMT_CONTROL_COUNT];
+}
+
+/* ---- by signature ------------------------------------------------------------- */
+
+static enum rp_ptx_type operand_type(const struct compiler *c, uint32_t width)
+{
+    /* Types matter for float literals only, and those have the width of the operand. */
+    for (uint32_t i = 0; i < c->at->type_count; i++) {
+        if (rp_ptx_type_bytes(c->at->type[i]) == width)
+            return c->at->type[i];
+    }
+    return RP_PTX_NONE;
+}
+
+static bool source(struct compiler *c, const struct rp_ptx_operand *operand, uint32_t width,
+                   uint32_t *row)
+{
+    return width == 1 ? simt_operand_predicate(c, operand, row)
+                      : simt_operand_value(c, operand, width, operand_type(c, width), row);
+}
+
+static bool target(struct compiler *c, const struct rp_ptx_operand *operand, uint32_t width,
+                   uint32_t *row)
+{
+    return simt_operand_target(c, operand, width == 1 ? 0 : width, row);
+}
+
+bool simt_emit_by_signature(struct compiler *c, int opcode)
+{
+    const struct simt_signature *signature = signature_of(opcode);
+    uint32_t sources = 0, rows[5] = {0};
+    while (sources < 4 && signature->width[sources + 1])
+        sources++;
+    if (c->at->operand_count < 1)
+        return simt_refuse(c, "no operands");
+    /* Unary loops of the predicate kind name their operand twice. */
+    const bool unary_predicate = opcode == SIMT_OP_pred_not || opcode == SIMT_OP_pred_mov;
+    if (c->at->operand_count != sources + 1 - unary_predicate || c->at->operands[0].paired)
+        return simt_refuse(c, "this number of operands");
+    for (uint32_t k = 1; k <= sources - unary_predicate; k++) {
+        if (!source(c, &c->at->operands[k], signature->width[k], &rows[k]))
+            return false;
+    }
+    if (!target(c, &c->at->operands[0], signature->width[0], &rows[0]))
+        return false;
+    struct simt_op *op = simt_emit(c, opcode);
+    op->d = rows[0];
+    op->a = rows[1];
+    op->b = unary_predicate ? rows[1] : rows[2];
+    op->c = rows[3];
+    op->e = rows[4];
+    return true;
+}
+
+bool simt_emit_plain(struct compiler *c)
+{
+    char spelling[SIMT_SPELLING];
+    simt_spell(c->at, spelling);
+    for (uint32_t i = 0; i < c->at->modifier_count; i++) {
+        if (!strcmp(c->at->modifiers[i], "cc"))
+            return simt_emit_carry(c);
+    }
+    const int opcode = simt_opcode_find(spelling);
+    if (opcode < 0 || !strncmp(spelling, "atom.", 5))
+        return simt_refuse(c, "not supported");
+    return simt_emit_by_signature(c, opcode);
+}
+
+bool simt_emit_testp(struct compiler *c)
+{
+    char spelling[SIMT_SPELLING];
+    simt_spell(c->at, spelling);
+    const int opcode = simt_opcode_find(spelling);
+    uint32_t d, a;
+    if (opcode < 0 || c->at->operand_count != 2)
+        return simt_refuse(c, "not supported");
+    if (!source(c, &c->at->operands[1], signature_of(opcode)->width[1], &a) ||
+        !target(c, &c->at->operands[0], 1, &d))
+        return false;
+    struct simt_op *op = simt_emit(c, opcode);
+    op->d = d;
+    op->a = op->b = a;
+    return true;
+}
+
+/* lop3.b32 d, a, b, c, table */
+bool simt_emit_lop3(struct compiler *c)
+{
+    const struct rp_ptx_instruction *at = c->at;
+    uint32_t rows[4];
+    if (at->modifier_count != 1 || strcmp(at->modifiers[0], "b32") != 0)
+        return simt_refuse(c, "not supported");
+    if (at->operand_count != 5 || at->operands[4].kind != RP_PTX_OPERAND_IMM)
+        return simt_refuse(c, "these operands");
+    for (uint32_t k = 1; k < 4; k++) {
+        if (!source(c, &at->operands[k], 4, &rows[k]))
+            return false;
+    }
+    if (!target(c, &at->operands[0], 4, &rows[0]))
+        return false;
+    struct simt_op *op = simt_emit(c, SIMT_OP_lop3);
+    op->d = rows[0];
+    op->a = rows[1];
+    op->b = rows[2];
+    op->c = rows[3];
+    op->imm = at->operands[4].imm;
+    return true;
+}
+
+/* ---- comparisons -------------------------------------------------------------- */
+
+/* The loops for a type: ordered comparisons, from which swapping and negating make all. */
+struct compare_loops {
+    int eq, lt, le, ne, num;
+    uint32_t width;
+};
+
+#define INT_LOOPS(eq, lt, width) {SIMT_OP_##eq, SIMT_OP_##lt, -1, -1, -1, width}
+#define REAL_LOOPS(x, width)                                                                    \
+    {SIMT_OP_eq_##x, SIMT_OP_lt_##x, SIMT_OP_le_##x, SIMT_OP_ne_##x, SIMT_OP_num_##x, width}
+
+static bool find_loops(enum rp_ptx_type type, bool ftz, struct compare_loops *loops)
+{
+    static const struct compare_loops by_type[RP_PTX_TYPE_COUNT] = {
+        [RP_PTX_B16] = INT_LOOPS(eq_16, eq_16, 2),  [RP_PTX_U16] = INT_LOOPS(eq_16, lt_u16, 2),
+        [RP_PTX_S16] = INT_LOOPS(eq_16, lt_s16, 2), [RP_PTX_B32] = INT_LOOPS(eq_32, eq_32, 4),
+        [RP_PTX_U32] = INT_LOOPS(eq_32, lt_u32, 4), [RP_PTX_S32] = INT_LOOPS(eq_32, lt_s32, 4),
+        [RP_PTX_B64] = INT_LOOPS(eq_64, eq_64, 8),  [RP_PTX_U64] = INT_LOOPS(eq_64, lt_u64, 8),
+        [RP_PTX_S64] = INT_LOOPS(eq_64, lt_s64, 8), [RP_PTX_F16] = REAL_LOOPS(f16, 2),
+        [RP_PTX_BF16] = REAL_LOOPS(bf16, 2),        [RP_PTX_F32] = REAL_LOOPS(f32, 4),
+        [RP_PTX_F64] = REAL_LOOPS(f64, 8),
+    };
+    static const struct compare_loops flushed32 = REAL_LOOPS(ftz_f32, 4);
+    static const struct compare_loops flushed16 = REAL_LOOPS(ftz_f16, 2);
+    *loops = by_type[type];
+    if (ftz && type == RP_PTX_F32)
+        *loops = flushed32;
+    else if (ftz && type == RP_PTX_F16)
+        *loops = flushed16;
+    else if (ftz)
+        return false;
+    return loops->width != 0;
+}
+
+struct comparison {
+    int opcode;
+    bool swap, negate;
+    uint32_t width;
+};
+
+static bool find_comparison(const char *name, const struct compare_loops *loops, bool is_bits,
+                            bool is_unsigned, struct comparison *out)
+{
+    const bool real = loops->num >= 0;
+    const struct {
+        const char *name;
+        int opcode;
+        bool swap, negate, allowed;
+    } rows[] = {
+        {"eq", loops->eq, false, false, true},
+        {"ne", real ? loops->ne : loops->eq, false, !real, true},
+        {"lt", loops->lt, false, false, !is_bits},
+        {"gt", loops->lt, true, false, !is_bits},
+        {"le", real ? loops->le : loops->lt, !real, !real, !is_bits},
+        {"ge", real ? loops->le : loops->lt, real, !real, !is_bits},
+        {"lo", loops->lt, false, false, is_unsigned},
+        {"hi", loops->lt, true, false, is_unsigned},
+        {"ls", loops->lt, true, true, is_unsigned},
+        {"hs", loops->lt, false, true, is_unsigned},
+        {"equ", loops->ne, false, true, real},
+        {"neu", loops->eq, false, true, real},
+        {"ltu", loops->le, true, true, real},
+        {"gtu", loops->le, false, true, real},
+        {"leu", loops->lt, true, true, real},
+        {"geu", loops->lt, false, true, real},
+        {"num", loops->num, false, false, real},
+        {"nan", loops->num, false, true, real},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].name, name) != 0 || !rows[i].allowed)
+            continue;
+        *out = (struct comparison){rows[i].opcode, rows[i].swap, rows[i].negate, loops->width};
+        return true;
+    }
+    return false;
+}
+
+/* What setp and set have in common: cmp[.and|.or|.xor][.ftz].type */
+struct condition {
+    struct comparison comparison;
+    int combine; /* opcode, or -1 */
+    enum rp_ptx_type type;
+};
+
+static int combining_opcode(const char *name)
+{
+    return !strcmp(name, "and")   ? SIMT_OP_pred_and
+           : !strcmp(name, "or")  ? SIMT_OP_pred_or
+           : !strcmp(name, "xor") ? SIMT_OP_pred_xor
+                                  : -1;
+}
+
+static bool read_condition(struct compiler *c, uint32_t types, struct condition *out)
+{
+    const struct rp_ptx_instruction *at = c->at;
+    uint32_t next = 1;
+    bool ftz = false;
+    out->combine = -1;
+    if (at->type_count != types || at->modifier_count < types + 1)
+        return simt_refuse(c, "not supported");
+    if (next < at->modifier_count && (out->combine = combining_opcode(at->modifiers[next])) >= 0)
+        next++;
+    if (next < at->modifier_count && !strcmp(at->modifiers[next], "ftz")) {
+        ftz = true;
+        next++;
+    }
+    if (next + types != at->modifier_count)
+        return simt_refuse(c, "not supported");
+    out->type = at->type[types - 1];
+    struct compare_loops loops;
+    const bool is_bits = out->type == RP_PTX_B16 || out->type == RP_PTX_B32 ||
+                         out->type == RP_PTX_B64;
+    const bool is_unsigned = out->type == RP_PTX_U16 || out->type == RP_PTX_U32 ||
+                             out->type == RP_PTX_U64;
+    if (!find_loops(out->type, ftz, &loops) ||
+        !find_comparison(at->modifiers[0], &loops, is_bits, is_unsigned, &out->comparison))
+        return simt_refuse(c, "not supported");
+    return true;
+}
+
+/* Compares operands 1 and 2 into predicate row d. */
+static bool emit_comparison(struct compiler *c, const struct condition *condition, uint32_t d,
+                            bool guarded)
+{
+    const struct comparison *compare = &condition->comparison;
+    uint32_t a, b;
+    if (!simt_operand_value(c, &c->at->operands[1], compare->width, condition->type, &a) ||
+        !simt_operand_value(c, &c->at->operands[2], compare->width, condition->type, &b))
+        return false;
+    struct simt_op *op = guarded ? simt_emit(c, compare->opcode)
+                                 : simt_emit_always(c, compare->opcode);
+    op->d = d;
+    op->a = compare->swap ? b : a;
+    op->b = compare->swap ? a : b;
+    op->imm = compare->negate ? (int64_t)SIMT_FULL : 0;
+    return true;
+}
+
+static void emit_predicate(struct compiler *c, int opcode, uint32_t d, uint32_t a, uint32_t b,
+                           bool guarded)
+{
+    struct simt_op *op = guarded ? simt_emit(c, opcode) : simt_emit_always(c, opcode);
+    op->d = d;
+    op->a = a;
+    op->b = b;
+}
+
+/* setp: p = (a cmp b) op c; q = !(a cmp b) op c */
+bool simt_emit_setp(struct compiler *c)
+{
+    const struct rp_ptx_instruction *at = c->at;
+    struct condition condition;
+    if (!read_condition(c, 1, &condition))
+        return false;
+    const bool combined = condition.combine >= 0;
+    if (at->operand_count != (combined ? 4 : 3))
+        return simt_refuse(c, "this number of operands");
+    uint32_t p, q = 0, other = 0;
+    if (!target(c, &at->operands[0], 1, &p) ||
+        (combined && !simt_operand_predicate(c, &at->operands[3], &other)))
+        return false;
+    if (!combined && !at->operands[0].paired)
+        return emit_comparison(c, &condition, p, true);
+
+    const uint32_t result = simt_temporary(c, 0), inverse = simt_temporary(c, 0);
+    if (!emit_comparison(c, &condition, result, false))
+        return false;
+    emit_predicate(c, SIMT_OP_pred_not, inverse, result, result, false);
+    if (combined) {
+        emit_predicate(c, condition.combine, result, result, other, false);
+        emit_predicate(c, condition.combine, inverse, inverse, other, false);
+    }
+    emit_predicate(c, SIMT_OP_pred_mov, p, result, result, true);
+    if (at->operands[0].paired) {
+        q = simt_register_row(c, at->operands[0].paired - 1);
+        emit_predicate(c, SIMT_OP_pred_mov, q, inverse, inverse, true);
+    }
+    return true;
+}
+
+static bool emit_select(struct compiler *c, uint32_t width, uint32_t d, uint32_t a, uint32_t b,
+                        uint32_t predicate)
+{
+    struct simt_op *op = simt_emit(c, width == 2   ? SIMT_OP_select_16
+                                      : width == 4 ? SIMT_OP_select_32
+                                                   : SIMT_OP_select_64);
+    op->d = d;
+    op->a = a;
+    op->b = b;
+    op->c = predicate;
+    return true;
+}
+
+/* set: all ones or 1.0 where the comparison holds, else 0 */
+bool simt_emit_set(struct compiler *c)
+{
+    const struct rp_ptx_instruction *at = c->at;
+    struct condition condition;
+    if (!read_condition(c, 2, &condition))
+        return false;
+    const bool combined = condition.combine >= 0;
+    const enum rp_ptx_type type = at->type[0];
+    const uint32_t width = rp_ptx_type_bytes(type);
+    const int64_t yes = type == RP_PTX_F32    ? 0x3f800000
+                        : type == RP_PTX_F16  ? 0x3c00
+                        : type == RP_PTX_BF16 ? 0x3f80
+                                              : -1;
+    const bool known = type == RP_PTX_U16 || type == RP_PTX_S16 || type == RP_PTX_U32 ||
+                       type == RP_PTX_S32 || yes != -1;
+    if (!known || at->operand_count != (combined ? 4 : 3))
+        return simt_refuse(c, "not supported");
+    uint32_t d, other = 0;
+    if (!target(c, &at->operands[0], width, &d) ||
+        (combined && !simt_operand_predicate(c, &at->operands[3], &other)))
+        return false;
+    const uint32_t result = simt_temporary(c, 0);
+    if (!emit_comparison(c, &condition, result, false))
+        return false;
+    if (combined)
+        emit_predicate(c, condition.combine, result, result, other, false);
+    return emit_select(c, width, d, simt_value_row(c, width, yes), simt_value_row(c, width, 0),
+                       result);
+}
+
+/* slct: a where c >= 0, else b */
+bool simt_emit_slct(struct compiler *c)
+{
+    const struct rp_ptx_instruction *at = c->at;
+    const bool ftz = at->modifier_count == 3 && !strcmp(at->modifiers[0], "ftz");
+    const uint32_t width = rp_ptx_type_bytes(at->type[0]);
+    if (at->type_count != 2 || at->modifier_count != 2u + ftz || at->operand_count != 4 ||
+        (width != 2 && width != 4 && width != 8) ||
+        (at->type[1] != RP_PTX_S32 && at->type[1] != RP_PTX_F32))
+        return simt_refuse(c, "not supported");
+    uint32_t d, a, b, key;
+    if (!target(c, &at->operands[0], width, &d) ||
+        !simt_operand_value(c, &at->operands[1], width, at->type[0], &a) ||
+        !simt_operand_value(c, &at->operands[2], width, at->type[0], &b) ||
+        !simt_operand_value(c, &at->operands[3], 4, at->type[1], &key))
+        return false;
+    const uint32_t result = simt_temporary(c, 0), zero = simt_value_row(c, 4, 0);
+    const bool real = at->type[1] == RP_PTX_F32;
+    /* 0 <= c; a subnormal is 0 when flushed, and then even a negative one is not below it. */
+    struct simt_op *op = simt_emit_always(c, !real ? SIMT_OP_lt_s32
+                                             : ftz ? SIMT_OP_le_ftz_f32
+                                                   : SIMT_OP_le_f32);
+    op->d = result;
+    op->a = real ? zero : key;
+    op->b = real ? key : zero;
+    op->imm = real ? 0 : (int64_t)SIMT_FULL;
+    return emit_select(c, width, d, a, b, result);
+}
+
+/* ---- moves -------------------------------------------------------------------- */
+
+static int move_opcode(uint32_t width)
+{
+    return width == 2 ? SIMT_OP_mov_16 : width == 4 ? SIMT_OP_mov_32 : SIMT_OP_mov_64;
+}
+
+static bool is_constant(const struct rp_ptx_operand *operand)
+{
+    return operand->kind == RP_PTX_OPERAND_IMM || operand->kind == RP_PTX_OPERAND_VAR ||
+           operand->kind == RP_PTX_OPERAND_FUNCTION ||
+           (operand->kind == RP_PTX_OPERAND_SREG && operand->sreg != RP_PTX_CLOCK &&
+            operand->sreg != RP_PTX_CLOCK_HI && operand->sreg != RP_PTX_CLOCK64 &&
+            operand->sreg != RP_PTX_GLOBALTIMER && operand->sreg != RP_PTX_GLOBALTIMER_LO &&
+            operand->sreg != RP_PTX_GLOBALTIMER_HI);
+}
+
+/* Is the row one of the constants, so that its value never changes? */
+static bool is_constant_row(const struct compiler *c, uint32_t row)
+{
+    for (uint32_t i = 0; i < c->row_count; i++) {
+        if (c->rows[i].offset == row)
+            return true;
+    }
+    return false;
+}
+
+static bool move_value(struct compiler *c, const struct rp_ptx_operand *to,
+                       const struct rp_ptx_operand *from, uint32_t width, enum rp_ptx_type type)
+{
+    uint32_t d, a;
+    if (!simt_operand_value(c, from, width, type, &a))
+        return false;
+    if (is_constant(from) || is_constant_row(c, a))
+        return simt_emit_constant(c, to, width, a);
+    if (!simt_operand_target(c, to, width, &d))
+        return false;
+    struct simt_op *op = simt_emit(c, move_opcode(width));
+    op->d = d;
+    op->a = a;
+    return true;
+}
+
+/* d = {a, b, ...} */
+static bool pack(struct compiler *c, uint32_t width)
+{
+    const struct rp_ptx_operand *vector = &c->at->operands[1];
+    const uint32_t count = vector->item_count, piece = count ? width / count : 0;
+    const int opcode = width == 4 && count == 2   ? SIMT_OP_pack_2x16
+                       : width == 8 && count == 2 ? SIMT_OP_pack_2x32
+                       : width == 8 && count == 4 ? SIMT_OP_pack_4x16
+                       : width == 2 && count == 2 ? SIMT_OP_pack_2x8
+                       : width == 4 && count == 4 ? SIMT_OP_pack_4x8
+                                                  : -1;
+    uint32_t d, rows[4] = {0};
+    if (opcode < 0)
+        return simt_refuse(c, "packing %u values into %u bytes", count, width);
+    for (uint32_t k = 0; k < count; k++) {
+        if (!simt_operand_value(c, &vector->items[k], piece == 1 ? 2 : piece, RP_PTX_NONE, &rows[k]))
+            return false;
+    }
+    if (!target(c, &c->at->operands[0], width, &d))
+        return false;
+    struct simt_op *op = simt_emit(c, opcode);
+    op->d = d;
+    op->a = rows[0];
+    op->b = rows[1];
+    op->c = rows[2];
+    op->e = rows[3];
+    return true;
+}
+
+/* {a, b, ...} = d. A piece may overwrite the source's row only if widths were equal, which
+ * they never are. */
+static bool unpack(struct compiler *c, uint32_t width)
+{
+    const struct rp_ptx_operand *vector = &c->at->operands[0];
+    const uint32_t count = vector->item_count, piece = count ? width / count : 0;
+    const int opcode = width == 4 && piece == 2   ? SIMT_OP_piece_16_32
+                       : width == 8 && piece == 2 ? SIMT_OP_piece_16_64
+                       : width == 8 && piece == 4 ? SIMT_OP_piece_32_64
+                       : width == 2 && piece == 1 ? SIMT_OP_piece_8_16
+                       : width == 4 && piece == 1 ? SIMT_OP_piece_8_32
+                                                  : -1;
+    uint32_t from, d;
+    if (opcode < 0 || piece * count != width || count < 2)
+        return simt_refuse(c, "unpacking %u values from %u bytes", count, width);
+    if (!simt_operand_value(c, &c->at->operands[1], width, RP_PTX_NONE, &from))
+        return false;
+    for (uint32_t k = 0; k < count; k++) {
+        if (vector->items[k].kind == RP_PTX_OPERAND_SINK)
+            continue;
+        if (!simt_operand_target(c, &vector->items[k], piece == 1 ? 2 : piece, &d))
+            return false;
+        struct simt_op *op = simt_emit(c, opcode);
+        op->d = d;
+        op->a = from;
+        op->imm = 8 * piece * k;
+    }
+    return true;
+}
+
+bool simt_emit_mov(struct compiler *c)
+{
+    const struct rp_ptx_instruction *at = c->at;
+    if (at->modifier_count != 1 || at->type_count != 1 || at->operand_count != 2)
+        return simt_refuse(c, "not supported");
+    if (at->type[0] == RP_PTX_PRED)
+        return simt_emit_by_signature(c, SIMT_OP_pred_mov);
+    const uint32_t width = rp_ptx_type_bytes(at->type[0]);
+    if (width != 2 && width != 4 && width != 8)
+        return simt_refuse(c, "not supported");
+    if (at->operands[0].kind == RP_PTX_OPERAND_VECTOR)
+        return unpack(c, width);
+    if (at->operands[1].kind == RP_PTX_OPERAND_VECTOR)
+        return pack(c, width);
+    return move_value(c, &at->operands[0], &at->operands[1], width, at->type[0]);
+}
+
+/* Generic addresses are the addresses of their spaces. */
+bool simt_emit_cvta(struct compiler *c)
+{
+    static const char *const known[] = {"to",    "global",      "shared",      "shared::cta",
+                                        "local", "const",       "param",       "param::entry",
+                                        "u64",   "u32",         NULL};
+    const struct rp_ptx_instruction *at = c->at;
+    if (!simt_modifiers_known(c, known))
+        return false;
+    if (at->type_count != 1 || at->operand_count != 2)
+        return simt_refuse(c, "not supported");
+    return move_value(c, &at->operands[0], &at->operands[1], rp_ptx_type_bytes(at->type[0]),
+                      at->type[0]);
+}
+
+bool simt_emit_isspacep(struct compiler *c)
+{
+    static const char *const known[] = {"global", "shared", "shared::cta", "local", "const",
+                                        "param", "param::entry", NULL};
+    const struct rp_ptx_instruction *at = c->at;
+    uint32_t d, a, width;
+    if (!simt_modifiers_known(c, known))
+        return false;
+    if (at->modifier_count != 1 || at->operand_count != 2)
+        return simt_refuse(c, "not supported");
+    if (!target(c, &at->operands[0], 1, &d) ||
+        !simt_operand_any(c, &at->operands[1], 8, RP_PTX_U64, &a, &width))
+        return false;
+    if (at->space == RP_PTX_CONST || (width != 4 && width != 8))
+        return simt_refuse(c, "not supported");
+    struct simt_op *op = simt_emit(c, SIMT_OP_isspacep);
+    op->d = d;
+    op->a = a;
+    op->c = at->space;
+    op->flags = width == 4 ? SIMT_ADDRESS_32 : 0;
+    return true;
+}
+
+/* ---- cvt ---------------------------------------------------------------------- */
+
+static bool is_signed(enum rp_ptx_type type)
+{
+    return type == RP_PTX_S8 || type == RP_PTX_S16 || type == RP_PTX_S32 || type == RP_PTX_S64;
+}
+
+static int resize_opcode(uint32_t to, uint32_t from, bool sign)
+{
+    char key[32];
+    snprintf(key, sizeof key, "cvt.%c%u.%c%u", sign ? 's' : 'u', 8 * to, sign ? 's' : 'u', 8 * from);
+    return simt_opcode_find(key);
+}
+
+/* Registers may be wider than the type: the low part of a source counts, a result is
+ * extended by its type's sign. */
+bool simt_emit_cvt(struct compiler *c)
+{
+    const struct rp_ptx_instruction *at = c->at;
+    char spelling[SIMT_SPELLING];
+    simt_spell(at, spelling);
+    const int opcode = simt_opcode_find(spelling);
+    if (opcode < 0)
+        return simt_refuse(c, "not supported");
+    const struct simt_signature *signature = signature_of(opcode);
+    if (signature->width[2])
+        return simt_emit_by_signature(c, opcode);
+    if (at->operand_count != 2 || at->type_count != 2)
+        return simt_refuse(c, "this number of operands");
+    uint32_t d, a, d_width, a_width;
+    const uint32_t to = signature->width[0], from = signature->width[1];
+    if (!simt_operand_any(c, &at->operands[1], from, at->type[1], &a, &a_width) ||
+        !simt_operand_target_any(c, &at->operands[0], &d, &d_width))
+        return false;
+    if (d_width == 0)
+        d_width = to;
+    if (a_width < from || d_width < to)
+        return simt_refuse(c, "a register that is too small");
+    if (a_width > from) {
+        struct simt_op *narrow = simt_emit_always(c, resize_opcode(from, a_width, false));
+        narrow->a = a;
+        narrow->d = a = simt_temporary(c, from);
+    }
+    const bool widen = d_width > to;
+    const uint32_t result = widen ? simt_temporary(c, to) : d;
+    struct simt_op *op = widen ? simt_emit_always(c, opcode) : simt_emit(c, opcode);
+    op->d = result;
+    op->a = a;
+    if (widen) {
+        op = simt_emit(c, resize_opcode(d_width, to, is_signed(at->type[0])));
+        op->d = d;
+        op->a = result;
+    }
+    return true;
+}
+
+/* ---- carry chains ------------------------------------------------------------- */
+
+/* add.cc, addc[.cc], sub.cc, subc[.cc], mad.{lo,hi}.cc, madc.{lo,hi}[.cc] */
+bool simt_emit_carry(struct compiler *c)
+{
+    const struct rp_ptx_instruction *at = c->at;
+    const bool multiplies = !strncmp(at->op, "mad", 3);
+    const bool carry_in = at->op[3] == 'c';
+    uint32_t next = 0;
+    bool high = false, carry_out = false;
+    if (multiplies && at->modifier_count) {
+        high = !strcmp(at->modifiers[0], "hi");
+        if (!high && strcmp(at->modifiers[0], "lo") != 0)
+            return simt_refuse(c, "not supported");
+        next++;
+    }
+    if (next < at->modifier_count && !strcmp(at->modifiers[next], "cc")) {
+        carry_out = true;
+        next++;
+    }
+    const enum rp_ptx_type type = at->type[0];
+    const uint32_t width = rp_ptx_type_bytes(type);
+    const bool known = type == RP_PTX_U32 || type == RP_PTX_S32 || type == RP_PTX_U64 ||
+                       type == RP_PTX_S64;
+    if (at->type_count != 1 || next + 1 != at->modifier_count || !known ||
+        at->operand_count != (multiplies ? 4 : 3) ||
+        (strncmp(at->op, "add", 3) != 0 && strncmp(at->op, "sub", 3) != 0 && !multiplies))
+        return simt_refuse(c, "not supported");
+    char id[32];
+    if (multiplies && high)
+        snprintf(id, sizeof id, "madc_hi_%s", rp_ptx_type_name(type));
+    else
+        snprintf(id, sizeof id, "%sc%s_%u", multiplies ? "mad" : at->op[0] == 'a' ? "add" : "sub",
+                 multiplies ? "_lo" : "", 8 * width);
+    int opcode = -1;
+    for (int k = SIMT_OP_addc_32; k <= SIMT_OP_madc_hi_s64; k++) {
+        if (!strcmp(signature_of(k)->id, id))
+            opcode = k;
+    }
+    uint32_t d, rows[4] = {0};
+    for (uint32_t k = 1; k < at->operand_count; k++) {
+        if (!source(c, &at->operands[k], width, &rows[k]))
+            return false;
+    }
+    if (opcode < 0 || !target(c, &at->operands[0], width, &d))
+        return simt_refuse(c, "not supported");
+    if (!c->carry)
+        c->carry = simt_new_row(c, 0);
+    struct simt_op *op = simt_emit(c, opcode);
+    op->d = d;
+    op->a = rows[1];
+    op->b = rows[2];
+    op->c = multiplies ? rows[3] : rows[2];
+    op->e = c->carry;
+    op->flags = (uint16_t)((carry_in ? SIMT_CARRY_IN : 0) | (carry_out ? SIMT_CARRY_OUT : 0));
+    return true;
+}

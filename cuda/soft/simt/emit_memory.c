@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loads, stores, atomics and what orders them. */
+#include "cuda/soft/simt/collective.h"
+#include "cuda/soft/simt/compile.h"
+#include "cuda/soft/simt/opcodes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Every thread sees memory in one order, and nothing is cached apart from it: scopes,
+ * orders and cache hints leave a load or store as it is. A host with weaker ordering than
+ * x86 would have to look at acquire and release. */
+static const char *const access_modifiers[] = {
+    "weak", "volatile", "relaxed", "acquire", "release", "mmio", "cta", "cluster", "gpu", "sys",
+    "global", "const", "local", "param", "param::entry", "param::func", "shared", "shared::cta",
+    "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "L1::evict_normal", "L1::evict_unchanged",
+    "L1::evict_first", "L1::evict_last", "L1::no_allocate", "L2::64B", "L2::128B", "L2::256B",
+    "v2", "v4", "v8", "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32",
+    "s64", "f32", "f64", NULL};
+
+/* The lane loops of an access are numbered by type pair, then address width, then vector. */
+struct access_form {
+    uint8_t bytes, width;
+    bool sign;
+    int first;
+};
+
+enum { bytes_u8 = 1, bytes_s8 = 1, bytes_u16 = 2, bytes_s16 = 2, bytes_u32 = 4, bytes_s32 = 4,
+       bytes_u64 = 8, bytes_s64 = 8 };
+enum { sign_u8, sign_u16 = 0, sign_u32 = 0, sign_u64 = 0, sign_s8 = 1, sign_s16 = 1, sign_s32 = 1 };
+
+#define LOAD_FORM(M, R) {bytes_##M, bytes_##R, sign_##M, SIMT_OP_ld_##M##_##R##_v1_a32},
+#define STORE_FORM(M, R) {bytes_##M, bytes_##R, sign_##M, SIMT_OP_st_##M##_##R##_v1_a32},
+static const struct access_form loads[] = {SIMT_LOADS(LOAD_FORM)};
+static const struct access_form stores[] = {SIMT_STORES(STORE_FORM)};
+
+static int find_form(const struct access_form *forms, size_t count, uint32_t bytes,
+                     uint32_t width, bool sign)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (forms[i].bytes == bytes && forms[i].width == width && forms[i].sign == sign)
+            return forms[i].first;
+    }
+    return -1;
+}
+
+/* Sign extension is a matter of wider registers only. */
+static int access_opcode(bool is_load, uint32_t bytes, uint32_t width, bool sign,
+                         uint32_t vector, uint32_t address_width)
+{
+    if (!is_load || bytes == width)
+        sign = false;
+    const int first = is_load ? find_form(loads, sizeof loads / sizeof loads[0], bytes, width, sign)
+                              : find_form(stores, sizeof stores / sizeof stores[0], bytes, width,
+                                          false);
+    const int step = vector == 1 ? 0 : vector == 2 ? 1 : 2;
+    return first < 0 ? -1 : first + step + (address_width == 8 ? 3 : 0);
+}
+
+static bool is_signed(enum rp_ptx_type type)
+{
+    return type == RP_PTX_S8 || type == RP_PTX_S16 || type == RP_PTX_S32;
+}
+
+/* The data operand of a load or store as its elements. */
+static const struct rp_ptx_operand *elements(const struct rp_ptx_operand *operand, uint32_t *count)
+{
+    *count = operand->kind == RP_PTX_OPERAND_VECTOR ? operand->item_count : 1;
+    return operand->kind == RP_PTX_OPERAND_VECTOR ? operand->items : operand;
+}
+
+struct address {
+    uint32_t row, width;
+    int64_t offset;
+};
+
+/* A piece of at most four elements. */
+static bool emit_piece(struct compiler *c, bool is_load, const struct rp_ptx_operand *items,
+                       uint32_t count, const struct address *address)
+{
+    const enum rp_ptx_type type = c->at->type[0];
+    const uint32_t bytes = rp_ptx_type_bytes(type);
+    uint32_t rows[4] = {0}, width = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t own = 0;
+        const bool ok = is_load
+                            ? simt_operand_target_any(c, &items[k], &rows[k], &own)
+                            : simt_operand_any(c, &items[k], bytes == 1 ? 2 : bytes, type, &rows[k],
+                                               &own);
+        if (!ok)
+            return false;
+        if (own && width && own != width)
+            return simt_refuse(c, "registers of different sizes");
+        width = own ? own : width;
+    }
+    if (!width)
+        width = bytes == 1 ? 2 : bytes;
+    const int opcode = access_opcode(is_load, bytes, width, is_signed(type), count, address->width);
+    if (opcode < 0)
+        return simt_refuse(c, "registers of this size");
+    struct simt_op *op = simt_emit(c, opcode);
+    op->a = address->row;
+    op->imm = address->offset;
+    op->d = rows[0];
+    op->b = rows[1];
+    op->c = rows[2];
+    op->e = rows[3];
+    op->target = c->next_site++;
+    return true;
+}
+
+/* A load of a kernel parameter at a fixed place is a constant of the launch. */
+static bool load_parameter(struct compiler *c, const struct rp_ptx_operand *items, uint32_t count,
+                           const struct rp_ptx_operand *from)
+{
+    const enum rp_ptx_type type = c->at->type[0];
+    const uint32_t bytes = rp_ptx_type_bytes(type);
+    const int64_t start = (int64_t)from->var->offset + from->imm;
+    for (uint32_t k = 0; k < count; k++) {
+        const int64_t at = start + (int64_t)k * bytes;
+        if (from->imm < 0 || at < 0 || (uint64_t)at + bytes > c->ptx->param_bytes)
+            return simt_refuse(c, "a load past the parameters");
+        if (items[k].kind == RP_PTX_OPERAND_SINK)
+            continue;
+        uint32_t width = items[k].kind == RP_PTX_OPERAND_REG
+                             ? simt_register_width(c, items[k].reg) : 0;
+        if (width < bytes)
+            return simt_refuse(c, "a register that is too small");
+        const uint32_t row =
+            simt_constant_row(c, (struct simt_row){.width = (uint8_t)width,
+                                                   .fill = SIMT_FILL_PARAM,
+                                                   .bytes = (uint8_t)bytes,
+                                                   .sign = is_signed(type),
+                                                   .value = at});
+        if (!simt_emit_constant(c, &items[k], width, row))
+            return false;
+    }
+    return true;
+}
+
+static bool is_entry_parameter(const struct compiler *c, const struct rp_ptx_operand *operand)
+{
+    return c->ptx->is_entry && operand->kind == RP_PTX_OPERAND_ADDRESS &&
+           operand->base == RP_PTX_OPERAND_VAR && operand->var->space == RP_PTX_PARAM &&
+           operand->var >= c->ptx->params && operand->var < c->ptx->params + c->ptx->param_count;
+}
+
+static bool emit_access(struct compiler *c, bool is_load)
+{
+    const struct rp_ptx_instruction *at = c->at;
+    if (!simt_modifiers_known(c, access_modifiers))
+        return false;
+    if (at->type_count != 1 || at->operand_count != 2)
+        return simt_refuse(c, "not supported");
+    const struct rp_ptx_operand *data = &at->operands[is_load ? 0 : 1];
+    const struct rp_ptx_operand *where = &at->operands[is_load ? 1 : 0];
+    uint32_t count;
+    const struct rp_ptx_operand *items = elements(data, &count);
+    if (count != at->vector)
+        return simt_refuse(c, "a vector of %u values", count);
+    if (is_load && is_entry_parameter(c, where))
+        return load_parameter(c, items, count, where);
+    struct address address;
+    if (!simt_operand_address(c, where, &address.row, &address.width, &address.offset))
+        return false;
+    /* Eight elements go in two halves; a load must not overwrite its address in between. */
+    if (count == 8) {
+        for (uint32_t k = 0; is_load && k < 4; k++) {
+            if (items[k].kind == RP_PTX_OPERAND_REG && where->base == RP_PTX_OPERAND_REG &&
+                items[k].reg == where->reg)
+                return simt_refuse(c, "an address among the destinations");
+        }
+        struct address second = address;
+        second.offset += 4 * rp_ptx_type_bytes(at->type[0]);
+        return emit_piece(c, is_load, items, 4, &address) &&
+               emit_piece(c, is_load, items + 4, 4, &second);
+    }
+    return emit_piece(c, is_load, items, count, &address);
+}
+
+bool simt_emit_load(struct compiler *c)
+{
+    return emit_access(c, true);
+}
+
+bool simt_emit_store(struct compiler *c)
+{
+    return emit_access(c, false);
+}
+
+/* ---- atomics ------------------------------------------------------------------ */
+
+/* Orders and scopes fall away: every atomic is sequentially consistent. */
+static bool atomic_key(struct compiler *c, char key[SIMT_SPELLING])
+{
+    static const char *const dropped[] = {
+        "relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys", "global",
+        "shared", "shared::cta", NULL};
+    size_t at = (size_t)snprintf(key, SIMT_SPELLING, "atom");
+    for (uint32_t i = 0; i < c->at->modifier_count; i++) {
+        bool drop = false;
+        for (const char *const *d = dropped; *d && !drop; d++)
+            drop = !strcmp(*d, c->at->modifiers[i]);
+        if (!drop && at < SIMT_SPELLING)
+            at += (size_t)snprintf(key + at, SIMT_SPELLING - at, ".%s", c->at->modifiers[i]);
+    }
+    return at < SIMT_SPELLING;
+}
+
+static bool emit_atomic(struct compiler *c, bool with_result)
+{
+    const struct rp_ptx_instruction *at = c->at;
+    char key[SIMT_SPELLING];
+    int opcode = -1;
+    if (atomic_key(c, key))
+        opcode = simt_opcode_find(key);
+    const bool is_cas = rp_ptx_has(at, "cas");
+    const uint32_t first = with_result ? 1 : 0;
+    if (opcode < 0 || at->type_count != 1 || at->operand_count != first + (is_cas ? 3 : 2))
+        return simt_refuse(c, "not supported");
+    const uint32_t width = rp_ptx_type_bytes(at->type[0]);
+    struct address address;
+    uint32_t d = SIMT_SINK_ROW, b, operand_c;
+    if (!simt_operand_address(c, &at->operands[first], &address.row, &address.width,
+                              &address.offset) ||
+        !simt_operand_value(c, &at->operands[first + 1], width, at->type[0], &b))
+        return false;
+    operand_c = b;
+    if (is_cas && !simt_operand_value(c, &at->operands[first + 2], width, at->type[0], &operand_c))
+        return false;
+    if (with_result && !simt_operand_target(c, &at->operands[0], width, &d))
+        return false;
+    struct simt_op *op = simt_emit(c, opcode);
+    op->d = d;
+    op->a = address.row;
+    op->b = b;
+    op->c = operand_c;
+    op->imm = address.offset;
+    op->flags = address.width == 4 ? SIMT_ADDRESS_32 : 0;
+    op->target = c->next_site++;
+    return true;
+}
+
+bool simt_emit_atom(struct compiler *c)
+{
+    return emit_atomic(c, true);
+}
+
+bool simt_emit_red(struct compiler *c)
+{
+    return emit_atomic(c, false);
+}
+
+/* ---- order and hints ---------------------------------------------------------- */
+
+/* Hints about caches, which there are none of. `discard` is not among them: it may change
+ * what is read later. */
+bool simt_emit_nothing(struct compiler *c)
+{
+    (void)c;
+    return true;
+}
+
+bool simt_emit_fence(struct compiler *c)
+{
+    static const char *const known[] = {"cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel",
+                                        "acquire", "release", NULL};
+    if (!simt_modifiers_known(c, known))
+        return false;
+    simt_emit(c, SIMT_OP_fence);
+    return true;
+}
+
+/* cp.async copies at once, so that committing and waiting have nothing to do. The bulk and
+ * tensor forms are another matter. */
+static bool emit_copy(struct compiler *c)
+{
+    static const char *const known[] = {"async", "ca", "cg", "shared", "shared::cta", "global",
+                                        "L2::64B", "L2::128B", "L2::256B", NULL};
+    const struct rp_ptx_instruction *at = c->at;
+    if (!simt_modifiers_known(c, known))
+        return false;
+    if (at->operand_count != 3 && at->operand_count != 4)
+        return simt_refuse(c, "this number of operands");
+    const struct rp_ptx_operand *size = &at->operands[2];
+    if (size->kind != RP_PTX_OPERAND_IMM || (size->imm != 4 && size->imm != 8 && size->imm != 16))
+        return simt_refuse(c, "a copy of this size");
+    struct address to, from;
+    uint32_t taken = 0;
+    if (!simt_operand_address(c, &at->operands[0], &to.row, &to.width, &to.offset) ||
+        !simt_operand_address(c, &at->operands[1], &from.row, &from.width, &from.offset))
+        return false;
+    if (at->operand_count == 4) {
+        if (at->operands[3].kind == RP_PTX_OPERAND_REG &&
+            c->ptx->regs[at->operands[3].reg].type == RP_PTX_PRED)
+            return simt_refuse(c, "an ignore-source predicate");
+        if (!simt_operand_value(c, &at->operands[3], 4, RP_PTX_U32, &taken))
+            return false;
+    }
+    if (to.offset != (int32_t)to.offset)
+        return simt_refuse(c, "an offset of more than 32 bits");
+    struct simt_op *op = simt_emit(c, SIMT_OP_copy_async);
+    op->d = to.row;
+    op->a = from.row;
+    op->imm = from.offset;
+    op->b = (uint32_t)(int32_t)to.offset;
+    op->c = (uint32_t)size->imm;
+    op->f = taken;
+    op->flags = (uint16_t)((from.width == 4 ? SIMT_ADDRESS_32 : 0) |
+                           (to.width == 4 ? SIMT_COPY_TO_32 : 0) |
+                           (at->operand_count == 4 ? SIMT_COPY_SIZED : 0));
+    op->target = c->next_site++;
+    return true;
+}
+
+bool simt_emit_cp(struct compiler *c)
+{
+    char spelling[SIMT_SPELLING];
+    simt_spell(c->at, spelling);
+    if (!strcmp(spelling, "cp.async.commit_group") || !strcmp(spelling, "cp.async.wait_group") ||
+        !strcmp(spelling, "cp.async.wait_all"))
+        return true;
+    if (!strncmp(spelling, "cp.async.ca.shared", 18) || !strncmp(spelling, "cp.async.cg.shared", 18))
+        return emit_copy(c);
+    return simt_refuse(c, "not supported");
+}
