@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The four laws, end to end: small jobs run eagerly, replaying bare, and replaying guarded.
+
+usage: laws.py JOB KERNELS REPRISE laws|mechanisms|check
+
+laws        a guarded replay leaves the bytes of the eager run, under each policy and kind of
+            state that a scenario allows; bare, it leaves others (or the scenario is a control)
+mechanisms  without one mechanism the scenarios named for it go red
+check       observing changes nothing, and the hazards found are the scenario's
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+JOB, KERNELS, REPRISE, SUITE = sys.argv[1:5]
+STOPPED = 70  # the exit code of a job that was stopped on a hazard
+
+
+def kernel(name, kernel_name, param, **more):
+    return {"name": name, "at": {"kernel": kernel_name, "param": param}, **more}
+
+
+STATE = kernel("state", "step_state", 0)
+GENERATOR = kernel("generator", "advance", 0)
+COUNTERS = kernel("counters", "count", 0)
+QUEUE = {"name": "queue", "at": {"allocation": {"bytes": 8 * 1000 * 4}}}
+
+# name: declared buffers, whether discovery can do it, pairing, and what a check must name
+SCENARIOS = {
+    "accumulator": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "generator": dict(buffers=[GENERATOR], discover=True, finds={("stale-read", "generator")}),
+    "queue": dict(buffers=[QUEUE], discover=True, finds={("stale-read", "queue")}),
+    "queue-by-index": dict(buffers=[QUEUE], discover=True, finds={("stale-read", "queue")}),
+    "counters": dict(buffers=[COUNTERS, STATE], finds={("state-left", "counters")}),
+    "live-write": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "side-stream": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "alias": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "lifo": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "fifo": dict(buffers=[STATE], discover=True, pair="fifo", finds={("stale-read", "state")}),
+    "key": dict(buffers=[STATE], discover=True, pair="key", finds={("stale-read", "state")}),
+    "fresh-activations": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "pure": dict(buffers=[QUEUE], discover=True, control=True, finds=set()),
+}
+# Jobs that no layer can put right: reported, and stopped.
+REFUSED = {"diverging": (dict(buffers=[STATE, GENERATOR]), "diverged"),
+           "unpaired": (dict(buffers=[STATE]), "unpaired")}
+
+# Which scenarios go red without a mechanism, at the least. Nothing else may hide there: the
+# others are compared too, and a mechanism that turns none red is not needed.
+RED = {
+    "preserve": {"accumulator", "generator", "queue", "counters", "alias", "lifo", "key"},
+    "copy-on-save": {"accumulator", "generator", "queue", "alias", "lifo", "key"},
+    "restore": {"accumulator", "generator", "queue", "alias", "lifo", "key"},
+    # A replay right after its forward steps the state to where it stands anyway.
+    "reinstate": {"queue", "alias", "lifo", "key", "side-stream"},
+    "live-writes": {"live-write"},
+    "pairing": {"lifo", "fifo", "key"},
+}
+
+
+def contract_of(scenario, state, policy, on_violation="stop"):
+    segment = {"name": "segment", "forward": {"nvtx": "forward/*"},
+               "replay": {"nvtx": "recompute/*"}, "pair": scenario.get("pair", "lifo")}
+    contract = {"version": 1, "segments": [segment], "state": state, "policy": policy,
+                "step": {"nvtx": "step"}, "on_violation": on_violation}
+    if state == "declared":
+        contract["buffers"] = scenario["buffers"]
+    return contract
+
+
+def bare(name, mode):
+    run = subprocess.run([REPRISE, "run", "--device", "soft", "--no-trace", "-q", "-o", "bare", "--",
+                          JOB, KERNELS, name, mode], capture_output=True, text=True)
+    if run.returncode:
+        raise SystemExit(f"Bail out! {name} {mode}: {run.stderr}")
+    return run.stdout
+
+
+def guarded(name, mode, contract, environment=None, layer="guard"):
+    pathlib.Path("contract.json").write_text(json.dumps(contract))
+    run = subprocess.run(
+        [REPRISE, "run", "--device", "soft", "-m", layer, "-c", "contract.json", "--no-trace",
+         "-o", "guarded", "--", JOB, KERNELS, name, mode],
+        capture_output=True, text=True, env=os.environ | (environment or {}))
+    summaries = list(pathlib.Path("guarded").glob("summary-*.json"))
+    return run, json.loads(summaries[0].read_text()) if summaries else {}
+
+
+results = []
+
+
+def claim(text, holds, detail=""):
+    results.append(holds)
+    print(f"{'ok' if holds else 'not ok'} {len(results)} - {text}")
+    if not holds:
+        for line in str(detail).splitlines():
+            print(f"# {line}")
+
+
+def laws():
+    for name, scenario in SCENARIOS.items():
+        eager = bare(name, "eager")
+        if scenario.get("control"):
+            claim(f"{name}: a control, right without a guard", bare(name, "replay") == eager)
+        else:
+            claim(f"{name}: a real hazard, wrong without a guard", bare(name, "replay") != eager)
+        ways = [("declared", "regions"), ("declared", "whole")]
+        if scenario.get("discover"):
+            ways += [("discovered", "regions"), ("discovered", "whole")]
+        for state, policy in ways:
+            run, summary = guarded(name, "replay", contract_of(scenario, state, policy))
+            claim(f"{name}: {state}, {policy}: the bytes of the eager run",
+                  run.returncode == 0 and run.stdout == eager, f"{run.stdout}{eager}{run.stderr}")
+            if scenario.get("control"):
+                kept = summary.get("bytes_preserved")
+                claim(f"{name}: {state}, {policy}: keeps nothing without need",
+                      kept == 0 or policy == "whole", f"{kept} bytes preserved")
+        run, _ = guarded(name, "eager", contract_of(scenario, "declared", "regions"))
+        claim(f"{name}: guarding a job that does not replay changes nothing",
+              run.stdout == eager, run.stderr)
+    for seed in range(1, 9):
+        eager = bare("side-stream", "eager")
+        run, _ = guarded("side-stream", "replay",
+                         contract_of(SCENARIOS["side-stream"], "declared", "regions"),
+                         {"REPRISE_SOFT_SCHEDULE": str(seed)})
+        claim(f"side-stream: right under schedule {seed}", run.stdout == eager, run.stderr)
+    for name, (scenario, kind) in REFUSED.items():
+        run, summary = guarded(name, "replay", contract_of(scenario, "declared", "regions"))
+        kinds = {hazard["hazard"] for hazard in summary.get("hazards", [])}
+        claim(f"{name}: stopped, and says so in one line",
+              run.returncode == STOPPED and kinds == {kind} and
+              run.stderr.count("reprise: stopped") == 1 and not run.stdout,
+              f"exit {run.returncode}, {kinds}\n{run.stderr}")
+    undeclared = contract_of({"buffers": [GENERATOR]}, "declared", "regions")
+    run, summary = guarded("accumulator", "replay", undeclared)
+    claim("accumulator: state that nobody declared is a hazard, not a silent wrong",
+          run.returncode == STOPPED and summary["hazards"][0]["hazard"] == "stale-read" and
+          "buffer" not in summary["hazards"][0], run.stderr)
+    unproved = contract_of(SCENARIOS["counters"], "discovered", "regions")
+    run, summary = guarded("counters", "replay", unproved)
+    claim("counters: discovery refuses what it cannot prove, and names the call",
+          run.returncode == STOPPED and "count" in {u["call"] for u in summary["unknown"]},
+          run.stderr)
+
+
+def mechanisms():
+    for mechanism, expected in RED.items():
+        red = set()
+        for name, scenario in SCENARIOS.items():
+            run, _ = guarded(name, "replay", contract_of(scenario, "declared", "regions", "report"),
+                             {"REPRISE_TEST_DISABLE": mechanism})
+            if run.stdout != bare(name, "eager"):
+                red.add(name)
+        claim(f"without {mechanism}: {', '.join(sorted(red)) or 'nothing'} red", expected <= red,
+              f"missing: {expected - red}")
+        claim(f"without {mechanism}: the control stays right", "pure" not in red)
+
+
+def check():
+    for name, scenario in SCENARIOS.items():
+        contract = contract_of(scenario, "declared", "regions")
+        run, summary = guarded(name, "replay", contract, layer="check")
+        found = {(hazard["hazard"], hazard.get("buffer")) for hazard in summary["hazards"]}
+        claim(f"{name}: check changes nothing", run.stdout == bare(name, "replay"), run.stderr)
+        claim(f"{name}: check finds the hazard and names the buffer",
+              scenario["finds"] <= found and (scenario["finds"] or not found), found)
+        run, summary = guarded(name, "eager", contract, layer="check")
+        claim(f"{name}: an eager run has no hazards", not summary["hazards"], summary["hazards"])
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    {"laws": laws, "mechanisms": mechanisms, "check": check}[SUITE]()
+print(f"1..{len(results)}")
+sys.exit(0 if all(results) else 1)
