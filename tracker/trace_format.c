@@ -25,7 +25,13 @@ void rp_trace_header_pack(uint8_t out[RP_TRACE_HEADER_BYTES], const uint8_t *pro
     rp_put_fixed(out + FILE_VERSION, RP_TRACE_VERSION, 2);
     rp_put_fixed(out + FILE_LOWEST, RP_TRACE_LOWEST_READER, 2);
     rp_put_fixed(out + FILE_PROPERTIES, bytes, 4);
-    rp_put_fixed(out + FILE_CHECK, file_check(out, properties, bytes), 8);
+    rp_trace_header_check(out, properties, bytes);
+}
+
+void rp_trace_header_check(uint8_t header[RP_TRACE_HEADER_BYTES], const uint8_t *properties,
+                           uint32_t bytes)
+{
+    rp_put_fixed(header + FILE_CHECK, file_check(header, properties, bytes), 8);
 }
 
 enum rp_trace_header_state rp_trace_header_unpack(const uint8_t in[RP_TRACE_HEADER_BYTES],

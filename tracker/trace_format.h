@@ -44,6 +44,9 @@ enum rp_trace_header_state {
 /* Writes the header of `properties` before it. */
 void rp_trace_header_pack(uint8_t out[RP_TRACE_HEADER_BYTES], const uint8_t *properties,
                           uint32_t bytes);
+/* Sets the check in a header again. */
+void rp_trace_header_check(uint8_t header[RP_TRACE_HEADER_BYTES], const uint8_t *properties,
+                           uint32_t bytes);
 enum rp_trace_header_state rp_trace_header_unpack(const uint8_t in[RP_TRACE_HEADER_BYTES],
                                                   struct rp_trace_header *header);
 bool rp_trace_header_matches(const uint8_t in[RP_TRACE_HEADER_BYTES], const uint8_t *properties,

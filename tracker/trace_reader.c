@@ -296,10 +296,6 @@ static enum rp_status read_payload(struct rp_trace_reader *reader,
     size_t whole = RP_TRACE_CHUNK_BYTES + (size_t)chunk->stored_bytes;
     uint64_t at = reader->offset;
 
-    if (chunk->stored_bytes > RP_TRACE_MAX_STORED || chunk->raw_bytes > RP_TRACE_MAX_RAW) {
-        skip(reader, RP_TRACE_CHUNK_BYTES);
-        return lose_chunk(reader, chunk, at, "has a chunk larger than any may be");
-    }
     if (want(reader, whole) < whole)
         return breaks_off(reader, "in a chunk");
     const uint8_t *frame = window(reader) + RP_TRACE_CHUNK_BYTES;
@@ -341,11 +337,9 @@ static enum rp_status next_chunk(struct rp_trace_reader *reader)
         reader->finished = true;
         return RP_END;
     }
-    if (chunk.flags != 0) {
-        skip(reader, RP_TRACE_CHUNK_BYTES);
-        return lose_chunk(reader, &chunk, reader->offset - RP_TRACE_CHUNK_BYTES,
-                          "has a chunk of an unknown kind");
-    }
+    if (chunk.flags != 0 || chunk.stored_bytes > RP_TRACE_MAX_STORED ||
+        chunk.raw_bytes > RP_TRACE_MAX_RAW)
+        return resume_behind_damage(reader); /* no writer makes such a header */
     return read_payload(reader, &chunk);
 }
 
