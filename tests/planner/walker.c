@@ -244,6 +244,12 @@ static void release_copies(struct walker *walker, size_t k)
     }
 }
 
+static void put_back(struct walker *walker, const struct copy *copy, size_t i, unsigned version)
+{
+    assert_int_equal(copy->versions[i], version);
+    walker->state[i] = copy->values[i];
+}
+
 /* Puts back what the forward of k read; `seen` are the versions that it read. */
 static void restore(struct walker *walker, size_t k, const set *bytes, const unsigned *seen)
 {
@@ -264,9 +270,10 @@ static void restore(struct walker *walker, size_t k, const set *bytes, const uns
                 copy = &walker->copies[k][event];
         if (copy == NULL && walker->model == RP_MODEL_SHARED)
             copy = find_copy(walker, i, seen[i]);
-        assert_non_null(copy);
-        assert_int_equal(copy->versions[i], seen[i]);
-        walker->state[i] = copy->values[i];
+        if (copy == NULL)
+            fail_msg("segment %zu: nobody has kept byte %zu", k, i);
+        else
+            put_back(walker, copy, i, seen[i]);
     }
     charge_copy(walker, size_of(bytes), pieces);
 }
