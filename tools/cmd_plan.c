@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reprise plan: what to retain and what to replay within a budget. */
-#include "tools/cmd_plan.h"
-
 #include "planner/document.h"
 #include "planner/picture.h"
 #include "tools/command.h"
+#include "tools/options.h"
 #include "tools/plan_print.h"
 #include "tools/say.h"
 #include "tracker/contract.h"
 #include "tracker/text.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,38 +19,12 @@
 #define MESSAGE_SIZE 512
 #define DEFAULT_POINTS 16
 #define MAX_POINTS 10000
+#define MAX_LABELS ((uint64_t)1 << 30)
 #define DEFAULT_PICTURE "plan.svg"
-
-static const char help[] =
-    "usage: reprise plan [DIR] [--profile FILE] [OPTION...]\n"
-    "\n"
-    "Chooses for each segment whether to retain its activations or to replay it, so that a\n"
-    "step takes the least time within a memory budget. Without a budget it prints a table\n"
-    "over budgets.\n"
-    "\n"
-    "  -P, --profile FILE      plan from this profile; - is standard input\n"
-    "  -b, --budget SIZE       bytes of device memory: 4096, 64KiB, 1.5GiB\n"
-    "  -p, --policy P          joint, whole, regions or retain; default joint\n"
-    "  -m, --model M           nested, shared or lazy; default nested\n"
-    "      --compare           against simpler planners: a table, and a picture\n"
-    "      --svg FILE          where the picture goes; default plan.svg\n"
-    "      --curve             every point of the curve of time over budget\n"
-    "      --points N          how many budgets in a table; default 16\n"
-    "      --max-labels N      of the search, a segment; default 1048576\n"
-    "      --terms             print the profile with every term of every option\n"
-    "  -o, --output FILE       write the plan that `reprise run --plan` obeys\n"
-    "      --force             overwrite FILE\n"
-    "  -j, --json              the same as --format json\n"
-    "      --format F          text, csv or json\n"
-    "      --bytes             plain byte counts\n"
-    "  -q, --quiet             don't say what was written\n"
-    "  -h, --help              this text\n"
-    "\n"
-    "Exit status: 0 with a plan, 1 when none fits the budget, 2 for a bad profile.\n";
 
 struct arguments {
     const char *profile, *folder, *output, *picture;
-    bool has_budget, compare, curve, terms, force, quiet, help;
+    bool has_budget, compare, curve, terms, force, quiet;
     uint64_t budget, points, max_labels;
     enum rp_model model;
     unsigned allowed;
@@ -61,44 +33,25 @@ struct arguments {
 
 /* ---- arguments ---------------------------------------------------------------- */
 
-enum { OPT_COMPARE = 256, OPT_SVG, OPT_CURVE, OPT_POINTS, OPT_MAX_LABELS, OPT_TERMS, OPT_FORCE,
-       OPT_FORMAT, OPT_BYTES };
-
-static const struct option long_options[] = {
-    {"profile", required_argument, NULL, 'P'},
-    {"budget", required_argument, NULL, 'b'},
-    {"policy", required_argument, NULL, 'p'},
-    {"model", required_argument, NULL, 'm'},
-    {"compare", no_argument, NULL, OPT_COMPARE},
-    {"svg", required_argument, NULL, OPT_SVG},
-    {"curve", no_argument, NULL, OPT_CURVE},
-    {"points", required_argument, NULL, OPT_POINTS},
-    {"max-labels", required_argument, NULL, OPT_MAX_LABELS},
-    {"terms", no_argument, NULL, OPT_TERMS},
-    {"output", required_argument, NULL, 'o'},
-    {"force", no_argument, NULL, OPT_FORCE},
-    {"json", no_argument, NULL, 'j'},
-    {"format", required_argument, NULL, OPT_FORMAT},
-    {"bytes", no_argument, NULL, OPT_BYTES},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-static int parse_count(const char *option, const char *text, uint64_t most, uint64_t *count)
+/* The place of an option's word among those that its row lists: the order of the enum that
+ * it stands for. `otherwise` when it was not given. */
+static unsigned word_of(const struct rp_options *options, enum rp_option_id id,
+                        unsigned otherwise)
 {
-    char *end;
+    const char *text = options->values[id].text;
+    const char *at = text != NULL ? rp_option_table[id].argument : NULL;
 
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < 1 || value > most)
-        return rp_say_usage("plan", "--%s takes a whole number from 1 to %llu, not '%s'", option,
-                            (unsigned long long)most, text);
-    *count = value;
-    return RP_EXIT_OK;
+    if (at == NULL)
+        return otherwise;
+    for (unsigned place = 0;; place++) {
+        size_t length = strcspn(at, "|");
+        if (strlen(text) == length && strncmp(at, text, length) == 0)
+            return place;
+        at += length + (at[length] == '|');
+    }
 }
 
-static int parse_policy(const char *text, unsigned *allowed)
+static unsigned choices_of(enum rp_policy policy)
 {
     static const unsigned masks[] = {
         [RP_POLICY_JOINT] = RP_CHOICE_ALL,
@@ -106,61 +59,22 @@ static int parse_policy(const char *text, unsigned *allowed)
         [RP_POLICY_REGIONS] = RP_CHOICE_BIT(RP_CHOICE_RETAIN) | RP_CHOICE_BIT(RP_CHOICE_REGIONS),
         [RP_POLICY_RETAIN] = RP_CHOICE_BIT(RP_CHOICE_RETAIN),
     };
-    enum rp_policy policy;
-
-    if (rp_policy_parse(text, &policy) != RP_OK || policy > RP_POLICY_RETAIN)
-        return rp_say_usage("plan", "no policy is called '%s'; there are joint, whole, regions and "
-                                    "retain",
-                            text);
-    *allowed = masks[policy];
-    return RP_EXIT_OK;
+    return masks[policy];
 }
 
-static int parse_format(const char *text, enum rp_plan_format *format)
+static uint64_t count_of(const struct rp_options *options, enum rp_option_id id,
+                         uint64_t otherwise)
 {
-    static const char *const names[] = {"text", "csv", "json"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *format = (enum rp_plan_format)i;
-            return RP_EXIT_OK;
-        }
-    }
-    return rp_say_usage("plan", "no format is called '%s'; there are text, csv and json", text);
+    return rp_option_given(options, id) ? options->values[id].number : otherwise;
 }
 
-static int parse_option(struct arguments *arguments, int option)
+static int check_count(const struct rp_options *options, enum rp_option_id id, uint64_t most)
 {
-    switch (option) {
-    case 'P': arguments->profile = optarg; return RP_EXIT_OK;
-    case 'o': arguments->output = optarg; return RP_EXIT_OK;
-    case OPT_SVG: arguments->picture = optarg; return RP_EXIT_OK;
-    case OPT_COMPARE: arguments->compare = true; return RP_EXIT_OK;
-    case OPT_CURVE: arguments->curve = true; return RP_EXIT_OK;
-    case OPT_TERMS: arguments->terms = true; return RP_EXIT_OK;
-    case OPT_FORCE: arguments->force = true; return RP_EXIT_OK;
-    case OPT_BYTES: arguments->print.raw = true; return RP_EXIT_OK;
-    case 'q': arguments->quiet = true; return RP_EXIT_OK;
-    case 'h': arguments->help = true; return RP_EXIT_OK;
-    case 'j': arguments->print.format = RP_PLAN_JSON; return RP_EXIT_OK;
-    case 'p': return parse_policy(optarg, &arguments->allowed);
-    case OPT_FORMAT: return parse_format(optarg, &arguments->print.format);
-    case OPT_POINTS: return parse_count("points", optarg, MAX_POINTS, &arguments->points);
-    case OPT_MAX_LABELS:
-        return parse_count("max-labels", optarg, (uint64_t)1 << 30, &arguments->max_labels);
-    case 'b':
-        arguments->has_budget = true;
-        if (rp_size_parse(optarg, &arguments->budget) == RP_OK)
-            return RP_EXIT_OK;
-        return rp_say_usage("plan", "--budget takes bytes, such as 4096, 64KiB or 1.5GiB, not '%s'",
-                            optarg);
-    case 'm':
-        if (rp_model_parse(optarg, &arguments->model) == RP_OK)
-            return RP_EXIT_OK;
-        return rp_say_usage("plan", "no model is called '%s'; there are nested, shared and lazy",
-                            optarg);
-    default: return rp_say_usage("plan", "bad option");
-    }
+    if (count_of(options, id, 1) >= 1 && count_of(options, id, 1) <= most)
+        return RP_EXIT_OK;
+    return rp_say_usage("plan", "--%s takes a whole number from 1 to %llu, not '%s'",
+                        rp_option_table[id].name, (unsigned long long)most,
+                        options->values[id].text);
 }
 
 static int check_arguments(const struct arguments *arguments)
@@ -180,31 +94,38 @@ static int check_arguments(const struct arguments *arguments)
     return RP_EXIT_OK;
 }
 
-static int parse_arguments(int argc, char **argv, struct arguments *arguments)
+static int read_arguments(const struct rp_options *options, struct arguments *arguments)
 {
-    int option, code = RP_EXIT_OK;
+    const struct rp_option_value *values = options->values;
+    bool json = rp_option_given(options, RP_OPT_JSON);
 
-    *arguments = (struct arguments){.points = DEFAULT_POINTS,
-                                    .max_labels = RP_PLANNER_MAX_LABELS,
-                                    .allowed = RP_CHOICE_ALL,
-                                    .print = {.out = stdout}};
-    optind = 0; /* another command may have parsed before */
-    opterr = 0;
-    while (code == RP_EXIT_OK &&
-           (option = getopt_long(argc, argv, ":P:b:p:m:o:jqh", long_options, NULL)) != -1) {
-        if (option == ':')
-            code = rp_say_usage("plan", "%s needs an argument", argv[optind - 1]);
-        else if (option == '?')
-            code = rp_say_usage("plan", "no option is called %s", argv[optind - 1]);
-        else
-            code = parse_option(arguments, option);
-    }
-    if (code != RP_EXIT_OK || arguments->help)
-        return code;
-    if (argc - optind > 1)
-        return rp_say_usage("plan", "one folder at most, not '%s' too", argv[optind + 1]);
-    arguments->folder = optind < argc ? argv[optind] : NULL;
-    return check_arguments(arguments);
+    *arguments = (struct arguments){
+        .profile = values[RP_OPT_PROFILE].text,
+        .folder = options->rest_count > 0 ? options->rest[0] : NULL,
+        .output = values[RP_OPT_PLAN_OUTPUT].text,
+        .picture = values[RP_OPT_SVG].text,
+        .has_budget = rp_option_given(options, RP_OPT_PLAN_BUDGET),
+        .budget = values[RP_OPT_PLAN_BUDGET].number,
+        .compare = rp_option_given(options, RP_OPT_COMPARE),
+        .curve = rp_option_given(options, RP_OPT_CURVE),
+        .terms = rp_option_given(options, RP_OPT_TERMS),
+        .force = rp_option_given(options, RP_OPT_FORCE),
+        .quiet = rp_option_given(options, RP_OPT_QUIET),
+        .points = count_of(options, RP_OPT_POINTS, DEFAULT_POINTS),
+        .max_labels = count_of(options, RP_OPT_MAX_LABELS, RP_PLANNER_MAX_LABELS),
+        .model = (enum rp_model)word_of(options, RP_OPT_MODEL, RP_MODEL_NESTED),
+        .allowed = choices_of((enum rp_policy)word_of(options, RP_OPT_PLAN_POLICY,
+                                                      RP_POLICY_JOINT)),
+        .print = {.out = stdout,
+                  .format = (enum rp_plan_format)word_of(options, RP_OPT_FORMAT,
+                                                         json ? RP_PLAN_JSON : RP_PLAN_TEXT),
+                  .raw = rp_option_given(options, RP_OPT_BYTES)}};
+    if (options->rest_count > 1)
+        return rp_say_usage("plan", "one folder at most, not '%s' too", options->rest[1]);
+    int code = check_count(options, RP_OPT_POINTS, MAX_POINTS);
+    if (code == RP_EXIT_OK)
+        code = check_count(options, RP_OPT_MAX_LABELS, MAX_LABELS);
+    return code == RP_EXIT_OK ? check_arguments(arguments) : code;
 }
 
 /* ---- the profile -------------------------------------------------------------- */
@@ -446,18 +367,17 @@ static int answer(const struct arguments *arguments, const struct rp_question *q
 
 int rp_cmd_plan(int argc, char **argv)
 {
+    struct rp_options options;
     struct arguments arguments;
     struct rp_profile *profile;
     char path[PATH_MAX], message[MESSAGE_SIZE];
-    int code = parse_arguments(argc, argv, &arguments);
+    int code;
 
-    if (code != RP_EXIT_OK)
+    if (!rp_options_begin(rp_command_find("plan"), argc, argv, false, &options, &code))
         return code;
-    if (arguments.help) {
-        fputs(help, stdout);
-        return RP_EXIT_OK;
-    }
-    code = find_profile(&arguments, path);
+    code = read_arguments(&options, &arguments);
+    if (code == RP_EXIT_OK)
+        code = find_profile(&arguments, path);
     if (code != RP_EXIT_OK)
         return code;
     enum rp_status status = rp_profile_load(path, &profile, message, sizeof(message));

@@ -49,6 +49,7 @@ int rp_cmd_run(int argc, char **argv);
 int rp_cmd_dump(int argc, char **argv);
 int rp_cmd_info(int argc, char **argv);
 int rp_cmd_check(int argc, char **argv);
+int rp_cmd_plan(int argc, char **argv);
 int rp_cmd_doctor(int argc, char **argv);
 int rp_cmd_help(int argc, char **argv);
 

@@ -31,6 +31,10 @@ const struct rp_command rp_commands[] = {
      RP_COMMAND_CHECK,
      "Exit code: 0 no hazards; 1 (or -e N) hazards, or no replay to be checked; 2 a\n"
      "run without a contract; 65 a damaged trace.\n"},
+    {"plan", "[OPTION...] [DIR]",
+     "Chooses for each segment whether to retain or to replay it", rp_cmd_plan, RP_COMMAND_PLAN,
+     "Without a budget it prints a table over budgets. Exit code: 0 with a plan, 1\n"
+     "when none fits the budget, 2 for a bad profile.\n"},
     {"doctor", "[OPTION...]", "Tells which driver would be used and whether the layer works",
      rp_cmd_doctor, RP_COMMAND_DOCTOR,
      "Exit code: 0 when a job could run, 1 when something is broken. The text is fit\n"

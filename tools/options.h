@@ -33,22 +33,45 @@ enum rp_option_type {
       "default: guard with a contract, observe without")                                          \
     X(CONTRACT, "contract", 'c', TEXT, RP_ENV, RP_COMMAND_RUN, "FILE",                            \
       "what is replayed and what it must see")                                                    \
+    X(PROFILE, "profile", 'P', TEXT, RP_NO_ENV, RP_COMMAND_PLAN, "FILE",                          \
+      "plan from this profile, not a run's; - is stdin")                                          \
     X(POLICY, "policy", 'p', WORD, RP_ENV, RP_COMMAND_RUN, "joint|whole|regions|retain",          \
       "overrides the contract's")                                                                 \
+    X(PLAN_POLICY, "policy", 'p', WORD, RP_NO_ENV, RP_COMMAND_PLAN,                               \
+      "joint|whole|regions|retain", "what a segment may choose; default joint")                   \
+    X(MODEL, "model", 'm', WORD, RP_NO_ENV, RP_COMMAND_PLAN, "nested|shared|lazy",                \
+      "how preserved copies are held; default nested")                                            \
     X(PLAN, "plan", 0, TEXT, RP_NO_ENV, RP_COMMAND_RUN, "FILE",                                   \
       "the choices of `reprise plan -o FILE`")                                                    \
     X(BUDGET, "budget", 'b', SIZE, RP_ENV, RP_COMMAND_RUN, "SIZE",                                \
       "device memory for the job and the layer together")                                         \
+    X(PLAN_BUDGET, "budget", 'b', SIZE, RP_NO_ENV, RP_COMMAND_PLAN, "SIZE",                       \
+      "the best plan for so many bytes of device memory")                                         \
+    X(COMPARE, "compare", 0, FLAG, RP_NO_ENV, RP_COMMAND_PLAN, NULL,                              \
+      "against simpler planners: a table, and a picture")                                         \
+    X(SVG, "svg", 0, TEXT, RP_NO_ENV, RP_COMMAND_PLAN, "FILE",                                    \
+      "where the picture goes; default plan.svg")                                                 \
+    X(CURVE, "curve", 0, FLAG, RP_NO_ENV, RP_COMMAND_PLAN, NULL,                                  \
+      "every point of the curve of time over budget")                                             \
+    X(POINTS, "points", 0, COUNT, RP_NO_ENV, RP_COMMAND_PLAN, "N",                                \
+      "how many budgets in a table; default 16")                                                  \
+    X(MAX_LABELS, "max-labels", 0, COUNT, RP_NO_ENV, RP_COMMAND_PLAN, "N",                        \
+      "of the search, a segment; default 1048576")                                                \
+    X(TERMS, "terms", 0, FLAG, RP_NO_ENV, RP_COMMAND_PLAN, NULL,                                  \
+      "the profile with every term of every option")                                              \
     X(OUTPUT, "output", 'o', TEXT, RP_ENV, RP_COMMAND_RUN, "DIR",                                 \
       "default reprise.data; %p pid, %h host, %r rank")                                           \
+    X(PLAN_OUTPUT, "output", 'o', TEXT, RP_NO_ENV, RP_COMMAND_PLAN, "FILE",                       \
+      "write the plan that `reprise run --plan` takes")                                           \
+    X(FORCE, "force", 0, FLAG, RP_NO_ENV, RP_COMMAND_PLAN, NULL, "overwrite FILE")                \
     X(DEVICE, "device", 'd', WORD, RP_ENV, RP_COMMAND_RUN, "auto|cuda|soft",                      \
       "auto: a real driver if there is one, else software")                                       \
     X(ERROR_EXITCODE, "error-exitcode", 'e', CODE, RP_ENV, RP_COMMAND_RUN | RP_COMMAND_CHECK,     \
       "N", "exit with N when there are hazards")                                                  \
     X(NO_TRACE, "no-trace", 0, FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \
       "write summaries only, no trace")                                                           \
-    X(QUIET, "quiet", 'q', FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                                 \
-      "say nothing after the job")                                                                \
+    X(QUIET, "quiet", 'q', FLAG, RP_NO_ENV, RP_COMMAND_RUN | RP_COMMAND_PLAN, NULL,               \
+      "don't say at the end what was written")                                                    \
     X(VERBOSE, "verbose", 'v', FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \
       "show the exact environment and command")                                                   \
     X(CALLS, "calls", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "RANGES",                              \
@@ -63,10 +86,13 @@ enum rp_option_type {
     X(STEP, "step", 0, COUNT, RP_NO_ENV, RP_COMMAND_DUMP, "N", "what happened in this step")      \
     X(PROOF, "proof", 0, TEXT, RP_NO_ENV, RP_COMMAND_INFO, "KERNEL",                              \
       "the proofs of these kernels in words")                                                     \
-    X(JSON, "json", 'j', FLAG, RP_NO_ENV, RP_SHOWING, NULL,                                       \
-      "for programs: one object, or one a line (dump)")                                           \
-    X(BYTES, "bytes", 0, FLAG, RP_NO_ENV, RP_READING, NULL, "plain byte counts")                  \
-    X(COLOR, "color", 0, WORD, RP_NO_ENV, RP_SHOWING, "auto|always|never",                          \
+    X(JSON, "json", 'j', FLAG, RP_NO_ENV, RP_SHOWING | RP_COMMAND_PLAN, NULL,                     \
+      "for programs: one object (dump: one a line)")                                              \
+    X(FORMAT, "format", 0, WORD, RP_NO_ENV, RP_COMMAND_PLAN, "text|csv|json",                     \
+      "how answers are printed; default text")                                                    \
+    X(BYTES, "bytes", 0, FLAG, RP_NO_ENV, RP_READING | RP_COMMAND_PLAN, NULL,                     \
+      "plain byte counts")                                                                        \
+    X(COLOR, "color", 0, WORD, RP_NO_ENV, RP_SHOWING, "auto|always|never",                        \
       "auto: on a terminal, unless NO_COLOR is set")                                              \
     X(NO_PAGER, "no-pager", 0, FLAG, RP_NO_ENV, RP_SHOWING, NULL,                                 \
       "write straight to the terminal")                                                           \
