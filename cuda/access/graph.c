@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The shape of a kernel: order, dominators, loops.
+ *
+ * The graph is brought into a normal form first: no edge leads from a node with several
+ * successors to one with several predecessors; each loop has one node before its header
+ * (the preheader) and one that leads back to it (the latch).
+ *
+ * Post-dominance is meant within one iteration: b post-dominates a when every run from a
+ * passes b before the loops around both start their next iteration. So its graph has, in
+ * the place of an edge back to a header, edges to wherever that loop ends. */
+#include "cuda/access/build.h"
+
+#include <string.h>
+
+static struct rp_natural_loop *loop_at(const struct rp_builder *build, uint32_t loop)
+{
+    return &RP_ITEMS(build->loops, struct rp_natural_loop)[loop];
+}
+
+static void append(struct rp_builder *build, struct rp_indices *list, uint32_t item)
+{
+    if ((list->count & (list->count - 1)) == 0) { /* 0 or a power of two: full */
+        uint32_t *items = rp_build_alloc(build, (list->count ? list->count * 2 : 1) *
+                                                    sizeof(*items));
+        if (list->count)
+            memcpy(items, list->items, list->count * sizeof(*items));
+        list->items = items;
+    }
+    list->items[list->count++] = item;
+}
+
+static void fill_predecessors(struct rp_builder *build)
+{
+    for (uint32_t i = 0; i < build->node_count; i++)
+        build->nodes[i].pred = (struct rp_indices){0};
+    for (uint32_t i = 0; i < build->node_count; i++)
+        for (uint32_t j = 0; j < build->nodes[i].succ.count; j++)
+            append(build, &build->nodes[build->nodes[i].succ.items[j]].pred, i);
+}
+
+/* ---- orders and trees, for any graph ------------------------------------------ */
+
+struct graph {
+    struct rp_indices *succ, *pred;
+    uint32_t count, root;
+    uint32_t *order;  /* position of a node, or RP_NONE */
+    uint32_t *sorted; /* nodes in reverse post-order */
+    uint32_t sorted_count;
+    uint32_t *idom;
+};
+
+static void sort_graph(struct rp_builder *build, struct graph *graph)
+{
+    uint32_t *stack = rp_build_alloc(build, graph->count * sizeof(*stack));
+    uint32_t *next = rp_build_alloc(build, graph->count * sizeof(*next));
+    uint32_t *post = rp_build_alloc(build, graph->count * sizeof(*post));
+    graph->order = rp_build_alloc(build, graph->count * sizeof(*graph->order));
+    graph->sorted = rp_build_alloc(build, graph->count * sizeof(*graph->sorted));
+    memset(graph->order, 0xff, graph->count * sizeof(*graph->order));
+    uint32_t depth = 0, done = 0;
+    stack[depth++] = graph->root;
+    graph->order[graph->root] = 0;
+    while (depth) {
+        uint32_t at = stack[depth - 1];
+        if (next[at] == graph->succ[at].count) {
+            post[done++] = at;
+            depth--;
+            continue;
+        }
+        uint32_t to = graph->succ[at].items[next[at]++];
+        if (graph->order[to] == RP_NONE) {
+            graph->order[to] = 0;
+            stack[depth++] = to;
+        }
+    }
+    graph->sorted_count = done;
+    for (uint32_t i = 0; i < done; i++) {
+        graph->sorted[i] = post[done - 1 - i];
+        graph->order[graph->sorted[i]] = i;
+    }
+}
+
+static uint32_t common_ancestor(const struct graph *graph, uint32_t a, uint32_t b)
+{
+    while (a != b) {
+        while (graph->order[a] > graph->order[b])
+            a = graph->idom[a];
+        while (graph->order[b] > graph->order[a])
+            b = graph->idom[b];
+    }
+    return a;
+}
+
+/* Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm". */
+static void find_dominators(struct rp_builder *build, struct graph *graph)
+{
+    graph->idom = rp_build_alloc(build, graph->count * sizeof(*graph->idom));
+    memset(graph->idom, 0xff, graph->count * sizeof(*graph->idom));
+    graph->idom[graph->root] = graph->root;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 1; i < graph->sorted_count; i++) {
+            uint32_t node = graph->sorted[i], best = RP_NONE;
+            const struct rp_indices *pred = &graph->pred[node];
+            for (uint32_t j = 0; j < pred->count; j++)
+                if (graph->order[pred->items[j]] != RP_NONE &&
+                    graph->idom[pred->items[j]] != RP_NONE)
+                    best = best == RP_NONE ? pred->items[j]
+                                           : common_ancestor(graph, best, pred->items[j]);
+            if (graph->idom[node] != best) {
+                graph->idom[node] = best;
+                changed = true;
+            }
+        }
+    }
+}
+
+/* Numbers the tree so that ancestors are found by comparing intervals. Children come after
+ * their parents in `sorted`, so sizes are summed backwards and places given forwards. */
+static struct rp_interval *number_tree(struct rp_builder *build, const struct graph *graph)
+{
+    struct rp_interval *tree = rp_build_alloc(build, graph->count * sizeof(*tree));
+    uint32_t *size = rp_build_alloc(build, graph->count * sizeof(*size));
+    uint32_t *given = rp_build_alloc(build, graph->count * sizeof(*given));
+    for (uint32_t i = graph->sorted_count; i-- > 0;) {
+        uint32_t node = graph->sorted[i];
+        size[node]++;
+        if (i)
+            size[graph->idom[node]] += size[node];
+    }
+    for (uint32_t i = 0; i < graph->sorted_count; i++) {
+        uint32_t node = graph->sorted[i], parent = graph->idom[node];
+        tree[node].in = i ? tree[parent].in + 1 + given[parent] : 0;
+        tree[node].out = tree[node].in + size[node];
+        if (i)
+            given[parent] += size[node];
+    }
+    return tree;
+}
+
+static struct graph forward_graph(struct rp_builder *build)
+{
+    struct graph graph = {.count = build->node_count, .root = RP_ENTRY_NODE};
+    graph.succ = rp_build_alloc(build, graph.count * sizeof(*graph.succ));
+    graph.pred = rp_build_alloc(build, graph.count * sizeof(*graph.pred));
+    for (uint32_t i = 0; i < graph.count; i++) {
+        graph.succ[i] = build->nodes[i].succ;
+        graph.pred[i] = build->nodes[i].pred;
+    }
+    return graph;
+}
+
+static void order_nodes(struct rp_builder *build)
+{
+    fill_predecessors(build);
+    struct graph graph = forward_graph(build);
+    sort_graph(build, &graph);
+    find_dominators(build, &graph);
+    const struct rp_interval *tree = number_tree(build, &graph);
+    for (uint32_t i = 0; i < graph.count; i++) {
+        build->nodes[i].order = graph.order[i];
+        build->nodes[i].idom = graph.idom[i];
+        build->nodes[i].dom = tree[i];
+    }
+    build->rpo = graph.sorted;
+    build->rpo_count = graph.sorted_count;
+}
+
+static bool holds(struct rp_interval a, struct rp_interval b)
+{
+    return a.in <= b.in && b.out <= a.out && a.out > a.in;
+}
+
+bool rp_graph_dominates(const struct rp_builder *build, uint32_t a, uint32_t b)
+{
+    return holds(build->nodes[a].dom, build->nodes[b].dom);
+}
+
+bool rp_graph_postdominates(const struct rp_builder *build, uint32_t a, uint32_t b)
+{
+    return holds(build->nodes[a].pdom, build->nodes[b].pdom);
+}
+
+/* ---- normal form -------------------------------------------------------------- */
+
+static uint32_t new_node(struct rp_builder *build, uint32_t to)
+{
+    if (build->node_count == build->node_capacity)
+        rp_build_refuse(build, "the kernel has too many branches");
+    struct rp_node *node = &build->nodes[build->node_count];
+    node->succ.items = rp_build_alloc(build, sizeof(uint32_t));
+    node->succ.items[0] = to;
+    node->succ.count = 1;
+    return build->node_count++;
+}
+
+static void grow_nodes(struct rp_builder *build)
+{
+    uint32_t edges = 0;
+    for (uint32_t i = 0; i < build->node_count; i++)
+        edges += build->nodes[i].succ.count;
+    uint32_t capacity = build->node_count + edges + 2 * build->node_count;
+    struct rp_node *nodes = rp_build_alloc(build, capacity * sizeof(*nodes));
+    memcpy(nodes, build->nodes, build->node_count * sizeof(*nodes));
+    build->nodes = nodes;
+    build->node_capacity = capacity;
+}
+
+static void split_edges(struct rp_builder *build)
+{
+    uint32_t count = build->node_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct rp_indices *succ = &build->nodes[i].succ;
+        for (uint32_t j = 0; succ->count > 1 && j < succ->count; j++)
+            if (build->nodes[succ->items[j]].pred.count > 1)
+                succ->items[j] = new_node(build, succ->items[j]);
+    }
+}
+
+static bool is_back_edge(const struct rp_builder *build, uint32_t from, uint32_t to)
+{
+    return build->nodes[from].order != RP_NONE && rp_graph_dominates(build, to, from);
+}
+
+static void redirect(struct rp_builder *build, uint32_t node, uint32_t from, uint32_t to)
+{
+    const struct rp_indices *succ = &build->nodes[node].succ;
+    for (uint32_t i = 0; i < succ->count; i++)
+        if (succ->items[i] == from)
+            succ->items[i] = to;
+}
+
+/* Gives each header one predecessor from outside and one from inside. */
+static void shape_loops(struct rp_builder *build)
+{
+    uint32_t count = build->node_count;
+    for (uint32_t node = 0; node < count; node++) {
+        uint32_t back = 0;
+        const struct rp_indices pred = build->nodes[node].pred;
+        for (uint32_t j = 0; j < pred.count; j++)
+            back += is_back_edge(build, pred.items[j], node);
+        if (!back || build->nodes[node].order == RP_NONE)
+            continue;
+        uint32_t before = new_node(build, node), after = back > 1 ? new_node(build, node) : node;
+        for (uint32_t j = 0; j < pred.count; j++) {
+            bool is_back = is_back_edge(build, pred.items[j], node);
+            if (build->nodes[pred.items[j]].order != RP_NONE)
+                redirect(build, pred.items[j], node, is_back ? after : before);
+        }
+    }
+}
+
+/* ---- loops -------------------------------------------------------------------- */
+
+/* `stack` has room for every node. */
+static void collect_body(struct rp_builder *build, uint32_t index, uint32_t *stack)
+{
+    struct rp_natural_loop *loop = loop_at(build, index);
+    uint32_t depth = 0;
+    loop->parent = build->nodes[loop->header].loop;
+    loop->depth = loop->parent == RP_NONE ? 0 : loop_at(build, loop->parent)->depth + 1;
+    if (loop->depth > RP_MAX_LOOP_DEPTH)
+        rp_build_refuse(build, "loops are nested too deeply");
+    build->nodes[loop->header].loop = index;
+    if (loop->latch != loop->header)
+        stack[depth++] = loop->latch;
+    build->nodes[loop->latch].loop = index;
+    while (depth) {
+        const struct rp_indices *pred = &build->nodes[stack[--depth]].pred;
+        for (uint32_t i = 0; i < pred->count; i++) {
+            struct rp_node *before = &build->nodes[pred->items[i]];
+            if (before->order == RP_NONE || before->loop == index)
+                continue;
+            before->loop = index;
+            stack[depth++] = pred->items[i];
+        }
+    }
+}
+
+static void find_loops(struct rp_builder *build)
+{
+    uint32_t *stack = rp_build_alloc(build, build->node_count * sizeof(*stack));
+    for (uint32_t i = 0; i < build->node_count; i++)
+        build->nodes[i].loop = RP_NONE;
+    for (uint32_t i = 0; i < build->rpo_count; i++) {
+        uint32_t header = build->rpo[i];
+        const struct rp_indices *pred = &build->nodes[header].pred;
+        struct rp_natural_loop found = {.header = header, .latch = RP_NONE, .preheader = RP_NONE};
+        for (uint32_t j = 0; j < pred->count; j++) {
+            uint32_t from = pred->items[j];
+            if (build->nodes[from].order == RP_NONE)
+                continue;
+            if (is_back_edge(build, from, header))
+                found.latch = from;
+            else if (build->nodes[from].order >= i)
+                build->irreducible = true;
+            else
+                found.preheader = from;
+        }
+        if (found.latch == RP_NONE)
+            continue;
+        *(struct rp_natural_loop *)rp_build_push(build, &build->loops, sizeof(found)) = found;
+        collect_body(build, (uint32_t)build->loops.count - 1, stack);
+    }
+}
+
+bool rp_graph_in_loop(const struct rp_builder *build, uint32_t node, uint32_t loop)
+{
+    uint32_t at = build->nodes[node].loop;
+    while (at != RP_NONE && at != loop)
+        at = loop_at(build, at)->parent;
+    return at == loop && at != RP_NONE;
+}
+
+uint32_t rp_graph_left_loop(const struct rp_builder *build, uint32_t node, uint32_t other)
+{
+    uint32_t left = RP_NONE;
+    for (uint32_t at = build->nodes[node].loop; at != RP_NONE; at = loop_at(build, at)->parent)
+        if (!rp_graph_in_loop(build, other, at))
+            left = at;
+    return left;
+}
+
+static void find_exits(struct rp_builder *build)
+{
+    for (uint32_t i = 0; i < build->rpo_count; i++) {
+        uint32_t node = build->rpo[i];
+        const struct rp_indices *succ = &build->nodes[node].succ;
+        for (uint32_t j = 0; j < succ->count; j++)
+            for (uint32_t at = build->nodes[node].loop; at != RP_NONE;
+                 at = loop_at(build, at)->parent) {
+                if (rp_graph_in_loop(build, succ->items[j], at))
+                    break;
+                append(build, &loop_at(build, at)->exits, succ->items[j]);
+                append(build, &loop_at(build, at)->exit_from, node);
+            }
+    }
+}
+
+/* ---- post-dominance ----------------------------------------------------------- */
+
+static void add_reversed(struct rp_builder *build, struct graph *graph, uint32_t from, uint32_t to)
+{
+    append(build, &graph->succ[to], from);
+    append(build, &graph->pred[from], to);
+}
+
+/* The graph of one iteration, turned round: from the exit to the entry. */
+static struct graph backward_graph(struct rp_builder *build)
+{
+    struct graph graph = {.count = build->node_count, .root = RP_EXIT_NODE};
+    graph.succ = rp_build_alloc(build, graph.count * sizeof(*graph.succ));
+    graph.pred = rp_build_alloc(build, graph.count * sizeof(*graph.pred));
+    for (uint32_t i = 0; i < build->rpo_count; i++) {
+        uint32_t node = build->rpo[i];
+        const struct rp_indices *succ = &build->nodes[node].succ;
+        for (uint32_t j = 0; j < succ->count; j++) {
+            if (!is_back_edge(build, node, succ->items[j])) {
+                add_reversed(build, &graph, node, succ->items[j]);
+                continue;
+            }
+            const struct rp_natural_loop *loop =
+                loop_at(build, build->nodes[succ->items[j]].loop);
+            for (uint32_t e = 0; e < loop->exits.count; e++)
+                add_reversed(build, &graph, node, loop->exits.items[e]);
+        }
+    }
+    return graph;
+}
+
+static void find_postdominators(struct rp_builder *build)
+{
+    struct graph graph = backward_graph(build);
+    sort_graph(build, &graph);
+    bool incomplete = false;
+    for (uint32_t i = 0; i < build->rpo_count; i++) /* what never ends, ends for us here */
+        if (graph.order[build->rpo[i]] == RP_NONE) {
+            add_reversed(build, &graph, build->rpo[i], RP_EXIT_NODE);
+            incomplete = true;
+        }
+    if (incomplete)
+        sort_graph(build, &graph);
+    find_dominators(build, &graph);
+    const struct rp_interval *tree = number_tree(build, &graph);
+    for (uint32_t i = 0; i < graph.count; i++)
+        build->nodes[i].pdom = tree[i];
+}
+
+void rp_graph_build(struct rp_builder *build)
+{
+    grow_nodes(build);
+    fill_predecessors(build);
+    split_edges(build);
+    order_nodes(build);
+    shape_loops(build);
+    order_nodes(build);
+    find_loops(build);
+    find_exits(build);
+    find_postdominators(build);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One evaluation of a proof: a launch, cut into pieces where that makes values affine.
+ *
+ * A piece is a box of thread coordinates. Within it, the blocks of the slice are visited in
+ * order; each has a context: is it reached at all, by which box, under which further linear
+ * facts, and do these say exactly who reaches it. Where a value would become affine on
+ * smaller boxes (a shift of a thread index, say), the run stops with a request: to cut the
+ * box in two, or to replace a variable x by quotient and remainder, x = d * q + r. */
+#ifndef RP_CUDA_ACCESS_RUN_H
+#define RP_CUDA_ACCESS_RUN_H
+
+#include "cuda/access/form.h"
+#include "cuda/access/program.h"
+
+#define RP_MAX_PIECES 24   /* of one launch */
+#define RP_MAX_RESTARTS 64
+#define RP_MAX_FACTS 96
+#define RP_MAX_SETS 512
+
+/* A linear fact about all threads and iterations that are there: lo <= form <= hi. */
+struct rp_fact {
+    struct rp_form form; /* c is 0, no fuzz */
+    int64_t lo, hi;
+    int32_t next;        /* older fact that also holds, or -1 */
+};
+
+struct rp_context {
+    bool live;  /* somebody may get here */
+    bool exact; /* box and facts say who gets here, not just who at most */
+    bool owns_box; /* else it is an ancestor's */
+    int32_t facts;
+    uint32_t box;
+};
+
+enum rp_trip_kind { RP_TRIP_UNKNOWN, RP_TRIP_CONSTANT, RP_TRIP_BOUNDED };
+
+/* How often a loop comes round: its counter k runs over [0, last]. Of a constant trip every
+ * thread makes all of them; of a bounded one as long as `distance`(k) < 0. */
+struct rp_trip {
+    uint8_t kind;
+    uint8_t compare;         /* as solved: RP_LT, RP_NE or RP_EQ of distance and 0 */
+    int64_t last;
+    struct rp_form distance; /* grows with k; the loop goes on while it is below 0 */
+};
+
+enum rp_request_kind { RP_REQUEST_NONE, RP_REQUEST_CUT, RP_REQUEST_SPLIT, RP_REQUEST_AGAIN };
+
+struct rp_request {
+    uint8_t kind;
+    uint32_t variable;
+    int64_t at;     /* CUT: the first value of the upper piece; SPLIT: the divisor */
+    int64_t shift;  /* SPLIT: variable + shift is a multiple of the divisor at its low end */
+};
+
+/* A piece of the launch. */
+struct rp_piece {
+    struct rp_box box;
+    struct rp_form tid[3], ctaid[3]; /* tid: the common sum, in a dimension that has one */
+    uint32_t parts;                  /* variables given away from RP_VAR_PART on */
+};
+
+/* What one touch covers in one piece: `width` bytes at lo, repeated along up to 6 terms; or,
+ * inexact, something in [lo, hi). */
+struct rp_term {
+    uint64_t stride, count;
+};
+
+#define RP_MAX_TERMS 6
+
+struct rp_cover {
+    uint64_t lo, hi; /* the hull, in addresses */
+    uint64_t width;
+    struct rp_term terms[RP_MAX_TERMS]; /* by stride, the largest first */
+    uint8_t term_count;
+    uint8_t effect;
+    bool exact, atomic;
+    int32_t root; /* index + 1, or 0 */
+};
+
+#define RP_MAX_STRETCHES 2048
+
+struct rp_stretch {
+    uint64_t lo, hi; /* addresses */
+};
+
+/* Of a root that is accessed at an unknown place. */
+enum rp_mark { RP_MARK_READ = RP_READ, RP_MARK_WRITE = RP_WRITE, RP_MARK_ATOMIC = 4 };
+
+struct rp_findings {
+    uint32_t cover_count;
+    uint8_t worst[4]; /* by effect: REACHABLE or EVERYTHING, or 0 */
+    uint8_t reason_verdict;
+    const char *reason;
+};
+
+struct rp_run {
+    const struct rp_proof *proof;
+    const struct rp_launch *launch;
+    int64_t *root_numbers;
+    bool *root_known;
+
+    struct rp_piece *piece;
+    bool no_requests; /* out of pieces: be inexact instead */
+    bool merged[3];   /* dimensions in which tid stands for ctaid * factor + tid */
+    struct rp_request request;
+
+    struct rp_form *forms; /* by op; predicates keep 0, 1 or 2 (unknown) in c */
+    struct rp_context *contexts, *now;
+    struct rp_box *boxes;
+    uint32_t box_count;
+    struct rp_fact *facts;
+    uint32_t fact_count;
+    struct rp_trip *trips;
+    bool *given_up; /* loops that are not counted any more in this evaluation */
+
+    struct rp_cover *covers;
+    struct rp_stretch *stretches; /* room for RP_MAX_STRETCHES */
+    uint8_t *root_marks, *saved_marks; /* by root: enum rp_mark */
+    struct rp_findings found;
+};
+
+static inline struct rp_box *rp_run_box(const struct rp_run *run)
+{
+    return &run->boxes[run->now->box];
+}
+
+/* evaluate.c */
+size_t rp_run_scratch_bytes(const struct rp_proof *proof);
+
+/* op.c */
+void rp_run_op(struct rp_run *run, uint32_t value);
+
+/* divide.c: floor(a / by) for by > 0, of the integers that `a` stands for */
+void rp_run_divide(struct rp_run *run, const struct rp_form *a, int64_t by, bool wanted,
+                   struct rp_form *out);
+
+/* fact.c */
+/* The range in the present context; false when it is not known. */
+bool rp_run_range(const struct rp_run *run, const struct rp_form *form, int64_t *lo, int64_t *hi);
+/* Replaces a form of `bits` bits by the congruent one that lies in the range of its type;
+ * false (and `form` as it was) when there is none. */
+bool rp_run_fit(const struct rp_run *run, struct rp_form *form, unsigned bits, bool is_signed);
+void rp_run_fact(struct rp_run *run, const struct rp_form *form, int64_t lo, int64_t hi);
+/* From here on predicate `value` is `sense`. */
+void rp_run_assume(struct rp_run *run, uint32_t value, bool sense, unsigned depth);
+/* Comparison `op` as one of its operands' difference with 0: *compare is LT, EQ or NE. */
+bool rp_run_difference(struct rp_run *run, const struct rp_op *op, bool sense,
+                       struct rp_form *difference, enum rp_compare *compare);
+int rp_run_compare(struct rp_run *run, const struct rp_op *op); /* 0, 1, or 2: unknown */
+
+/* iterate.c */
+void rp_run_header(struct rp_run *run, uint32_t loop); /* the present context enters it */
+bool rp_run_confirm(struct rp_run *run, uint32_t loop); /* at its exit test */
+void rp_run_leave(struct rp_run *run, const struct rp_op *op, struct rp_form *out);
+
+/* cover.c */
+void rp_run_touch(struct rp_run *run, const struct rp_touch *touch);
+
+/* emit.c: adds what the covers amount to */
+enum rp_status rp_run_emit(struct rp_run *run, struct rp_access_set *out);
+
+#endif

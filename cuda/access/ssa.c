@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Static single assignment, built while translating (after Braun et al., "Simple and
+ * Efficient Construction of SSA Form"): a read looks for the last definition along single
+ * predecessors and makes a phi where control flow joins. The arguments of phis are filled in
+ * when every node has been translated, from a list and not by recursion. */
+#include "cuda/access/build.h"
+
+struct pending_phi {
+    uint32_t value, node, variable;
+};
+
+static struct rp_op *op_at(const struct rp_builder *build, uint32_t value)
+{
+    return &RP_ITEMS(build->ops, struct rp_op)[value];
+}
+
+uint32_t rp_ssa_op(struct rp_builder *build, struct rp_op op)
+{
+    uint32_t value = (uint32_t)build->ops.count;
+    *(struct rp_op *)rp_build_push(build, &build->ops, sizeof(op)) = op;
+    *(uint32_t *)rp_build_push(build, &build->forwards, sizeof(uint32_t)) = value;
+    return value;
+}
+
+uint32_t rp_ssa_find(struct rp_builder *build, uint32_t value)
+{
+    uint32_t *forwards = build->forwards.items;
+    if (value == RP_NONE)
+        return value;
+    while (forwards[value] != value) {
+        forwards[value] = forwards[forwards[value]];
+        value = forwards[value];
+    }
+    return value;
+}
+
+/* One op a constant: in the entry, which comes before everything. */
+uint32_t rp_ssa_constant(struct rp_builder *build, int64_t constant, unsigned bits)
+{
+    uint64_t key = (uint64_t)constant * 67 + bits;
+    uint32_t value = rp_map_get(build->constants, key);
+    if (value != RP_NONE && op_at(build, value)->imm == constant &&
+        op_at(build, value)->bits == bits)
+        return value;
+    value = rp_ssa_op(build, (struct rp_op){.kind = RP_OP_CONST, .bits = (uint8_t)bits,
+                                            .imm = constant, .stage = 2,
+                                            .block = RP_ENTRY_NODE});
+    rp_map_set(build, build->constants, key, value);
+    return value;
+}
+
+uint32_t rp_ssa_opaque(struct rp_builder *build, uint32_t node, unsigned bits, unsigned type_bits,
+                       bool is_signed)
+{
+    struct rp_op op = {.kind = bits == 1 ? RP_OP_PUNKNOWN : RP_OP_OPAQUE, .bits = (uint8_t)bits,
+                       .imm = type_bits, .is_signed = is_signed, .stage = 2, .block = node};
+    return rp_ssa_op(build, op);
+}
+
+static uint64_t key_of(uint32_t node, uint32_t variable)
+{
+    return (uint64_t)node << 32 | variable;
+}
+
+static uint32_t make_phi(struct rp_builder *build, uint32_t node, uint32_t variable,
+                         unsigned bits)
+{
+    uint32_t value = rp_ssa_op(build, (struct rp_op){.kind = RP_OP_PHI, .bits = (uint8_t)bits,
+                                                     .block = node});
+    struct pending_phi *phi = rp_build_push(build, &build->phis, sizeof(*phi));
+    *phi = (struct pending_phi){.value = value, .node = node, .variable = variable};
+    return value;
+}
+
+static uint32_t only_predecessor(const struct rp_builder *build, uint32_t node)
+{
+    const struct rp_indices *pred = &build->nodes[node].pred;
+    uint32_t found = RP_NONE, count = 0;
+    for (uint32_t i = 0; i < pred->count; i++)
+        if (build->nodes[pred->items[i]].order != RP_NONE) {
+            found = pred->items[i];
+            count++;
+        }
+    return count == 1 ? found : RP_NONE;
+}
+
+uint32_t rp_ssa_read(struct rp_builder *build, uint32_t node, uint32_t variable, unsigned bits)
+{
+    uint32_t at = node, value;
+    for (;;) {
+        value = rp_map_get(build->definitions, key_of(at, variable));
+        if (value != RP_NONE)
+            break;
+        if (at == RP_ENTRY_NODE) { /* never written: whatever the register holds */
+            value = rp_ssa_opaque(build, RP_ENTRY_NODE, bits, bits, false);
+            break;
+        }
+        uint32_t before = only_predecessor(build, at);
+        if (before == RP_NONE) {
+            value = make_phi(build, at, variable, bits);
+            break;
+        }
+        at = before;
+    }
+    rp_map_set(build, build->definitions, key_of(at, variable), value);
+    rp_map_set(build, build->definitions, key_of(node, variable), value);
+    return value;
+}
+
+void rp_ssa_write(struct rp_builder *build, uint32_t node, uint32_t variable, uint32_t value)
+{
+    rp_map_set(build, build->definitions, key_of(node, variable), value);
+}
+
+static void fill_phi(struct rp_builder *build, struct pending_phi phi)
+{
+    const struct rp_indices pred = build->nodes[phi.node].pred;
+    unsigned bits = op_at(build, phi.value)->bits;
+    struct rp_phi_arg args[64];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < pred.count; i++) {
+        if (build->nodes[pred.items[i]].order == RP_NONE)
+            continue;
+        if (count == sizeof(args) / sizeof(args[0])) { /* too many ways in to follow */
+            *op_at(build, phi.value) = (struct rp_op){
+                .kind = bits == 1 ? RP_OP_PUNKNOWN : RP_OP_OPAQUE, .bits = (uint8_t)bits,
+                .imm = bits, .block = phi.node};
+            return;
+        }
+        args[count++] = (struct rp_phi_arg){
+            .block = pred.items[i],
+            .value = rp_ssa_read(build, pred.items[i], phi.variable, bits)};
+    }
+    uint32_t first = (uint32_t)build->phi_args.count;
+    for (uint32_t i = 0; i < count; i++)
+        *(struct rp_phi_arg *)rp_build_push(build, &build->phi_args, sizeof(args[0])) = args[i];
+    op_at(build, phi.value)->a = first;
+    op_at(build, phi.value)->b = count;
+}
+
+/* A phi whose arguments are one value (or itself) is that value. */
+static bool simplify(struct rp_builder *build, uint32_t value)
+{
+    const struct rp_op *op = op_at(build, value);
+    const struct rp_phi_arg *args = RP_ITEMS(build->phi_args, struct rp_phi_arg) + op->a;
+    uint32_t same = RP_NONE;
+    for (uint32_t i = 0; i < op->b; i++) {
+        uint32_t argument = rp_ssa_find(build, args[i].value);
+        if (argument == value || argument == same)
+            continue;
+        if (same != RP_NONE)
+            return false;
+        same = argument;
+    }
+    if (same == RP_NONE)
+        return false;
+    RP_ITEMS(build->forwards, uint32_t)[value] = same;
+    return true;
+}
+
+void rp_ssa_finish(struct rp_builder *build)
+{
+    for (size_t i = 0; i < build->phis.count; i++) /* the list grows while it is walked */
+        fill_phi(build, RP_ITEMS(build->phis, struct pending_phi)[i]);
+    unsigned rounds = 0;
+    for (bool changed = true; changed && rounds < 32; rounds++) {
+        changed = false;
+        for (size_t i = 0; i < build->phis.count; i++) {
+            uint32_t value = RP_ITEMS(build->phis, struct pending_phi)[i].value;
+            if (rp_ssa_find(build, value) == value && op_at(build, value)->kind == RP_OP_PHI)
+                changed |= simplify(build, value);
+        }
+    }
+}

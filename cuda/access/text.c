@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A proof in words: one line for each root and side, or for each reason. */
+#include "cuda/access/build.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_LINES 48
+#define MAX_DEPTH 6 /* of an address that is spelt out */
+
+struct writer {
+    struct rp_builder *build;
+    const struct rp_proof *proof;
+    char text[400]; /* the line at hand */
+    size_t used;
+    struct rp_vec lines; /* char * */
+};
+
+static void put(struct writer *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(struct writer *to, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(to->text + to->used, sizeof(to->text) - to->used, format, args);
+    va_end(args);
+    if (length > 0)
+        to->used += (size_t)length;
+    if (to->used >= sizeof(to->text) - 1)
+        to->used = sizeof(to->text) - 1;
+}
+
+/* A line is said once, however many instructions it is about. */
+static void end_line(struct writer *to)
+{
+    char **lines = to->lines.items;
+    for (size_t i = 0; i < to->lines.count; i++)
+        if (!strcmp(lines[i], to->text))
+            return;
+    *(char **)rp_build_push(to->build, &to->lines, sizeof(char *)) =
+        rp_build_format(to->build, "%s", to->text);
+}
+
+/* ---- values ------------------------------------------------------------------- */
+
+static const char *special_name(int64_t sreg)
+{
+    static const char *const names[] = {
+        [RP_PTX_TID_X] = "tid.x",       [RP_PTX_TID_Y] = "tid.y",       [RP_PTX_TID_Z] = "tid.z",
+        [RP_PTX_NTID_X] = "ntid.x",     [RP_PTX_NTID_Y] = "ntid.y",     [RP_PTX_NTID_Z] = "ntid.z",
+        [RP_PTX_CTAID_X] = "ctaid.x",   [RP_PTX_CTAID_Y] = "ctaid.y",   [RP_PTX_CTAID_Z] = "ctaid.z",
+        [RP_PTX_NCTAID_X] = "nctaid.x", [RP_PTX_NCTAID_Y] = "nctaid.y",
+        [RP_PTX_NCTAID_Z] = "nctaid.z", [RP_PTX_LANEID] = "laneid"};
+    bool known = sreg >= 0 && sreg < (int64_t)(sizeof(names) / sizeof(names[0]));
+    return known && names[sreg] ? names[sreg] : "a special register";
+}
+
+static const char *symbol_of(const struct rp_op *op)
+{
+    switch ((int)op->kind) {
+    case RP_OP_ADD: case RP_OP_GRID: return " + ";
+    case RP_OP_SUB: return " - ";
+    case RP_OP_MUL: case RP_OP_MUL_WIDE: return " * ";
+    case RP_OP_SHL: return " << ";
+    case RP_OP_SHR: return " >> ";
+    case RP_OP_AND: case RP_OP_PAND: return " & ";
+    case RP_OP_OR: case RP_OP_POR: return " | ";
+    case RP_OP_XOR: case RP_OP_PXOR: return " ^ ";
+    case RP_OP_DIV: return " / ";
+    case RP_OP_REM: return " % ";
+    case RP_OP_COMPARE: {
+        static const char *const compares[] = {[RP_EQ] = " == ", [RP_NE] = " != ",
+                                               [RP_LT] = " < ",  [RP_LE] = " <= ",
+                                               [RP_GT] = " > ",  [RP_GE] = " >= "};
+        return compares[op->compare];
+    }
+    default: return NULL;
+    }
+}
+
+static void put_value(struct writer *to, uint32_t value, unsigned depth);
+
+static void put_pair(struct writer *to, const char *before, uint32_t a, const char *between,
+                     uint32_t b, unsigned depth)
+{
+    put(to, "%s", before);
+    put_value(to, a, depth + 1);
+    put(to, "%s", between);
+    put_value(to, b, depth + 1);
+    put(to, ")");
+}
+
+static void put_param(struct writer *to, const struct rp_op *op)
+{
+    if (op->from == 64)
+        put(to, "p%lld", (long long)op->imm);
+    else
+        put(to, "p%lld:%u", (long long)op->imm, op->from);
+}
+
+static void put_value(struct writer *to, uint32_t value, unsigned depth)
+{
+    const struct rp_op *op = &to->proof->ops[value];
+    const char *symbol = symbol_of(op);
+    if (depth > MAX_DEPTH) {
+        put(to, "...");
+        return;
+    }
+    if (symbol) {
+        put_pair(to, "(", op->a, symbol, op->b, depth);
+        return;
+    }
+    switch ((int)op->kind) {
+    case RP_OP_CONST: put(to, "%lld", (long long)op->imm); break;
+    case RP_OP_PARAM: put_param(to, op); break;
+    case RP_OP_ROOT: put(to, "&%s", to->proof->roots[op->imm].name); break;
+    case RP_OP_SREG: put(to, "%s", special_name(op->imm)); break;
+    case RP_OP_CONVERT: case RP_OP_EXIT: put_value(to, op->a, depth); break;
+    case RP_OP_MIN: put_pair(to, "min(", op->a, ", ", op->b, depth); break;
+    case RP_OP_MAX: put_pair(to, "max(", op->a, ", ", op->b, depth); break;
+    case RP_OP_INDUCTION:
+        put_pair(to, "(", op->a, " + k * ", op->b, depth);
+        break;
+    case RP_OP_PNOT: put(to, "not "); put_value(to, op->a, depth + 1); break;
+    case RP_OP_SELECT: case RP_OP_PHI: put(to, "(one of several)"); break;
+    case RP_OP_NEAR: put(to, "(shared or local)"); break;
+    default: put(to, "(data)"); break;
+    }
+}
+
+/* ---- lines -------------------------------------------------------------------- */
+
+static uint32_t root_of(const struct rp_proof *proof, uint32_t value, unsigned depth)
+{
+    const struct rp_op *op = &proof->ops[value];
+    if (op->kind == RP_OP_ROOT)
+        return (uint32_t)op->imm;
+    if (op->kind == RP_OP_PARAM)
+        return op->from == 64 ? op->a : RP_NONE;
+    if (depth > 64 || op->bits != 64)
+        return RP_NONE;
+    if (op->kind == RP_OP_ADD || op->kind == RP_OP_SUB || op->kind == RP_OP_INDUCTION ||
+        op->kind == RP_OP_EXIT || op->kind == RP_OP_CONVERT) {
+        uint32_t root = root_of(proof, op->a, depth + 1);
+        return root == RP_NONE && op->kind == RP_OP_ADD ? root_of(proof, op->b, depth + 1) : root;
+    }
+    return RP_NONE;
+}
+
+static void put_guards(struct writer *to, const struct rp_touch *touch)
+{
+    const struct rp_proof *proof = to->proof;
+    unsigned count = 0;
+    for (uint32_t at = touch->block; at != RP_NONE; at = proof->blocks[at].parent) {
+        const struct rp_block *block = &proof->blocks[at];
+        if (block->condition == RP_NONE || ++count > 4)
+            continue;
+        put(to, count == 1 ? ", if " : " and ");
+        put(to, block->sense ? "" : "not ");
+        put_value(to, block->condition, 2);
+    }
+    if (touch->guard != RP_NONE) {
+        put(to, count ? " and " : ", if ");
+        put_value(to, touch->guard, 2);
+    }
+}
+
+static void put_touch(struct writer *to, const struct rp_touch *touch)
+{
+    static const char *const how[] = {
+        [RP_VERDICT_EXACT] = "exact where the launch makes all of it linear",
+        [RP_VERDICT_BOUNDED] = "within bounds",
+        [RP_VERDICT_ROOT] = "anywhere in its allocation",
+        [RP_VERDICT_REACHABLE] = "whatever the arguments lead to",
+        [RP_VERDICT_EVERYTHING] = "anywhere"};
+    to->used = 0;
+    put(to, "%s ", touch->effect == RP_WRITE ? "writes" : "reads");
+    if (touch->atomic)
+        put(to, "(atomically) ");
+    uint32_t root = touch->address == RP_NONE ? RP_NONE : root_of(to->proof, touch->address, 0);
+    if (root != RP_NONE && to->proof->roots[root].param != RP_NONE)
+        put(to, "param at %u (%s)", to->proof->roots[root].param, to->proof->roots[root].name);
+    else if (root != RP_NONE)
+        put(to, "global %s", to->proof->roots[root].name);
+    else
+        put(to, "memory");
+    if (touch->address != RP_NONE) {
+        put(to, ": %llu bytes at ", (unsigned long long)touch->width);
+        put_value(to, touch->address, 0);
+        if (touch->offset)
+            put(to, " + %lld", (long long)touch->offset);
+        put_guards(to, touch);
+    }
+    put(to, " (line %u): %s", touch->line, how[touch->best]);
+    if (touch->reason)
+        put(to, ", since %s", touch->reason);
+    end_line(to);
+}
+
+void rp_text_build(struct rp_builder *build, struct rp_proof *proof)
+{
+    struct writer to = {.build = build, .proof = proof};
+    size_t left_out = 0, bytes = 1;
+    for (size_t i = 0; i < proof->touch_count; i++) {
+        if (proof->touches[i].best == RP_VERDICT_NONE)
+            continue;
+        if (to.lines.count < MAX_LINES)
+            put_touch(&to, &proof->touches[i]);
+        else
+            left_out++;
+    }
+    to.used = 0;
+    if (left_out)
+        put(&to, "and %zu more accesses", left_out);
+    else if (!to.lines.count)
+        put(&to, "touches no global memory");
+    if (to.used)
+        end_line(&to);
+    char **lines = to.lines.items;
+    for (size_t i = 0; i < to.lines.count; i++)
+        bytes += strlen(lines[i]) + 1;
+    char *out = proof->text = rp_build_alloc(build, bytes);
+    for (size_t i = 0; i < to.lines.count; i++) {
+        size_t length = strlen(lines[i]);
+        memcpy(out, lines[i], length);
+        out[length] = '\n';
+        out += length + 1;
+    }
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Instructions that touch memory: what they read and write, and where. */
+#include "cuda/access/build.h"
+
+#include <string.h>
+
+struct context {
+    struct rp_builder *build;
+    uint32_t node;
+    const struct rp_step *step;
+    const struct rp_ptx_instruction *ptx;
+};
+
+static const char texture_reason[] = "it reads through a texture or surface object";
+
+uint32_t rp_translate_root(struct rp_builder *build, const struct rp_ptx_var *var, uint32_t param)
+{
+    struct rp_root *roots = build->roots.items;
+    for (uint32_t i = 0; i < build->roots.count; i++)
+        if (param != RP_NONE ? roots[i].param == param
+                             : roots[i].symbol && !strcmp(roots[i].symbol, var->name))
+            return i;
+    struct rp_root *root = rp_build_push(build, &build->roots, sizeof(*root));
+    *root = (struct rp_root){.param = param, .name = var->name,
+                             .symbol = param == RP_NONE ? var->name : NULL};
+    return (uint32_t)build->roots.count - 1;
+}
+
+static struct rp_touch *add_touch(const struct context *at, enum rp_effect effect)
+{
+    struct rp_touch *touch = rp_build_push(at->build, &at->build->touches, sizeof(*touch));
+    *touch = (struct rp_touch){.effect = (uint8_t)effect, .verdict = RP_VERDICT_EXACT,
+                               .certain = true, .sense = true, .address = RP_NONE,
+                               .guard = at->build->guard, .block = at->node, .line = at->ptx->line};
+    return touch;
+}
+
+static void add_worst(const struct context *at, enum rp_effect effect, enum rp_verdict verdict,
+                      const char *reason)
+{
+    struct rp_touch *touch = add_touch(at, effect);
+    touch->verdict = (uint8_t)verdict;
+    touch->reason = reason;
+}
+
+static bool is_near(const struct rp_ptx_operand *operand)
+{
+    return operand->base == RP_PTX_OPERAND_VAR && operand->var->space != RP_PTX_GLOBAL &&
+           operand->var->space != RP_PTX_CONST;
+}
+
+/* The value of an address without its constant, which goes to *offset. */
+static uint32_t address_value(const struct context *at, const struct rp_ptx_operand *operand,
+                              int64_t *offset)
+{
+    struct rp_builder *build = at->build;
+    *offset = operand->imm;
+    if (operand->base == RP_PTX_OPERAND_REG) {
+        struct rp_ptx_operand reg = {.kind = RP_PTX_OPERAND_REG, .reg = operand->reg};
+        return rp_translate_operand(build, at->node, at->step->frame, &reg, 64);
+    }
+    if (operand->base == RP_PTX_OPERAND_VAR) {
+        struct rp_ptx_operand var = {.kind = RP_PTX_OPERAND_VAR, .var = operand->var};
+        return rp_translate_operand(build, at->node, at->step->frame, &var, 64);
+    }
+    *offset = 0;
+    return rp_ssa_constant(build, operand->imm, 64);
+}
+
+/* One access of `width` bytes at an address operand. */
+static struct rp_touch *touch_at(const struct context *at, enum rp_effect effect,
+                                 const struct rp_ptx_operand *operand, uint64_t width)
+{
+    if (operand->kind != RP_PTX_OPERAND_ADDRESS || operand->item_count || !width) {
+        struct rp_touch *touch = add_touch(at, effect);
+        touch->verdict = RP_VERDICT_EVERYTHING;
+        touch->reason = "its address is written in a way that is not understood";
+        return touch;
+    }
+    int64_t offset;
+    uint32_t address = address_value(at, operand, &offset);
+    struct rp_touch *touch = add_touch(at, effect);
+    touch->address = address;
+    touch->offset = offset;
+    touch->width = width;
+    touch->generic = at->ptx->space == RP_PTX_GENERIC;
+    return touch;
+}
+
+static bool touches_global(const struct context *at, const struct rp_ptx_operand *operand)
+{
+    enum rp_ptx_space space = at->ptx->space;
+    if (space == RP_PTX_GENERIC)
+        return operand->kind != RP_PTX_OPERAND_ADDRESS || !is_near(operand);
+    return space == RP_PTX_GLOBAL || space == RP_PTX_CONST;
+}
+
+static uint64_t width_of(const struct rp_ptx_instruction *ptx)
+{
+    return ptx->type_count ? (uint64_t)rp_ptx_type_bytes(ptx->type[0]) * ptx->vector : 0;
+}
+
+static bool has_signed_type(const struct rp_ptx_instruction *ptx)
+{
+    return ptx->type_count && ptx->type[0] >= RP_PTX_S8 && ptx->type[0] <= RP_PTX_S64;
+}
+
+/* ---- parameters --------------------------------------------------------------- */
+
+static uint32_t param_value(const struct context *at, const struct rp_ptx_var *var,
+                            int64_t offset, uint32_t bytes, unsigned bits)
+{
+    struct rp_builder *build = at->build;
+    if (!rp_flow_is_kernel_param(build, at->step->frame, var)) {
+        uint32_t variable = rp_flow_slot(build, at->step->frame, var, offset, bytes);
+        if (variable == RP_NONE || bits != bytes * 8)
+            return rp_ssa_opaque(build, at->node, bits, bytes * 8, has_signed_type(at->ptx));
+        return rp_ssa_read(build, at->node, variable, bits);
+    }
+    if (offset < 0 || (uint64_t)offset + bytes > var->bytes || bytes > 8)
+        return rp_ssa_opaque(build, at->node, bits, bits, false);
+    struct rp_op op = {.kind = RP_OP_PARAM, .bits = (uint8_t)bits, .from = (uint8_t)(bytes * 8),
+                       .is_signed = has_signed_type(at->ptx), .a = RP_NONE, .b = RP_NONE,
+                       .imm = (int64_t)var->offset + offset, .block = RP_ENTRY_NODE, .stage = 2};
+    if (bytes == 8)
+        op.a = rp_translate_root(build, var, (uint32_t)op.imm);
+    return rp_ssa_op(build, op);
+}
+
+static uint32_t reg_bits(const struct context *at, uint32_t reg)
+{
+    const struct rp_frame *frames = at->build->frames.items;
+    enum rp_ptx_type type = frames[at->step->frame].function->regs[reg].type;
+    uint32_t bytes = rp_ptx_type_bytes(type);
+    return type == RP_PTX_PRED ? 1 : bytes > 8 ? 64 : bytes * 8;
+}
+
+static void assign_reg(const struct context *at, uint32_t reg, uint32_t value)
+{
+    const struct rp_frame *frames = at->build->frames.items;
+    rp_translate_assign(at->build, at->node, frames[at->step->frame].first_reg + reg,
+                        reg_bits(at, reg), value);
+}
+
+static void load_param(const struct context *at)
+{
+    const struct rp_ptx_operand *to = &at->ptx->operands[0], *from = &at->ptx->operands[1];
+    uint32_t bytes = at->ptx->type_count ? rp_ptx_type_bytes(at->ptx->type[0]) : 0;
+    if (from->kind != RP_PTX_OPERAND_ADDRESS || from->base != RP_PTX_OPERAND_VAR || !bytes) {
+        rp_translate_results(at->build, at->node, at->step, 0, false);
+        return;
+    }
+    bool vector = to->kind == RP_PTX_OPERAND_VECTOR;
+    for (uint32_t i = 0; i < (vector ? to->item_count : 1); i++) {
+        const struct rp_ptx_operand *item = vector ? &to->items[i] : to;
+        if (item->kind == RP_PTX_OPERAND_REG)
+            assign_reg(at, item->reg, param_value(at, from->var, from->imm + (int64_t)i * bytes,
+                                                  bytes, reg_bits(at, item->reg)));
+    }
+}
+
+static void store_param(const struct context *at)
+{
+    const struct rp_ptx_operand *to = &at->ptx->operands[0], *from = &at->ptx->operands[1];
+    uint32_t bytes = at->ptx->type_count ? rp_ptx_type_bytes(at->ptx->type[0]) : 0;
+    if (to->kind != RP_PTX_OPERAND_ADDRESS || to->base != RP_PTX_OPERAND_VAR || !bytes)
+        return; /* through a register: a variable whose address is taken is not tracked */
+    bool vector = from->kind == RP_PTX_OPERAND_VECTOR;
+    for (uint32_t i = 0; i < (vector ? from->item_count : 1); i++) {
+        const struct rp_ptx_operand *item = vector ? &from->items[i] : from;
+        uint32_t variable = rp_flow_slot(at->build, at->step->frame, to->var,
+                                         to->imm + (int64_t)i * bytes, bytes);
+        if (variable == RP_NONE || bytes > 8)
+            continue;
+        bool fits = item->kind != RP_PTX_OPERAND_REG || reg_bits(at, item->reg) == bytes * 8;
+        uint32_t value = fits ? rp_translate_operand(at->build, at->node, at->step->frame, item,
+                                                     bytes * 8)
+                              : rp_ssa_opaque(at->build, at->node, bytes * 8, bytes * 8, false);
+        rp_translate_assign(at->build, at->node, variable, bytes * 8, value);
+    }
+}
+
+/* ---- the classes -------------------------------------------------------------- */
+
+static void translate_load(const struct context *at)
+{
+    const struct rp_ptx_instruction *ptx = at->ptx;
+    if (ptx->space == RP_PTX_PARAM) {
+        load_param(at);
+        return;
+    }
+    if (touches_global(at, &ptx->operands[1]))
+        touch_at(at, RP_READ, &ptx->operands[1], width_of(ptx));
+    uint32_t bytes = ptx->type_count ? rp_ptx_type_bytes(ptx->type[0]) : 0;
+    rp_translate_results(at->build, at->node, at->step, bytes * 8, has_signed_type(ptx));
+}
+
+static void translate_store(const struct context *at)
+{
+    if (at->ptx->space == RP_PTX_PARAM)
+        store_param(at);
+    else if (touches_global(at, &at->ptx->operands[0]))
+        touch_at(at, RP_WRITE, &at->ptx->operands[0], width_of(at->ptx));
+}
+
+static void translate_atomic(const struct context *at, unsigned address, bool has_result)
+{
+    const struct rp_ptx_operand *operand = &at->ptx->operands[address];
+    if (touches_global(at, operand)) {
+        touch_at(at, RP_READ, operand, width_of(at->ptx))->atomic = true;
+        struct rp_touch *write = touch_at(at, RP_WRITE, operand, width_of(at->ptx));
+        write->atomic = true;
+        write->certain = !rp_ptx_has(at->ptx, "cas");
+    }
+    if (has_result)
+        rp_translate_results(at->build, at->node, at->step, 0, false);
+}
+
+static bool immediate(const struct rp_ptx_instruction *ptx, unsigned index, uint64_t *value)
+{
+    if (index >= ptx->operand_count || ptx->operands[index].kind != RP_PTX_OPERAND_IMM ||
+        ptx->operands[index].is_float || ptx->operands[index].imm < 0)
+        return false;
+    *value = (uint64_t)ptx->operands[index].imm;
+    return true;
+}
+
+/* cp.async [shared], [global], size {, how much of it is read} */
+static void translate_copy_async(const struct context *at)
+{
+    uint64_t size;
+    if (!immediate(at->ptx, 2, &size))
+        size = 16; /* the most there is */
+    touch_at(at, RP_READ, &at->ptx->operands[1], size)->certain = at->ptx->operand_count == 3;
+}
+
+/* Bulk copies: of any size, by the copy engine, in either direction. */
+static void translate_bulk(const struct context *at)
+{
+    const struct rp_ptx_instruction *ptx = at->ptx;
+    bool writes = ptx->space == RP_PTX_GLOBAL, reduces = rp_ptx_has(ptx, "reduce");
+    if (rp_ptx_has(ptx, "prefetch"))
+        return;
+    if (rp_ptx_has(ptx, "tensor")) {
+        const char *reason = "it copies through a tensor map, which is not followed";
+        add_worst(at, RP_READ, RP_VERDICT_REACHABLE, reason);
+        if (writes || reduces)
+            add_worst(at, RP_WRITE, RP_VERDICT_EVERYTHING, reason);
+        return;
+    }
+    if (!writes && !rp_ptx_has(ptx, "global"))
+        return; /* within shared memory */
+    uint64_t size;
+    bool known = immediate(ptx, 2, &size) && size;
+    for (int i = 0; i < 2; i++) {
+        bool is_write = i == 1;
+        if (is_write ? !writes : writes && !reduces)
+            continue;
+        struct rp_touch *touch = touch_at(at, is_write ? RP_WRITE : RP_READ,
+                                          &ptx->operands[writes ? 0 : 1], known ? size : 1);
+        touch->atomic = reduces;
+        if (!known && touch->verdict < RP_VERDICT_ROOT) {
+            touch->verdict = RP_VERDICT_ROOT;
+            touch->reason = "it copies a number of bytes that is not a constant";
+        }
+    }
+}
+
+/* A matrix of a warp lies in rows whose distance may be anything. */
+static void translate_matrix(const struct context *at, enum rp_effect effect, unsigned address)
+{
+    if (touches_global(at, &at->ptx->operands[address])) {
+        struct rp_touch *touch = touch_at(at, effect, &at->ptx->operands[address], 1);
+        if (touch->verdict < RP_VERDICT_ROOT) {
+            touch->verdict = RP_VERDICT_ROOT;
+            touch->reason = "it moves a matrix tile, whose rows are not followed";
+        }
+    }
+    if (effect == RP_READ)
+        rp_translate_results(at->build, at->node, at->step, 0, false);
+}
+
+static unsigned operands_needed(enum rp_opcode_class class_)
+{
+    switch ((int)class_) {
+    case RP_CLASS_LOAD: case RP_CLASS_STORE: case RP_CLASS_ATOMIC: case RP_CLASS_REDUCE:
+    case RP_CLASS_MATRIX_LOAD: case RP_CLASS_MATRIX_STORE: return 2;
+    case RP_CLASS_COPY_ASYNC: case RP_CLASS_BULK: return 2;
+    default: return 0;
+    }
+}
+
+void rp_translate_touch(struct rp_builder *build, uint32_t node, const struct rp_step *step,
+                        enum rp_opcode_class class_)
+{
+    struct context at = {.build = build, .node = node, .step = step, .ptx = step->ptx};
+    if (step->ptx->operand_count < operands_needed(class_) &&
+        !(class_ == RP_CLASS_BULK && rp_ptx_has(step->ptx, "prefetch")))
+        rp_build_refuse(build, rp_build_format(build, "line %u: %s lacks operands",
+                                               step->ptx->line, step->ptx->op));
+    switch ((int)class_) {
+    case RP_CLASS_LOAD: translate_load(&at); break;
+    case RP_CLASS_STORE: translate_store(&at); break;
+    case RP_CLASS_ATOMIC: translate_atomic(&at, 1, true); break;
+    case RP_CLASS_REDUCE: translate_atomic(&at, 0, false); break;
+    case RP_CLASS_COPY_ASYNC: translate_copy_async(&at); break;
+    case RP_CLASS_BULK: translate_bulk(&at); break;
+    case RP_CLASS_MATRIX_LOAD: translate_matrix(&at, RP_READ, 1); break;
+    case RP_CLASS_MATRIX_STORE: translate_matrix(&at, RP_WRITE, 0); break;
+    case RP_CLASS_TEXTURE:
+        add_worst(&at, RP_READ, RP_VERDICT_REACHABLE, texture_reason);
+        rp_translate_results(build, node, step, 0, false);
+        break;
+    case RP_CLASS_SHARED:
+        rp_translate_results(build, node, step, 0, false);
+        break;
+    default: {
+        const char *reason = rp_build_format(build, "line %u: %s may write anywhere",
+                                             step->ptx->line, step->ptx->op);
+        add_worst(&at, RP_READ, RP_VERDICT_EVERYTHING, reason);
+        add_worst(&at, RP_WRITE, RP_VERDICT_EVERYTHING, reason);
+        rp_translate_results(build, node, step, 0, false);
+    }
+    }
+}
