@@ -97,9 +97,11 @@ struct reader {
     enum rp_status status;
 };
 
+/* Whatever a complaint is about is RP_INVALID; only other failures need be kept. */
 static bool fail(struct reader *reader, enum rp_status status)
 {
-    reader->status = status;
+    if (status != RP_OK)
+        reader->status = status;
     return status == RP_OK;
 }
 

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profile and plan files: what is written is read back, what is wrong is refused in one line,
+ * and a plan is obeyed only by the job that it was made for. */
+#include "tests/planner/walker.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- reading ------------------------------------------------------------------ */
+
+static struct rp_profile *read_profile(const char *text)
+{
+    struct rp_profile *profile;
+    char message[400] = "";
+
+    if (rp_profile_parse(text, strlen(text), "p", &profile, message, sizeof(message)) != RP_OK)
+        fail_msg("%s", message);
+    return profile;
+}
+
+/* The whole message, so that nothing in it is wrong unseen. */
+static void assert_refused(const char *text, const char *expected)
+{
+    struct rp_profile *profile;
+    char message[400] = "";
+
+    assert_int_equal(
+        rp_profile_parse(text, strlen(text), "p", &profile, message, sizeof(message)),
+        RP_INVALID);
+    assert_null(profile);
+    assert_string_equal(message, expected);
+}
+
+#define ROW(hold, peak, time)                                                                    \
+    "{\"hold_bytes\": " #hold ", \"peak_bytes\": " #peak ", \"time_ns\": " #time "}"
+#define ONE(option) "{\"version\": 1, \"base_bytes\": 0, \"segments\": [{\"name\": \"s0\", " \
+                    "\"options\": {\"retain\": " option "}}]}"
+
+static void the_reduced_form_of_the_manual_is_read(void **state)
+{
+    struct rp_profile *profile = read_profile(
+        "{ \"version\": 1, \"base_bytes\": 0,\n"
+        "  \"segments\": [ { \"name\": \"s0\", \"options\": {\n"
+        "      \"retain\":  { \"hold_bytes\": 2, \"peak_bytes\": 8,  \"time_ns\": 34 },\n"
+        "      \"whole\":   { \"hold_bytes\": 10, \"peak_bytes\": 20, \"time_ns\": 99 },\n"
+        "      \"regions\": { \"hold_bytes\": 0, \"peak_bytes\": 11, \"time_ns\": 75 } } } ] }");
+    const struct rp_segment *segment = rp_profile_segment(profile, 0);
+
+    (void)state;
+    assert_int_equal(rp_profile_count(profile), 1);
+    assert_string_equal(segment->name, "s0");
+    assert_int_equal(segment->costs[RP_CHOICE_RETAIN].hold, 2);
+    assert_int_equal(segment->costs[RP_CHOICE_WHOLE].peak, 20);
+    assert_int_equal(segment->costs[RP_CHOICE_REGIONS].time, 75);
+    assert_false(segment->costs[RP_CHOICE_REGIONS].has_terms);
+    rp_profile_destroy(profile);
+}
+
+static void an_option_that_is_left_out_or_masked_is_not_allowed(void **state)
+{
+    struct rp_profile *profile = read_profile(
+        "{\"version\": 1, \"base_bytes\": 7, \"segments\": [{\"name\": \"s0\", \"options\": {"
+        "\"retain\": " ROW(1, 2, 3) ", \"whole\": {\"masked\": \"it reads the clock\"}}}]}");
+    const struct rp_cost *costs = rp_profile_segment(profile, 0)->costs;
+
+    (void)state;
+    assert_int_equal(rp_profile_base(profile), 7);
+    assert_true(costs[RP_CHOICE_RETAIN].allowed);
+    assert_false(costs[RP_CHOICE_WHOLE].allowed);
+    assert_string_equal(costs[RP_CHOICE_WHOLE].masked, "it reads the clock");
+    assert_false(costs[RP_CHOICE_REGIONS].allowed);
+    assert_null(costs[RP_CHOICE_REGIONS].masked);
+    rp_profile_destroy(profile);
+}
+
+#define MEASURED(value) "{\"value\": " #value ", \"source\": \"measured\"}"
+
+static void the_full_form_adds_its_terms_up(void **state)
+{
+    struct rp_profile *profile = read_profile(
+        "{\"version\": 1, \"base_bytes\": 0, \"segments\": [{\"name\": \"s0\", \"options\": {"
+        "\"regions\": {\"terms\": {\"hold_bytes\": " MEASURED(5) ", \"stash_bytes\": " MEASURED(6)
+        ", \"peak_forward_bytes\": " MEASURED(20) ", \"peak_backward_bytes\": " MEASURED(30)
+        ", \"forward_ns\": " MEASURED(1) ", \"backward_ns\": " MEASURED(2)
+        ", \"preserve_ns\": " MEASURED(4) ", \"stash_ns\": " MEASURED(8)
+        ", \"restore_ns\": " MEASURED(16) ", \"replay_ns\": " MEASURED(32)
+        ", \"reinstate_ns\": " MEASURED(64)
+        ", \"tracking_ns\": {\"value\": 128, \"source\": \"derived\"}}}}}]}");
+    const struct rp_cost *cost = &rp_profile_segment(profile, 0)->costs[RP_CHOICE_REGIONS];
+
+    (void)state;
+    assert_int_equal(cost->hold, 5);
+    assert_int_equal(cost->peak, 30);
+    assert_int_equal(cost->time, 255);
+    assert_int_equal(cost->terms[RP_TERM_REPLAY_TIME].source, RP_SOURCE_MEASURED);
+    assert_int_equal(cost->terms[RP_TERM_TRACKING_TIME].source, RP_SOURCE_DERIVED);
+    rp_profile_destroy(profile);
+}
+
+static void a_chain_of_no_segments_needs_its_base(void **state)
+{
+    struct rp_profile *profile =
+        read_profile("{\"version\": 1, \"base_bytes\": 9, \"segments\": []}");
+    struct rp_question question = rp_question_default(profile, 9);
+    struct rp_plan *plan = instance_solve(&question);
+
+    (void)state;
+    assert_int_equal(plan->answer, RP_ANSWER_OPTIMAL);
+    assert_int_equal(plan->peak, 9);
+    assert_int_equal(plan->time, 0);
+    rp_plan_destroy(plan);
+    question.budget = 8;
+    plan = instance_solve(&question);
+    assert_int_equal(plan->answer, RP_ANSWER_INFEASIBLE);
+    assert_int_equal(plan->min_budget, 9);
+    rp_plan_destroy(plan);
+    rp_profile_destroy(profile);
+}
+
+/* ---- bad input ---------------------------------------------------------------- */
+
+static void what_is_no_profile_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("[]", "p:1:1: the file must hold an object, { ... }, not a list");
+    assert_refused("{}", "p:1:1: the file needs \"version\"; the one known is 1");
+    assert_refused("{\"version\": 2, \"else\": 1}",
+                   "p:1:13: this version is not known; the one known is 1");
+    assert_refused("{\"version\": \"1\"}",
+                   "p:1:13: this version is not known; the one known is 1");
+    assert_refused("{\"version\": 1, \"base_bytes\": 0}", "p:1:1: the profile needs \"segments\"");
+    assert_refused("{\"version\": 1, \"segments\": []}", "p:1:1: the profile needs \"base_bytes\"");
+    assert_refused("{\"version\": 1, \"base_bytes\": 0, \"segment\": []}",
+                   "p:1:33: unknown key \"segment\" in the profile; did you mean \"segments\"?");
+    assert_refused("{\"version\": 1, \"format\": \"reprise-plan\", \"base_bytes\": 0}",
+                   "p:1:26: \"format\" can't be \"reprise-plan\"; it is \"reprise-profile\"");
+}
+
+static void figures_are_whole_numbers_below_two_to_the_63(void **state)
+{
+    (void)state;
+    assert_refused(ONE(ROW(-1, 2, 3)), "p:1:98: \"hold_bytes\" must not be negative, as -1 is");
+    assert_refused(ONE(ROW(1, 2.5, 3)),
+                   "p:1:115: \"peak_bytes\" must be a whole number, not a number with a fraction");
+    assert_refused(ONE(ROW(1, 2, 1e3)),
+                   "p:1:129: \"time_ns\" must be a whole number, not a number with a fraction");
+    assert_refused(ONE(ROW(1, 2, "3")),
+                   "p:1:129: \"time_ns\" must be a whole number, not a text");
+    assert_refused(ONE(ROW(1, 9223372036854775808, 3)), "p:1:115: this is not JSON: too big "
+                                                        "integer near '9223372036854775808'");
+    assert_refused(ONE(ROW(3, 2, 1)), "p:1:115: \"peak_bytes\" is smaller than \"hold_bytes\", "
+                                      "which is part of it");
+    assert_refused("{\"version\": 1, \"base_bytes\": -5, \"segments\": []}",
+                   "p:1:30: \"base_bytes\" must not be negative, as -5 is");
+    assert_refused("{\"version\": 1, \"base_bytes\": 0, \"quantum_bytes\": 0, \"segments\": []}",
+                   "p:1:50: \"quantum_bytes\" must not be 0; 1 means no rounding");
+}
+
+static void sums_that_leave_63_bits_are_refused(void **state)
+{
+    static const char two[] =
+        "{\"version\": 1, \"base_bytes\": %s, \"segments\": ["
+        "{\"name\": \"a\", \"options\": {\"retain\": {\"hold_bytes\": 0, \"peak_bytes\": %s, "
+        "\"time_ns\": %s}}}, {\"name\": \"b\", \"options\": {\"retain\": {\"hold_bytes\": 0, "
+        "\"peak_bytes\": %s, \"time_ns\": %s}}}]}";
+    static const char huge[] = "9223372036854775807", half[] = "4611686018427387904";
+    char text[600];
+
+    (void)state;
+    snprintf(text, sizeof(text), two, "0", half, "0", half, "0");
+    assert_refused(text, "p: segment 'b': the bytes of all segments up to here leave 63 bits");
+    snprintf(text, sizeof(text), two, "0", "0", huge, "0", "1");
+    assert_refused(text, "p: segment 'b': the times of all segments up to here leave 63 bits");
+    snprintf(text, sizeof(text), two, huge, "1", "0", "0", "0");
+    assert_refused(text, "p: segment 'a': the bytes of all segments up to here leave 63 bits");
+    snprintf(text, sizeof(text), two, "0", huge, huge, "0", "0");
+    rp_profile_destroy(read_profile(text));
+}
+
+static void options_are_complete(void **state)
+{
+    (void)state;
+    assert_refused(ONE("{\"hold_bytes\": 1, \"peak_bytes\": 2}"),
+                   "p:1:83: an option needs \"time_ns\"");
+    assert_refused(ONE("{\"terms\": {\"hold_bytes\": " MEASURED(1) "}}"),
+                   "p:1:93: \"terms\" needs \"peak_forward_bytes\"");
+    assert_refused(ONE("{\"terms\": {\"hold_bytes\": {\"value\": 1, \"source\": \"absent\"}, "
+                       "\"peak_forward_bytes\": " MEASURED(1)
+                       ", \"peak_backward_bytes\": " MEASURED(1) ", \"forward_ns\": " MEASURED(1)
+                       ", \"backward_ns\": " MEASURED(1) "}}"),
+                   "p:1:131: \"hold_bytes\" is absent; it has to be measured before it can be "
+                   "planned with");
+    assert_refused("{\"version\": 1, \"base_bytes\": 0, \"segments\": [{\"name\": \"s0\", "
+                   "\"options\": {}}]}",
+                   "p:1:72: no option is allowed; a segment needs one at least");
+    assert_refused("{\"version\": 1, \"base_bytes\": 0, \"segments\": [{\"name\": \"s0\"}]}",
+                   "p:1:46: a segment needs \"options\" or \"facts\", one of the two");
+    assert_refused("{\"version\": 1, \"base_bytes\": 0, \"segments\": [{\"name\": \"s0\", "
+                   "\"options\": {\"retain\": " ROW(1, 2, 3) "}}, {\"name\": \"s0\", "
+                   "\"options\": {\"retain\": " ROW(1, 2, 3) "}}]}",
+                   "p: two segments are called 's0'");
+}
+
+/* A profile of facts, with one thing replaced. */
+static char *facts_with(const char *key, const char *value)
+{
+    json_t *root = json_loads(
+        "{\"version\": 1, \"base_bytes\": 0, \"buffers\": [{\"name\": \"b\", \"bytes\": 8}],"
+        "\"copy\": {\"fixed_ns\": " MEASURED(1) ", \"bytes_per_us\": " MEASURED(1000) "},"
+        "\"segments\": [{\"name\": \"s0\", \"facts\": {\"forward_ns\": " MEASURED(10)
+        ", \"backward_ns\": " MEASURED(20) ", \"replay_ns\": " MEASURED(10)
+        ", \"tracking_ns\": " MEASURED(0) ", \"activation_bytes\": " MEASURED(4)
+        ", \"forward_workspace_bytes\": " MEASURED(0)
+        ", \"backward_workspace_bytes\": " MEASURED(0)
+        ", \"reads\": [{\"buffer\": \"b\", \"offset\": 0, \"bytes\": 8}], \"writes\": [],"
+        "\"backward_writes\": []}}]}",
+        0, NULL);
+    json_t *segment = json_array_get(json_object_get(root, "segments"), 0);
+    json_t *facts = json_object_get(segment, "facts"), *target = facts;
+
+    assert_non_null(root);
+    if (json_object_get(facts, key) == NULL && strcmp(key, "no_replay") != 0)
+        target = root;
+    if (value == NULL)
+        json_object_del(target, key);
+    else
+        json_object_set_new(target, key, json_loads(value, JSON_DECODE_ANY, NULL));
+    char *text = json_dumps(root, 0);
+    json_decref(root);
+    return text;
+}
+
+static void assert_facts_refused(const char *key, const char *value, const char *reason)
+{
+    struct rp_profile *profile;
+    char message[400] = "", *text = facts_with(key, value);
+
+    assert_int_equal(
+        rp_profile_parse(text, strlen(text), "p", &profile, message, sizeof(message)),
+        RP_INVALID);
+    if (strstr(message, reason) == NULL)
+        fail_msg("'%s' doesn't say '%s'", message, reason);
+    free(text);
+}
+
+static void facts_are_complete(void **state)
+{
+    (void)state;
+    char *text = facts_with("no_replay", "\"it waits for the host\"");
+    struct rp_profile *profile = read_profile(text);
+    const struct rp_cost *costs = rp_profile_segment(profile, 0)->costs;
+    assert_true(costs[RP_CHOICE_RETAIN].allowed);
+    assert_string_equal(costs[RP_CHOICE_WHOLE].masked, "it waits for the host");
+    assert_string_equal(costs[RP_CHOICE_REGIONS].masked, "it waits for the host");
+    rp_profile_destroy(profile);
+    free(text);
+    assert_facts_refused("copy", NULL, "the price of a copy is absent");
+    assert_facts_refused("copy",
+                         "{\"fixed_ns\": " MEASURED(1) ", \"bytes_per_us\": " MEASURED(0) "}",
+                         "0 bytes per microsecond");
+    assert_facts_refused("replay_ns", NULL, "needs \"replay_ns\"");
+    assert_facts_refused("forward_ns", NULL, "needs \"forward_ns\"");
+    assert_facts_refused("activation_bytes", "{\"value\": 4, \"source\": \"absent\"}",
+                         "\"activation_bytes\" is absent");
+    assert_facts_refused("activation_bytes", "{\"value\": 4, \"source\": \"guessed\"}",
+                         "\"source\" can't be \"guessed\"");
+    assert_facts_refused("activation_bytes", MEASURED(9223372036854775807), "leaves 63 bits");
+    assert_facts_refused("reads", "[{\"buffer\": \"c\", \"offset\": 0, \"bytes\": 8}]",
+                         "no buffer of that name");
+    assert_facts_refused("reads", "[{\"buffer\": \"b\", \"offset\": 1, \"bytes\": 8}]",
+                         "the range ends at 9, and the buffer has 8 bytes");
+    assert_facts_refused("buffers",
+                         "[{\"name\": \"b\", \"bytes\": 8}, {\"name\": \"b\", \"bytes\": 8}]",
+                         "another buffer has this name");
+}
+
+static void another_backward_order_fits_no_model(void **state)
+{
+    struct rp_question question;
+    struct rp_plan *plan;
+    char message[400];
+    struct rp_profile *profile = read_profile(
+        "{\"version\": 1, \"base_bytes\": 0, \"segments\": [{\"name\": \"a\", \"options\": "
+        "{\"retain\": " ROW(1, 2, 3) "}}, {\"name\": \"b\", \"options\": {\"retain\": "
+        ROW(1, 2, 3) "}}], \"backward_order\": [\"a\", \"b\"]}");
+
+    (void)state;
+    question = rp_question_default(profile, 100);
+    assert_int_equal(rp_planner_solve(&question, &plan, message, sizeof(message)),
+                     RP_UNSUPPORTED);
+    assert_string_equal(message, "no model covers this job: the backward of 'a' runs where that "
+                                 "of 'b' would be in reverse order");
+    rp_profile_destroy(profile);
+}
+
+static void too_many_segments_are_refused(void **state)
+{
+    struct rp_profile *profile;
+    const struct rp_cost costs[RP_CHOICE_COUNT] = {{.allowed = true, .peak = 1}};
+    char name[24], message[200];
+
+    (void)state;
+    assert_ok(rp_profile_create(&profile));
+    for (int k = 0; k <= RP_PROFILE_MAX_SEGMENTS; k++) {
+        snprintf(name, sizeof(name), "s%d", k);
+        assert_ok(rp_profile_add_row(profile, name, costs));
+    }
+    assert_int_equal(rp_profile_close(profile, message, sizeof(message)), RP_INVALID);
+    assert_string_equal(message, "4097 segments are more than the 4096 that are planned");
+    rp_profile_destroy(profile);
+}
+
+/* ---- there and back ----------------------------------------------------------- */
+
+static void assert_same_rows(const struct rp_profile *a, const struct rp_profile *b)
+{
+    assert_int_equal(rp_profile_count(a), rp_profile_count(b));
+    assert_int_equal(rp_profile_base(a), rp_profile_base(b));
+    assert_int_equal(rp_profile_fingerprint(a), rp_profile_fingerprint(b));
+    for (size_t k = 0; k < rp_profile_count(a); k++)
+        for (int c = 0; c < RP_CHOICE_COUNT; c++) {
+            const struct rp_cost *x = &rp_profile_segment(a, k)->costs[c];
+            const struct rp_cost *y = &rp_profile_segment(b, k)->costs[c];
+            assert_int_equal(x->allowed, y->allowed);
+            assert_int_equal(x->hold, y->hold);
+            assert_int_equal(x->peak, y->peak);
+            assert_int_equal(x->time, y->time);
+            assert_int_equal(x->masked == NULL, y->masked == NULL);
+            if (x->masked != NULL)
+                assert_string_equal(x->masked, y->masked);
+        }
+}
+
+static void profiles_survive_being_written(void **state)
+{
+    struct random random = random_begin("files");
+
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        struct rp_profile *profile = round % 2 ? walker_random(&random, 4)
+                                               : instance_random(&random, 4);
+        for (int rows = 0; rows < 2; rows++) {
+            char *text = rp_profile_to_json(profile, rows);
+            struct rp_profile *again = read_profile(text);
+            assert_same_rows(profile, again);
+            assert_int_equal(rp_profile_facts(again, 0) != NULL, !rows && round % 2);
+            char *twice = rp_profile_to_json(again, false);
+            char *once = rp_profile_to_json(profile, rows);
+            assert_string_equal(once, twice);
+            free(text);
+            free(once);
+            free(twice);
+            rp_profile_destroy(again);
+        }
+        rp_profile_destroy(profile);
+    }
+}
+
+/* ---- plans -------------------------------------------------------------------- */
+
+static struct rp_profile *profile_for(const char *job, const char *device)
+{
+    uint64_t rows[2][RP_CHOICE_COUNT][3] = {{{4, 6, 10}, {3, 9, 30}, {0, 7, 40}},
+                                            {{5, 6, 10}, {3, 9, 30}, {0, 7, 40}}};
+    struct rp_profile *profile = instance_from_rows(0, 2, rows);
+    struct rp_purpose purpose = {job, device, NULL};
+
+    assert_ok(rp_profile_set_purpose(profile, &purpose));
+    return profile;
+}
+
+static struct rp_plan *saved_plan(const char *path)
+{
+    struct rp_profile *profile = profile_for("python train.py", "NVIDIA H200");
+    struct rp_question question = rp_question_default(profile, 8);
+    struct rp_plan *plan = instance_solve(&question);
+
+    assert_ok(rp_plan_save(plan, profile, path));
+    rp_profile_destroy(profile);
+    return plan;
+}
+
+static void temporary_path(char path[32])
+{
+    snprintf(path, 32, "/tmp/reprise-plan-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+static void a_plan_is_obeyed_as_it_was_made(void **state)
+{
+    char path[32], message[400];
+    enum rp_choice choice;
+    struct rp_plan *again;
+
+    (void)state;
+    temporary_path(path);
+    struct rp_plan *plan = saved_plan(path);
+    assert_ok(rp_plan_load(path, &again, message, sizeof(message)));
+    assert_int_equal(again->answer, RP_ANSWER_OPTIMAL);
+    assert_int_equal(again->budget, 8);
+    assert_int_equal(again->peak, plan->peak);
+    assert_int_equal(again->time, plan->time);
+    assert_int_equal(again->min_budget, plan->min_budget);
+    assert_int_equal(again->fingerprint, plan->fingerprint);
+    for (size_t k = 0; k < 2; k++) {
+        assert_ok(rp_plan_choice(again, plan->names[k], &choice));
+        assert_int_equal(choice, plan->choices[k]);
+    }
+    assert_int_equal(rp_plan_choice(again, "s2", &choice), RP_NOT_FOUND);
+    rp_plan_destroy(again);
+    rp_plan_destroy(plan);
+    unlink(path);
+}
+
+static void assert_unfit(const struct rp_plan *plan, struct rp_purpose purpose,
+                         const char *const *names, size_t count, const char *expected)
+{
+    char message[400] = "";
+
+    assert_int_equal(rp_plan_fits(plan, &purpose, names, count, message, sizeof(message)),
+                     RP_INVALID);
+    assert_string_equal(message, expected);
+}
+
+static void a_plan_is_refused_by_another_job(void **state)
+{
+    const char *const names[] = {"s0", "s1", "s2"}, *const others[] = {"s0", "head"};
+    char path[32], message[400];
+    struct rp_plan *plan;
+
+    (void)state;
+    temporary_path(path);
+    rp_plan_destroy(saved_plan(path));
+    assert_ok(rp_plan_load(path, &plan, message, sizeof(message)));
+    const struct rp_purpose same = {"python train.py", "NVIDIA H200", "0x12"};
+    assert_ok(rp_plan_fits(plan, &same, names, 2, message, sizeof(message)));
+    const struct rp_purpose unknown = {NULL, NULL, NULL};
+    assert_ok(rp_plan_fits(plan, &unknown, names, 2, message, sizeof(message)));
+    assert_unfit(plan, (struct rp_purpose){"python eval.py", NULL, NULL}, names, 2,
+                 "the plan was made for the job 'python train.py', and this is 'python eval.py'");
+    assert_unfit(plan, (struct rp_purpose){NULL, "NVIDIA A100", NULL}, names, 2,
+                 "the plan was made for the device 'NVIDIA H200', and this is 'NVIDIA A100'");
+    assert_unfit(plan, unknown, names, 3, "the plan was made for 2 segments, and there are 3");
+    assert_unfit(plan, unknown, others, 2, "the plan's segment 1 is 's1', and the job's is 'head'");
+    rp_plan_destroy(plan);
+    unlink(path);
+}
+
+/* Loads the plan with one member changed, and expects a refusal. */
+static void assert_plan_refused(json_t *root, const char *key, json_t *value,
+                                const char *reason)
+{
+    char path[32], message[400] = "";
+    json_t *changed = json_deep_copy(root);
+    struct rp_plan *plan;
+
+    temporary_path(path);
+    json_object_set_new(changed, key, value);
+    assert_int_equal(json_dump_file(changed, path, 0), 0);
+    assert_int_equal(rp_plan_load(path, &plan, message, sizeof(message)), RP_INVALID);
+    assert_null(plan);
+    if (strstr(message, reason) == NULL || strncmp(message, path, strlen(path)) != 0)
+        fail_msg("'%s' doesn't say '%s'", message, reason);
+    json_decref(changed);
+    unlink(path);
+}
+
+static void a_changed_plan_is_refused(void **state)
+{
+    char path[32];
+
+    (void)state;
+    temporary_path(path);
+    rp_plan_destroy(saved_plan(path));
+    json_t *root = json_load_file(path, 0, NULL);
+    assert_non_null(root);
+    assert_plan_refused(root, "version", json_integer(2), "version is not known");
+    assert_plan_refused(root, "format", json_string("reprise-profile"), "\"format\"");
+    assert_plan_refused(root, "status", json_string("infeasible"), "no plan to obey");
+    assert_plan_refused(root, "choices", json_array(), "0 choices stand here for 2 segments");
+    assert_plan_refused(root, "choices", json_pack("[s, s]", "whole", "whole"),
+                        "\"choices\" says something else");
+    assert_plan_refused(root, "made_for", json_pack("{s:s}", "segments", "0x1"),
+                        "the segments were changed");
+    assert_plan_refused(root, "surprise", json_true(), "unknown key \"surprise\"");
+    json_decref(root);
+    unlink(path);
+}
+
+static void an_infeasible_answer_says_what_would_do(void **state)
+{
+    struct rp_profile *profile = profile_for(NULL, NULL);
+    struct rp_question question = rp_question_default(profile, 3);
+    struct rp_plan *plan = instance_solve(&question);
+    char text[100], *json = rp_plan_to_json(plan, profile);
+    json_t *root = json_loads(json, 0, NULL);
+
+    (void)state;
+    assert_string_equal(rp_answer_format(plan, text, sizeof(text)),
+                        "infeasible, smallest budget is 7");
+    assert_string_equal(json_string_value(json_object_get(root, "status")), "infeasible");
+    assert_int_equal(json_integer_value(json_object_get(root, "min_budget_bytes")), 7);
+    assert_null(json_object_get(root, "choices"));
+    json_t *binding = json_object_get(root, "min_binding");
+    assert_string_equal(json_string_value(json_object_get(binding, "segment")), "s0");
+    json_decref(root);
+    free(json);
+    rp_plan_destroy(plan);
+    rp_profile_destroy(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_reduced_form_of_the_manual_is_read),
+        cmocka_unit_test(an_option_that_is_left_out_or_masked_is_not_allowed),
+        cmocka_unit_test(the_full_form_adds_its_terms_up),
+        cmocka_unit_test(a_chain_of_no_segments_needs_its_base),
+        cmocka_unit_test(what_is_no_profile_is_refused),
+        cmocka_unit_test(figures_are_whole_numbers_below_two_to_the_63),
+        cmocka_unit_test(sums_that_leave_63_bits_are_refused),
+        cmocka_unit_test(options_are_complete),
+        cmocka_unit_test(facts_are_complete),
+        cmocka_unit_test(another_backward_order_fits_no_model),
+        cmocka_unit_test(too_many_segments_are_refused),
+        cmocka_unit_test(profiles_survive_being_written),
+        cmocka_unit_test(a_plan_is_obeyed_as_it_was_made),
+        cmocka_unit_test(a_plan_is_refused_by_another_job),
+        cmocka_unit_test(a_changed_plan_is_refused),
+        cmocka_unit_test(an_infeasible_answer_says_what_would_do),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
