@@ -125,58 +125,52 @@ int64_t rp_hull_least_sum(struct rp_hull a, struct rp_hull b, int64_t total, int
 /* The corners of one option's function, left to right: a part of the last level, moved, with
  * cuts at the ends. */
 struct stream {
-    const struct rp_corner *next, *end;
-    struct rp_corner first, last; /* a cut before and after the corners in between */
-    bool has_first, has_last;
-    int64_t right, up;
+    struct rp_corner head; /* the next one, moved */
+    const struct rp_corner *next, *end; /* after it */
+    struct rp_corner last;              /* a cut behind those */
+    bool has_last;
+    int64_t right, up; /* by how much they are moved */
 };
 
-static bool stream_peek(const struct stream *stream, struct rp_corner *corner)
+static struct rp_corner moved(const struct stream *stream, struct rp_corner corner)
 {
-    if (stream->has_first)
-        *corner = stream->first;
-    else if (stream->next < stream->end)
-        *corner = *stream->next;
-    else if (stream->has_last)
-        *corner = stream->last;
-    else
-        return false;
-    corner->x += stream->right;
-    corner->y += stream->up;
-    return true;
+    return (struct rp_corner){corner.x + stream->right, corner.y + stream->up};
 }
 
-static void stream_advance(struct stream *stream)
+/* False at the end. */
+static bool stream_advance(struct stream *stream)
 {
-    if (stream->has_first)
-        stream->has_first = false;
-    else if (stream->next < stream->end)
-        stream->next++;
-    else
+    if (stream->next < stream->end) {
+        stream->head = moved(stream, *stream->next++);
+        return true;
+    }
+    if (stream->has_last) {
+        stream->head = moved(stream, stream->last);
         stream->has_last = false;
+        return true;
+    }
+    return false;
 }
 
-/* The function restricted to low <= x <= high. */
-static struct stream stream_cut(struct rp_hull hull, int64_t low, int64_t high,
-                                const struct rp_row *row)
+/* The function restricted to low <= x <= high; false when nothing is left of it. */
+static bool stream_cut(struct stream *stream, struct rp_hull hull, int64_t low, int64_t high,
+                       const struct rp_row *row)
 {
-    struct stream stream = {.right = row->hold, .up = row->time};
-
+    *stream = (struct stream){.right = row->hold, .up = row->time};
     if (hull.count == 0 || high < low || high < hull.corners[0].x)
-        return stream;
-    size_t first = 0, last = corner_left_of(hull, high);
-    if (low > hull.corners[0].x) {
-        first = corner_left_of(hull, low) + 1;
-        stream.first = (struct rp_corner){low, rp_hull_at(hull, low)};
-        stream.has_first = true;
-    }
+        return false;
+    bool starts_inside = low > hull.corners[0].x;
+    size_t first = starts_inside ? corner_left_of(hull, low) + 1 : 0;
+    size_t last = corner_left_of(hull, high);
     if (last + 1 < hull.count && hull.corners[last].x < high && low < high) {
-        stream.last = (struct rp_corner){high, rp_hull_at(hull, high)};
-        stream.has_last = true;
+        stream->last = (struct rp_corner){high, rp_hull_at(hull, high)};
+        stream->has_last = true;
     }
-    stream.next = hull.corners + first;
-    stream.end = hull.corners + (last + 1 > first ? last + 1 : first);
-    return stream;
+    stream->next = hull.corners + first;
+    stream->end = hull.corners + (last + 1 > first ? last + 1 : first);
+    if (starts_inside)
+        stream->head = moved(stream, (struct rp_corner){low, rp_hull_at(hull, low)});
+    return starts_inside || stream_advance(stream);
 }
 
 /* Appends a corner to a level that begins at `begin`, keeping it convex and falling. */
@@ -208,27 +202,24 @@ static enum rp_status reserve(struct rp_hulls *hulls, size_t need)
     return RP_OK;
 }
 
+static bool is_before(struct rp_corner a, struct rp_corner b)
+{
+    return a.x < b.x || (a.x == b.x && a.y < b.y);
+}
+
 /* The lower convex envelope of up to three functions becomes the next level. */
-static void merge(struct rp_hulls *hulls, struct stream *streams, size_t stream_count)
+static void merge(struct rp_hulls *hulls, struct stream *streams, size_t live)
 {
     size_t begin = hulls->begin[hulls->levels], count = 0;
 
-    for (;;) {
-        struct rp_corner best = {0, 0}, corner;
-        size_t from = stream_count;
-        for (size_t s = 0; s < stream_count; s++) {
-            if (!stream_peek(&streams[s], &corner))
-                continue;
-            if (from == stream_count || corner.x < best.x ||
-                (corner.x == best.x && corner.y < best.y)) {
-                best = corner;
-                from = s;
-            }
-        }
-        if (from == stream_count)
-            break;
-        push(hulls, begin, &count, best);
-        stream_advance(&streams[from]);
+    while (live > 0) {
+        size_t first = 0;
+        for (size_t s = 1; s < live; s++)
+            if (is_before(streams[s].head, streams[first].head))
+                first = s;
+        push(hulls, begin, &count, streams[first].head);
+        if (!stream_advance(&streams[first]))
+            streams[first] = streams[--live];
     }
     hulls->begin[++hulls->levels] = begin + count;
 }
@@ -262,13 +253,16 @@ enum rp_status rp_hulls_before(const struct rp_chain *chain, int64_t room,
     for (size_t k = 0; status == RP_OK && k < chain->count; k++) {
         const struct rp_link *link = &chain->links[k];
         struct stream streams[RP_CHOICE_COUNT];
+        size_t live = 0;
         status = reserve_level(hulls);
         if (status != RP_OK)
             break;
         struct rp_hull last = rp_hulls_level(hulls, hulls->levels - 1);
-        for (uint8_t c = 0; c < link->count; c++)
-            streams[c] = stream_cut(last, 0, room - link->rows[c].peak, &link->rows[c]);
-        merge(hulls, streams, link->count);
+        for (uint8_t c = 0; c < link->count; c++) {
+            const struct rp_row *row = &link->rows[c];
+            live += stream_cut(&streams[live], last, 0, room - row->peak, row);
+        }
+        merge(hulls, streams, live);
     }
     if (status != RP_OK)
         rp_hulls_release(hulls);
@@ -283,15 +277,16 @@ enum rp_status rp_hulls_after(const struct rp_chain *chain, int64_t room,
     for (size_t k = chain->count; status == RP_OK && k-- > 0;) {
         const struct rp_link *link = &chain->links[k];
         struct stream streams[RP_CHOICE_COUNT];
+        size_t live = 0;
         status = reserve_level(hulls);
         if (status != RP_OK)
             break;
         struct rp_hull last = rp_hulls_level(hulls, hulls->levels - 1);
         for (uint8_t c = 0; c < link->count; c++) {
             const struct rp_row *row = &link->rows[c];
-            streams[c] = stream_cut(last, row->peak - row->hold, room - row->hold, row);
+            live += stream_cut(&streams[live], last, row->peak - row->hold, room - row->hold, row);
         }
-        merge(hulls, streams, link->count);
+        merge(hulls, streams, live);
     }
     if (status != RP_OK)
         rp_hulls_release(hulls);

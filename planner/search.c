@@ -103,24 +103,30 @@ static enum rp_status fold_below(struct attempt *attempt, int64_t threshold,
     return rp_fold_create(chain, attempt->keep, fold);
 }
 
-/* Translates the best label of a hunt over folded links into rows of the full chain. */
+/* Translates rows of the folded links into rows of the full chain. */
+static void unfold(struct attempt *attempt, const struct rp_fold *fold, const uint8_t *rows)
+{
+    struct rp_search *search = attempt->search;
+
+    for (size_t k = 0; k < search->chain->count; k++)
+        search->rows[k] = (uint8_t)__builtin_ctz(attempt->keep[k]);
+    for (size_t k = 0; k < fold->chain.count; k++)
+        search->rows[fold->origin[k]] = fold->chain.links[k].choice[rows[k]];
+}
+
 static enum rp_status adopt(struct attempt *attempt, const struct rp_hunt *hunt,
                             const struct rp_fold *fold)
 {
-    struct rp_search *search = attempt->search;
     const struct rp_label *best = &hunt->labels[hunt->count - 1];
     uint8_t *rows = calloc(fold->chain.count + 1, 1);
 
     if (rows == NULL)
         return RP_NO_MEMORY;
     rp_hunt_rows(hunt, hunt->count - 1, rows);
-    for (size_t k = 0; k < search->chain->count; k++)
-        search->rows[k] = (uint8_t)__builtin_ctz(attempt->keep[k]);
-    for (size_t k = 0; k < fold->chain.count; k++)
-        search->rows[fold->origin[k]] = fold->chain.links[k].choice[rows[k]];
+    unfold(attempt, fold, rows);
     free(rows);
-    search->peak = best->need;
-    search->time = best->time;
+    attempt->search->peak = best->need;
+    attempt->search->time = best->time;
     attempt->found = true;
     attempt->cutoff = best->time;
     return RP_OK;
@@ -254,6 +260,38 @@ static void attempt_release(struct attempt *attempt)
     free(attempt->keep);
 }
 
+/* The plan found is optimal; is there one of equal time with a smaller peak? Rows that can't
+ * be in a plan of that time can't be within less room either, so that what is left of the chain
+ * is short. */
+static enum rp_status lower_peak(struct attempt *attempt)
+{
+    struct rp_search *search = attempt->search;
+    struct rp_search folded = {.room = search->peak - 1, .max_labels = search->max_labels};
+    struct attempt again = {.found = false};
+    struct rp_fold fold;
+    enum rp_status status = fold_below(attempt, search->time + 1, &fold);
+
+    if (status != RP_OK)
+        return status;
+    folded.chain = &fold.chain;
+    folded.rows = calloc(fold.chain.count + 1, 1);
+    status = folded.rows != NULL ? attempt_create(&folded, &again) : RP_NO_MEMORY;
+    if (status == RP_OK) {
+        again.room = folded.room;
+        again.cutoff = search->time + 1;
+        status = attempt_run(&again);
+    }
+    if (status == RP_OK && again.found) {
+        unfold(attempt, &fold, folded.rows);
+        search->peak = folded.peak;
+    }
+    search->work += folded.work;
+    attempt_release(&again);
+    free(folded.rows);
+    rp_fold_release(&fold);
+    return status;
+}
+
 static enum rp_status search_bounded(struct rp_search *search, struct attempt *attempt)
 {
     attempt->room = search->room;
@@ -265,16 +303,8 @@ static enum rp_status search_bounded(struct rp_search *search, struct attempt *a
     search->lower = attempt->lower;
     search->truncated = attempt->dropped;
     bool is_proved = search->found && search->lower >= search->time;
-    if (is_proved && !attempt->exact_peak && search->peak > 0) {
-        /* The plan is optimal; is there one of equal time with a smaller peak? */
-        *attempt = (struct attempt){.search = search,
-                                    .room = search->peak - 1,
-                                    .cutoff = search->time + 1,
-                                    .least = attempt->least,
-                                    .sorted = attempt->sorted,
-                                    .keep = attempt->keep};
-        status = attempt_run(attempt);
-    }
+    if (is_proved && !attempt->exact_peak && search->peak > 0)
+        status = lower_peak(attempt);
     return status;
 }
 
