@@ -57,11 +57,9 @@ static enum rp_status add_piece(void *ctx, uint64_t address, uint64_t length, rp
 }
 
 enum rp_status rp_footprint_reach(struct rp_footprint *call, uint64_t address, uint64_t bytes,
-                             enum rp_effect effect, enum rp_verdict verdict, bool certain,
-                             bool *unknown)
+                                  struct rp_reach like, bool *unknown)
 {
-    struct reaching reaching = {
-        .call = call, .like = {.effect = effect, .verdict = verdict, .certain = certain}};
+    struct reaching reaching = {.call = call, .like = like};
     enum rp_status status =
         rp_memory_resolve(rp_core.bench.memory, address, bytes, add_piece, &reaching);
     if (unknown)
@@ -69,16 +67,16 @@ enum rp_status rp_footprint_reach(struct rp_footprint *call, uint64_t address, u
     return status;
 }
 
-enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address, enum rp_effect effect,
-                            enum rp_verdict verdict)
+enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
+                                 struct rp_reach like)
 {
-    rp_alloc_id id;
-    enum rp_status status = rp_memory_find(rp_core.bench.memory, address, &id, NULL, NULL);
+    enum rp_status status = rp_memory_find(rp_core.bench.memory, address, &like.id, NULL, NULL);
     if (status != RP_OK)
         return status;
-    uint64_t bytes = rp_memory_get(rp_core.bench.memory, id)->bytes;
-    return push(call, (struct rp_reach){
-                          .id = id, .hi = bytes, .effect = effect, .verdict = verdict});
+    like.lo = 0;
+    like.hi = rp_memory_get(rp_core.bench.memory, like.id)->bytes;
+    like.certain = false;
+    return push(call, like);
 }
 
 struct sweeping {

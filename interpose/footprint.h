@@ -14,6 +14,7 @@ struct rp_reach {
     enum rp_effect effect;
     enum rp_verdict verdict;
     bool certain; /* every byte of it for certain, not just possibly */
+    bool coupled; /* a read: the call writes none of these bytes without reading it */
 };
 
 struct rp_footprint {
@@ -31,14 +32,13 @@ struct rp_footprint {
 /* Empties the call but keeps its storage. */
 void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stream);
 
-/* Adds what [address, address+bytes) leads to. Bytes that no known allocation holds are
+/* Adds what [address, address+bytes) leads to, `like` this but for the place. Bytes that no known allocation holds are
  * the host's own and are left out; *unknown (may be NULL) tells whether there were any. */
 enum rp_status rp_footprint_reach(struct rp_footprint *call, uint64_t address, uint64_t bytes,
-                             enum rp_effect effect, enum rp_verdict verdict, bool certain,
-                             bool *unknown);
+                                  struct rp_reach like, bool *unknown);
 /* Adds the whole allocation that holds `address`. RP_NOT_FOUND when none does. */
-enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address, enum rp_effect effect,
-                            enum rp_verdict verdict);
+enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
+                                 struct rp_reach like);
 /* Adds every live byte. */
 enum rp_status rp_footprint_everything(struct rp_footprint *call, enum rp_effect effect);
 

@@ -53,6 +53,11 @@ static void note_failure(enum rp_status status, const struct rp_frame *frame)
         rp_remark(rp_calls[frame->id].name, "the host is out of memory: the call is not followed");
 }
 
+static struct rp_reach exactly(enum rp_effect effect)
+{
+    return (struct rp_reach){.effect = effect, .verdict = RP_VERDICT_EXACT, .certain = true};
+}
+
 /* Both sides may be host memory that nobody tracks: those bytes are left out. */
 static void copy(const struct rp_frame *frame, uint64_t to, uint64_t from, uint64_t bytes)
 {
@@ -60,9 +65,9 @@ static void copy(const struct rp_frame *frame, uint64_t to, uint64_t from, uint6
     struct rp_footprint *call = rp_handler_footprint(frame);
     call->signature = call->signature * 31 + bytes;
     enum rp_status status =
-        rp_footprint_reach(call, from, bytes, RP_READ, RP_VERDICT_EXACT, true, NULL);
+        rp_footprint_reach(call, from, bytes, exactly(RP_READ), NULL);
     if (status == RP_OK)
-        status = rp_footprint_reach(call, to, bytes, RP_WRITE, RP_VERDICT_EXACT, true, NULL);
+        status = rp_footprint_reach(call, to, bytes, exactly(RP_WRITE), NULL);
     note_failure(status, frame);
     track(frame, call);
     rp_core_unlock();
@@ -125,7 +130,7 @@ static enum rp_status reach_box(struct rp_footprint *call, const struct side *si
         for (uint64_t y = 0; y < height; y++) {
             uint64_t row = side->base + z * side->slice + y * side->pitch;
             enum rp_status status =
-                rp_footprint_reach(call, row, width, effect, RP_VERDICT_EXACT, true, NULL);
+                rp_footprint_reach(call, row, width, exactly(effect), NULL);
             if (status != RP_OK)
                 return status;
         }
@@ -193,8 +198,7 @@ static void set(const struct rp_frame *frame, uint64_t to, uint64_t bytes)
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
     call->signature = call->signature * 31 + bytes;
-    note_failure(rp_footprint_reach(call, to, bytes, RP_WRITE, RP_VERDICT_EXACT, true, NULL),
-                 frame);
+    note_failure(rp_footprint_reach(call, to, bytes, exactly(RP_WRITE), NULL), frame);
     track(frame, call);
     rp_core_unlock();
 }
@@ -274,7 +278,9 @@ static void add_host_memory(void *ctx, const struct rp_alloc *alloc)
 {
     struct rp_footprint *call = ctx;
     if (alloc->kind == RP_ALLOC_PINNED || alloc->kind == RP_ALLOC_MANAGED)
-        rp_footprint_root(call, alloc->address, RP_WRITE, RP_VERDICT_REACHABLE);
+        rp_footprint_root(call, alloc->address, (struct rp_reach){
+                                                    .effect = RP_WRITE,
+                                                    .verdict = RP_VERDICT_REACHABLE});
 }
 
 /* A host function runs in stream order and may write whatever the host can. */

@@ -83,7 +83,9 @@ static enum rp_status reach_suspects(struct rp_footprint *call, const struct lau
         memcpy(&suspect, geometry->params + at, sizeof suspect);
         for (int effect = RP_READ; suspect && effect <= RP_WRITE; effect++) {
             enum rp_status status =
-                rp_footprint_root(call, suspect, (enum rp_effect)effect, RP_VERDICT_REACHABLE);
+                rp_footprint_root(call, suspect,
+                                  (struct rp_reach){.effect = (enum rp_effect)effect,
+                                                    .verdict = RP_VERDICT_REACHABLE});
             if (status != RP_OK && status != RP_NOT_FOUND)
                 return status;
         }
@@ -105,49 +107,64 @@ static enum rp_status reach_unproved(struct rp_footprint *call, const struct lau
     return status == RP_OK ? rp_footprint_everything(call, RP_WRITE) : status;
 }
 
+/* Bytes that the call only ever reads, modifies and writes back count as read for certain
+ * where they are written at all: a plain store elsewhere on the same root would break that. */
+static bool is_coupled(const struct rp_access_set *set, const struct rp_access *access)
+{
+    if (access->effect != RP_READ || !access->atomic)
+        return false;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct rp_access *other = &set->items[i];
+        bool elsewhere = other->verdict <= RP_VERDICT_ROOT && other->root != access->root;
+        if (other->effect == RP_WRITE && !other->atomic && !elsewhere)
+            return false;
+    }
+    return true;
+}
+
 /* A range that leaves the allocation of its root is clipped to it, under the contract's
  * stated assumption; without that assumption nothing is known any more. */
-static enum rp_status reach_range(struct rp_footprint *call, const struct rp_access *access)
+static enum rp_status reach_range(struct rp_footprint *call, const struct rp_access *access,
+                                  struct rp_reach like)
 {
-    rp_alloc_id id;
     uint64_t offset, left, address = access->root ? access->root : access->lo;
-    if (rp_memory_find(rp_core.bench.memory, address, &id, &offset, &left) != RP_OK) {
+    if (access->lo >= access->hi)
+        return RP_OK;
+    if (rp_memory_find(rp_core.bench.memory, address, NULL, &offset, &left) != RP_OK) {
         /* No tracked memory is there: host memory of the job's own, or a wild pointer. */
-        return access->lo < access->hi
-                   ? rp_footprint_reach(call, access->lo, access->hi - access->lo,
-                                        (enum rp_effect)access->effect,
-                                        (enum rp_verdict)access->verdict, false, NULL)
-                   : RP_OK;
+        like.certain = false;
+        return rp_footprint_reach(call, access->lo, access->hi - access->lo, like, NULL);
     }
     uint64_t start = address - offset, end = address + left;
     bool leaves = access->lo < start || access->hi > end;
     const struct rp_contract *contract = rp_core.config.contract;
     if (leaves && contract && !contract->assume_in_bounds) {
         call->reason = "a range leaves its allocation and \"assume_in_bounds\" is false";
-        return rp_footprint_everything(call, (enum rp_effect)access->effect);
+        return rp_footprint_everything(call, like.effect);
     }
     uint64_t lo = access->lo < start ? start : access->lo;
     uint64_t hi = access->hi > end ? end : access->hi;
-    if (lo >= hi)
-        return RP_OK;
-    return rp_footprint_reach(call, lo, hi - lo, (enum rp_effect)access->effect,
-                              (enum rp_verdict)access->verdict, access->exact && !leaves, NULL);
+    like.certain = like.certain && !leaves;
+    return lo < hi ? rp_footprint_reach(call, lo, hi - lo, like, NULL) : RP_OK;
 }
 
 static enum rp_status reach_access(struct rp_footprint *call, const struct launch *launch,
-                                   const struct rp_access *access)
+                                   const struct rp_access_set *set, const struct rp_access *access)
 {
-    enum rp_effect effect = (enum rp_effect)access->effect;
-    switch ((enum rp_verdict)access->verdict) {
+    struct rp_reach like = {.effect = (enum rp_effect)access->effect,
+                            .verdict = (enum rp_verdict)access->verdict,
+                            .certain = access->exact,
+                            .coupled = is_coupled(set, access)};
+    switch (like.verdict) {
     case RP_VERDICT_NONE: return RP_OK;
     case RP_VERDICT_EXACT:
-    case RP_VERDICT_BOUNDED: return reach_range(call, access);
+    case RP_VERDICT_BOUNDED: return reach_range(call, access, like);
     case RP_VERDICT_ROOT: {
-        enum rp_status status = rp_footprint_root(call, access->root, effect, RP_VERDICT_ROOT);
+        enum rp_status status = rp_footprint_root(call, access->root, like);
         return status == RP_NOT_FOUND ? RP_OK : status; /* the job's own host memory */
     }
     case RP_VERDICT_REACHABLE: return reach_suspects(call, launch);
-    case RP_VERDICT_EVERYTHING: return rp_footprint_everything(call, effect);
+    case RP_VERDICT_EVERYTHING: return rp_footprint_everything(call, like.effect);
     }
     return RP_OK;
 }
@@ -159,7 +176,7 @@ static enum rp_status reach_proved(struct rp_footprint *call, const struct launc
         launch->kernel->proof, &launch->geometry, rp_kernel_symbol,
         (void *)(uintptr_t)launch->kernel, &set);
     for (size_t i = 0; status == RP_OK && i < set.count; i++)
-        status = reach_access(call, launch, &set.items[i]);
+        status = reach_access(call, launch, &set, &set.items[i]);
     if (set.reads > call->reads)
         call->reads = set.reads;
     if (set.writes > call->writes)

@@ -273,7 +273,8 @@ static void open_by_launch(struct rp_thread *thread, uint32_t segment,
         return;
     }
     uint64_t *matches = segment < 256 ? &first_matches[segment] : &first_matches[255];
-    if ((*matches)++ >= rule->forward.first_nth)
+    uint64_t match = (*matches)++;
+    if (!rule->forward.has_first_nth || match == rule->forward.first_nth)
         open_forward(thread, segment, "", true);
 }
 

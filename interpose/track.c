@@ -73,7 +73,7 @@ static enum rp_status forward_reads(struct rp_execution *execution,
         if (reach->effect == RP_READ) {
             doubt_read(execution, call, reach);
             status = rp_instance_read(execution->instance, rp_core.bench.versions, reach->id,
-                                      reach->lo, reach->hi, reach->certain);
+                                      reach->lo, reach->hi, reach->certain || reach->coupled);
         } else {
             doubt_write(execution, call, reach);
             status = read_what_may_stay(execution, reach);

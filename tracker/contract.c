@@ -108,6 +108,7 @@ static bool read_launches(struct reading *r, json_t *launches, struct rp_where *
     where->kind = RP_WHERE_LAUNCHES;
     where->first = copy_text(r, launches, "first");
     where->last = copy_text(r, launches, "last");
+    where->has_first_nth = json_object_get(launches, "nth") != NULL;
     where->first_nth = rp_json_count(launches, "nth", 0);
     return true;
 }
@@ -120,8 +121,9 @@ static bool read_where(struct reading *r, json_t *object, const char *key, struc
         return true;
     }
     if (json_object_size(object) != 1)
-        return rp_json_wrong(&r->json, object, "\"%s\" needs exactly one of \"nvtx\"%s\"launches\"%s",
-                             key, strcmp(key, "replay") == 0 ? ", " : " and ",
+        return rp_json_wrong(&r->json, object,
+                             "\"%s\" needs exactly one of \"nvtx\"%s\"launches\"%s", key,
+                             strcmp(key, "replay") == 0 ? ", " : " and ",
                              strcmp(key, "replay") == 0 ? " and \"repeat\"" : "");
     json_t *launches = json_object_get(object, "launches");
     if (launches != NULL)
@@ -235,8 +237,7 @@ static bool read_kernel(struct reading *r, json_t *at, struct rp_locator *locato
 
 static bool read_allocation(struct reading *r, json_t *allocation, struct rp_locator *locator)
 {
-    if (!check(r, allocation, RP_CONTRACT_ALLOCATION) ||
-        !at_least_one(r, allocation, "bytes", ""))
+    if (!check(r, allocation, RP_CONTRACT_ALLOCATION) || !at_least_one(r, allocation, "bytes", ""))
         return false;
     locator->kind = RP_AT_ALLOCATION;
     locator->bytes = rp_json_size(allocation, "bytes", 0);
@@ -255,8 +256,8 @@ static bool read_locator(struct reading *r, json_t *at, struct rp_locator *locat
             continue;
         if (form != NULL)
             return rp_json_wrong_key(&r->json, at, forms[i],
-                                     "\"at\" has both \"%s\" and \"%s\"; one place is enough",
-                                     form, forms[i]);
+                                     "\"at\" has both \"%s\" and \"%s\"; one place is enough", form,
+                                     forms[i]);
         form = forms[i];
     }
     if (form == NULL)
@@ -301,8 +302,8 @@ static bool read_buffers(struct reading *r, json_t *list, json_t *seen)
     c->buffers = room_for(r, list, sizeof(*c->buffers), &c->buffer_count);
     for (size_t i = 0; i < c->buffer_count; i++) {
         json_t *item = json_array_get(list, i);
-        if (!check_item(r, list, i, RP_CONTRACT_BUFFER) ||
-            !name_is_new(r, item, seen, "buffer") || !read_buffer(r, item, &c->buffers[i]))
+        if (!check_item(r, list, i, RP_CONTRACT_BUFFER) || !name_is_new(r, item, seen, "buffer") ||
+            !read_buffer(r, item, &c->buffers[i]))
             return false;
     }
     return true;
@@ -344,8 +345,7 @@ static bool is_declared(json_t *buffers, const char *name)
     const char *bracket = strrchr(name, '[');
     size_t length = strlen(name);
     bool member = bracket != NULL && bracket[1] != '\0' &&
-                  bracket[1 + strspn(bracket + 1, "0123456789")] == ']' &&
-                  name[length - 1] == ']';
+                  bracket[1 + strspn(bracket + 1, "0123456789")] == ']' && name[length - 1] == ']';
 
     return json_object_get(buffers, name) != NULL ||
            (member && json_object_getn(buffers, name, (size_t)(bracket - name)) != NULL);
@@ -386,10 +386,9 @@ static bool read_version(struct reading *r, json_t *root)
     uint64_t version = rp_json_count(root, "version", 1);
 
     return version == 1 ||
-           rp_json_wrong_value(&r->json, root, "version",
-                               "this build reads version 1 of the contract, not %llu%s",
-                               (unsigned long long)version,
-                               version > 1 ? "; a newer reprise may" : "");
+           rp_json_wrong_value(
+               &r->json, root, "version", "this build reads version 1 of the contract, not %llu%s",
+               (unsigned long long)version, version > 1 ? "; a newer reprise may" : "");
 }
 
 static bool read_scalars(struct reading *r, json_t *root)

@@ -30,7 +30,8 @@ struct rp_where {
     char *nvtx;        /* NVTX: glob over the range's message; `*` is the key's text */
     char *first;       /* LAUNCHES: kernel name or glob */
     char *last;        /* LAUNCHES */
-    uint64_t first_nth; /* LAUNCHES: skip so many matches of `first` within a step, default 0 */
+    bool has_first_nth; /* LAUNCHES: without it, each match of `first` begins one ... */
+    uint64_t first_nth; /* LAUNCHES: ... with it, just this match in the step, from 0 */
 };                     /* REPEAT: the forward's launches come again. CALLS: reprise_segment_* */
 
 struct rp_segment_rule {

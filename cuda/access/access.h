@@ -41,7 +41,8 @@ struct rp_access {
     uint8_t effect;        /* enum rp_effect: READ or WRITE; both are two entries */
     uint8_t verdict;       /* enum rp_verdict */
     bool exact;
-    bool atomic;           /* a read-modify-write by atomics */
+    bool atomic;           /* by nothing but read-modify-writes: no byte is written that is
+                            * not read, and none that does not depend on what was there */
 };
 
 struct rp_access_set {

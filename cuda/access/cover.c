@@ -31,7 +31,8 @@ static void give_root(struct rp_run *run, const struct rp_touch *touch,
         note(run, RP_VERDICT_REACHABLE, global ? unknown_global : unknown_origin);
         return;
     }
-    run->root_marks[address->root - 1] |= touch->effect | (touch->atomic ? RP_MARK_ATOMIC : 0);
+    unsigned plain = touch->atomic ? 0u : (unsigned)touch->effect << RP_MARK_PLAIN_SHIFT;
+    run->root_marks[address->root - 1] |= (uint8_t)(touch->effect | plain);
     note(run, RP_VERDICT_ROOT, reason);
 }
 
@@ -311,7 +312,7 @@ static void add_cover(struct rp_run *run, const struct rp_cover *cover)
             continue;
         known->lo = cover->lo < known->lo ? cover->lo : known->lo;
         known->hi = cover->hi > known->hi ? cover->hi : known->hi;
-        known->atomic |= cover->atomic;
+        known->atomic &= cover->atomic;
         known->exact = false;
         note(run, RP_VERDICT_BOUNDED, "it has too many different accesses");
         return;

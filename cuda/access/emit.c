@@ -222,7 +222,7 @@ static void emit_roots(struct emission *at, enum rp_effect effect)
         if (!(marks & effect))
             continue;
         struct rp_cover kind = {.effect = (uint8_t)effect, .root = (int32_t)i + 1,
-                                .atomic = marks & RP_MARK_ATOMIC};
+                                .atomic = !(marks & (unsigned)effect << RP_MARK_PLAIN_SHIFT)};
         uint64_t root = (uint64_t)at->run->root_numbers[i];
         at->kind = &kind;
         emit(at, root, root, RP_VERDICT_ROOT);

@@ -84,7 +84,8 @@ struct rp_stretch {
 };
 
 /* Of a root that is accessed at an unknown place. */
-enum rp_mark { RP_MARK_READ = RP_READ, RP_MARK_WRITE = RP_WRITE, RP_MARK_ATOMIC = 4 };
+/* What is known of a root as a whole: its effects, and those that not only atomics have. */
+enum rp_mark { RP_MARK_READ = RP_READ, RP_MARK_WRITE = RP_WRITE, RP_MARK_PLAIN_SHIFT = 2 };
 
 struct rp_findings {
     uint32_t cover_count;

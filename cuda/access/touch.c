@@ -207,9 +207,12 @@ static void translate_atomic(const struct context *at, unsigned address, bool ha
 {
     const struct rp_ptx_operand *operand = &at->ptx->operands[address];
     if (touches_global(at, operand)) {
-        touch_at(at, RP_READ, operand, width_of(at->ptx))->atomic = true;
+        /* An exchange is a store that also returns something: what it leaves behind does
+         * not depend on what was there. */
+        bool modifies = !rp_ptx_has(at->ptx, "exch");
+        touch_at(at, RP_READ, operand, width_of(at->ptx))->atomic = modifies;
         struct rp_touch *write = touch_at(at, RP_WRITE, operand, width_of(at->ptx));
-        write->atomic = true;
+        write->atomic = modifies;
         write->certain = !rp_ptx_has(at->ptx, "cas");
     }
     if (has_result)

@@ -269,6 +269,27 @@ static void scenario_counters(void)
     run_steps(count_forward, NULL);
 }
 
+static void patch_forward(void)
+{
+    int one = 1;
+    LAUNCH("patch", n, &state_, &x, &n);
+    LAUNCH("read_queue", n, &state_, &x, &y, &one, &n);
+}
+
+static void overwrite(void)
+{
+    unsigned value = 12345;
+    LAUNCH("fill", n, &state_, &value, &n);
+}
+
+/* Read after it was possibly written: whether the old bytes matter, no proof can say. */
+static void scenario_patch(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    run_steps(patch_forward, overwrite);
+}
+
 static void live_forward(void)
 {
     int half = n / 2, third = n / 3;
@@ -478,6 +499,7 @@ static const struct {
     {"queue", scenario_queue},
     {"queue-by-index", scenario_queue_by_index},
     {"counters", scenario_counters},
+    {"patch", scenario_patch},
     {"live-write", scenario_live_write},
     {"side-stream", scenario_side_stream},
     {"alias", scenario_alias},

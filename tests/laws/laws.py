@@ -35,7 +35,8 @@ SCENARIOS = {
     "generator": dict(buffers=[GENERATOR], discover=True, finds={("stale-read", "generator")}),
     "queue": dict(buffers=[QUEUE], discover=True, finds={("stale-read", "queue")}),
     "queue-by-index": dict(buffers=[QUEUE], discover=True, finds={("stale-read", "queue")}),
-    "counters": dict(buffers=[COUNTERS, STATE], finds={("state-left", "counters")}),
+    "counters": dict(buffers=[COUNTERS, STATE], discover=True, finds={("state-left", "counters")}),
+    "patch": dict(buffers=[kernel("state", "patch", 0)], finds={("stale-read", "state")}),
     "live-write": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "side-stream": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "alias": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
@@ -140,10 +141,17 @@ def laws():
     claim("accumulator: state that nobody declared is a hazard, not a silent wrong",
           run.returncode == STOPPED and summary["hazards"][0]["hazard"] == "stale-read" and
           "buffer" not in summary["hazards"][0], run.stderr)
-    unproved = contract_of(SCENARIOS["counters"], "discovered", "regions")
-    run, summary = guarded("counters", "replay", unproved)
-    claim("counters: discovery refuses what it cannot prove, and names the call",
-          run.returncode == STOPPED and "count" in {u["call"] for u in summary["unknown"]},
+    unproved = contract_of(SCENARIOS["patch"], "discovered", "regions")
+    run, summary = guarded("patch", "replay", unproved)
+    claim("patch: discovery refuses what it cannot prove, and names the call",
+          run.returncode == STOPPED and "read_queue" in {u["call"] for u in summary["unknown"]},
+          run.stderr)
+    launches = contract_of(SCENARIOS["queue"], "declared", "regions")
+    launches["segments"] = [{"name": "segment", "replay": {"repeat": True}, "forward": {
+        "launches": {"first": "read_queue", "last": "enqueue", "nth": 0}}}]
+    run, summary = guarded("queue", "replay", launches)
+    claim("queue: right when segments are found by launches and their repetition",
+          run.stdout == bare("queue", "eager") and summary["segments"][0]["replays"] == 3,
           run.stderr)
 
 
