@@ -49,14 +49,19 @@ static void doubt_write(struct rp_execution *execution, const struct rp_footprin
 }
 
 /* State that may be left as it was is read as much as written: the old bytes count. */
+static enum rp_status state_that_may_stay(const struct rp_reach *reach, struct rp_spans *spans)
+{
+    const struct rp_spans *declared = rp_state_of(rp_core.state, reach->id);
+    if (reach->effect == RP_READ || reach->certain || !declared)
+        return RP_OK;
+    return rp_spans_within(declared, reach->lo, reach->hi, spans);
+}
+
 static enum rp_status read_what_may_stay(struct rp_execution *execution,
                                          const struct rp_reach *reach)
 {
-    const struct rp_spans *declared = rp_state_of(rp_core.state, reach->id);
-    if (reach->certain || !declared)
-        return RP_OK;
     struct rp_spans spans = {0};
-    enum rp_status status = rp_spans_within(declared, reach->lo, reach->hi, &spans);
+    enum rp_status status = state_that_may_stay(reach, &spans);
     for (size_t i = 0; status == RP_OK && i < spans.count; i++)
         status = rp_instance_read(execution->instance, rp_core.bench.versions, reach->id,
                                   spans.items[i].lo, spans.items[i].hi, true);
@@ -152,6 +157,20 @@ static void check_state_left(const struct rp_scope *scope, const struct rp_footp
     rp_spans_release(&state);
 }
 
+static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
+{
+    const struct rp_instance *instance = meeting->scope->execution->instance;
+    const struct rp_versions *now = rp_core.bench.versions;
+    struct rp_spans spans = {0};
+    if (reach->effect == RP_READ)
+        rp_instance_check(instance, now, reach->id, reach->lo, reach->hi, mismatch, meeting);
+    else if (state_that_may_stay(reach, &spans) == RP_OK)
+        for (size_t i = 0; i < spans.count; i++)
+            rp_instance_check(instance, now, reach->id, spans.items[i].lo, spans.items[i].hi,
+                              mismatch, meeting);
+    rp_spans_release(&spans);
+}
+
 static void replay_call(struct rp_scope *scope, const struct rp_footprint *call)
 {
     struct rp_instance *instance = scope->execution->instance;
@@ -160,12 +179,9 @@ static void replay_call(struct rp_scope *scope, const struct rp_footprint *call)
         rp_report(RP_HAZARD_UNPROVED, scope->execution, call, 0, 0, 0, NULL, NULL);
     rp_guard_replay(scope, call);
     for (size_t i = 0; i < call->count; i++) {
-        const struct rp_reach *reach = &call->reaches[i];
-        if (reach->effect == RP_READ)
-            rp_instance_check(instance, rp_core.bench.versions, reach->id, reach->lo, reach->hi,
-                              mismatch, &meeting);
-        else
-            check_state_left(scope, call, reach);
+        check_reach(&meeting, &call->reaches[i]);
+        if (call->reaches[i].effect == RP_WRITE)
+            check_state_left(scope, call, &call->reaches[i]);
     }
     for (size_t i = 0; i < call->count; i++)
         if (call->reaches[i].effect == RP_WRITE &&

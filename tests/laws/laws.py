@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-JOB, KERNELS, REPRISE, SUITE = sys.argv[1:5]
+JOB, KERNELS, REPRISE = map(os.path.abspath, sys.argv[1:4])
+SUITE = sys.argv[4]
 STOPPED = 70  # the exit code of a job that was stopped on a hazard
 
 
