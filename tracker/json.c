@@ -39,11 +39,9 @@ static const char *skip_string(const char *at)
 
 static const char *find(json_t *value, const char **at, const struct target *target);
 
-static const char *find_in_object(json_t *object, const char **at,
-                                  const struct target *target)
+static const char *find_in_object(json_t *object, const char **at, const struct target *target)
 {
-    for (void *i = json_object_iter(object); i != NULL;
-         i = json_object_iter_next(object, i)) {
+    for (void *i = json_object_iter(object); i != NULL; i = json_object_iter_next(object, i)) {
         bool wanted = object == target->container && target->key != NULL &&
                       strcmp(json_object_iter_key(i), target->key) == 0;
         const char *key = *at = skip_space(*at + 1); /* behind the brace or the comma */
@@ -110,43 +108,42 @@ static void place(const struct rp_json *json, const struct target *target, size_
     }
 }
 
-__attribute__((format(printf, 3, 0))) static void
-complain_at(const struct rp_json *json, const struct target *target, const char *format,
-            va_list arguments)
+__attribute__((format(printf, 3, 0))) static void complain_at(const struct rp_json *json,
+                                                              const struct target *target,
+                                                              const char *format, va_list arguments)
 {
     size_t line = 1, column = 1;
 
     place(json, target, &line, &column);
-    int used = snprintf(json->message, json->message_size, "%s:%zu:%zu: ", json->label, line,
-                        column);
+    int used =
+        snprintf(json->message, json->message_size, "%s:%zu:%zu: ", json->label, line, column);
     if (used >= 0 && (size_t)used < json->message_size)
         vsnprintf(json->message + used, json->message_size - (size_t)used, format, arguments);
 }
 
-#define COMPLAIN(json, ...)                                                                      \
-    do {                                                                                         \
-        va_list arguments_;                                                                      \
-        va_start(arguments_, format);                                                            \
-        complain_at(json, &(struct target){__VA_ARGS__}, format, arguments_);                    \
-        va_end(arguments_);                                                                      \
+#define COMPLAIN(json, ...)                                                                        \
+    do {                                                                                           \
+        va_list arguments_;                                                                        \
+        va_start(arguments_, format);                                                              \
+        complain_at(json, &(struct target){__VA_ARGS__}, format, arguments_);                      \
+        va_end(arguments_);                                                                        \
     } while (0)
 
-bool rp_json_wrong_value(struct rp_json *json, json_t *object, const char *key,
-                         const char *format, ...)
+bool rp_json_wrong_value(struct rp_json *json, json_t *object, const char *key, const char *format,
+                         ...)
 {
     COMPLAIN(json, .container = object, .key = key);
     return false;
 }
 
-bool rp_json_wrong_key(struct rp_json *json, json_t *object, const char *key,
-                       const char *format, ...)
+bool rp_json_wrong_key(struct rp_json *json, json_t *object, const char *key, const char *format,
+                       ...)
 {
     COMPLAIN(json, .container = object, .key = key, .at_key = true);
     return false;
 }
 
-bool rp_json_wrong_item(struct rp_json *json, json_t *list, size_t index,
-                        const char *format, ...)
+bool rp_json_wrong_item(struct rp_json *json, json_t *list, size_t index, const char *format, ...)
 {
     COMPLAIN(json, .container = list, .is_item = true, .index = index);
     return false;
@@ -241,8 +238,8 @@ static enum rp_status parse(struct rp_json *json)
                  json->label);
         return refuse(json, RP_INVALID);
     }
-    json->root = json_loadb(json->text, json->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
-                            &error);
+    json->root =
+        json_loadb(json->text, json->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (json->root == NULL)
         return not_json(json, &error);
     if (!json_is_object(json->root)) {
@@ -257,10 +254,8 @@ static enum rp_status parse(struct rp_json *json)
 enum rp_status rp_json_parse(struct rp_json *json, const char *text, size_t length,
                              const char *label, char *message, size_t message_size)
 {
-    *json = (struct rp_json){.length = length,
-                             .label = label,
-                             .message = message,
-                             .message_size = message_size};
+    *json = (struct rp_json){
+        .length = length, .label = label, .message = message, .message_size = message_size};
     json->text = malloc(length + 1);
     if (json->text == NULL) {
         snprintf(message, message_size, "%s: out of memory", label);
@@ -389,15 +384,14 @@ static bool check_value(struct rp_json *json, json_t *object, const struct rp_js
     uint64_t bytes = 0;
 
     if (!has_kind(value, key->kind))
-        return rp_json_wrong_value(json, object, key->name, "\"%s\" must be %s, not %s",
-                                   key->name, kind_wanted(key->kind), kind_found(value));
+        return rp_json_wrong_value(json, object, key->name, "\"%s\" must be %s, not %s", key->name,
+                                   kind_wanted(key->kind), kind_found(value));
     if (json_is_integer(value) && json_integer_value(value) < 0)
         return rp_json_wrong_value(json, object, key->name,
                                    "\"%s\" must not be negative, as %lld is", key->name,
                                    (long long)json_integer_value(value));
     if (json_is_string(value) && json_string_length(value) == 0)
-        return rp_json_wrong_value(json, object, key->name, "\"%s\" must not be empty",
-                                   key->name);
+        return rp_json_wrong_value(json, object, key->name, "\"%s\" must not be empty", key->name);
     if (key->kind == RP_JSON_SIZE && json_is_string(value) &&
         rp_size_parse(json_string_value(value), &bytes) != RP_OK)
         return rp_json_wrong_value(json, object, key->name, "\"%s\" must be %s, not \"%s\"",
@@ -421,8 +415,8 @@ static bool unknown_key(struct rp_json *json, json_t *object, const char *name,
                                  "unknown key \"%s\" in %s; did you mean \"%s\"?", word,
                                  shape->title, nearest);
     enumerate(list, sizeof(list), names, count, " and ");
-    return rp_json_wrong_key(json, object, name, "unknown key \"%s\" in %s; its keys are %s",
-                             word, shape->title, list);
+    return rp_json_wrong_key(json, object, name, "unknown key \"%s\" in %s; its keys are %s", word,
+                             shape->title, list);
 }
 
 static const struct rp_json_key *find_key(const struct rp_json_shape *shape, const char *name)
@@ -436,8 +430,7 @@ static const struct rp_json_key *find_key(const struct rp_json_shape *shape, con
 
 bool rp_json_check(struct rp_json *json, json_t *object, const struct rp_json_shape *shape)
 {
-    for (void *i = json_object_iter(object); i != NULL;
-         i = json_object_iter_next(object, i)) {
+    for (void *i = json_object_iter(object); i != NULL; i = json_object_iter_next(object, i)) {
         const char *name = json_object_iter_key(i);
         const struct rp_json_key *key = find_key(shape, name);
         if (key == NULL)
@@ -459,8 +452,8 @@ bool rp_json_check_item(struct rp_json *json, json_t *list, size_t index,
     json_t *item = json_array_get(list, index);
 
     if (!json_is_object(item))
-        return rp_json_wrong_item(json, list, index, "%s must be an object, not %s",
-                                  shape->title, kind_found(item));
+        return rp_json_wrong_item(json, list, index, "%s must be an object, not %s", shape->title,
+                                  kind_found(item));
     return rp_json_check(json, item, shape);
 }
 
@@ -509,8 +502,7 @@ const char *rp_json_text(json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-size_t rp_json_word(json_t *object, const char *key, const char *const *words,
-                    size_t otherwise)
+size_t rp_json_word(json_t *object, const char *key, const char *const *words, size_t otherwise)
 {
     const char *word = rp_json_text(object, key);
 

@@ -141,9 +141,8 @@ static void view_remove(struct rp_memory *memory, rp_alloc_id id, uint64_t addre
 /* Room for `more` mappings and their views. */
 static enum rp_status reserve_mappings(struct rp_memory *memory, size_t more)
 {
-    struct mapping *mappings =
-        rp_array_reserve(memory->mappings, &memory->mapping_capacity,
-                         memory->mapping_count + more, sizeof(*mappings));
+    struct mapping *mappings = rp_array_reserve(memory->mappings, &memory->mapping_capacity,
+                                                memory->mapping_count + more, sizeof(*mappings));
     if (mappings == NULL)
         return RP_NO_MEMORY;
     memory->mappings = mappings;
@@ -373,8 +372,8 @@ enum rp_status rp_memory_find(const struct rp_memory *memory, uint64_t address, 
     return RP_OK;
 }
 
-enum rp_status rp_memory_resolve(const struct rp_memory *memory, uint64_t address,
-                                 uint64_t length, rp_memory_piece_fn visit, void *ctx)
+enum rp_status rp_memory_resolve(const struct rp_memory *memory, uint64_t address, uint64_t length,
+                                 rp_memory_piece_fn visit, void *ctx)
 {
     if (wraps(address, length))
         return RP_INVALID;
@@ -392,8 +391,7 @@ enum rp_status rp_memory_resolve(const struct rp_memory *memory, uint64_t addres
         } else {
             if (m->address + m->length < end)
                 stop = m->address + m->length;
-            status = visit(ctx, address, stop - address, m->id,
-                           m->offset + (address - m->address));
+            status = visit(ctx, address, stop - address, m->id, m->offset + (address - m->address));
             i++;
         }
         address = stop;
@@ -404,10 +402,9 @@ enum rp_status rp_memory_resolve(const struct rp_memory *memory, uint64_t addres
 enum rp_status rp_memory_address(const struct rp_memory *memory, rp_alloc_id id, uint64_t offset,
                                  uint64_t *address, uint64_t *bytes_left)
 {
-    for (size_t i = seek_view(memory, id, 0);
-         i < memory->view_count && memory->views[i].id == id; i++) {
-        const struct mapping *m =
-            &memory->mappings[seek_mapping(memory, memory->views[i].address)];
+    for (size_t i = seek_view(memory, id, 0); i < memory->view_count && memory->views[i].id == id;
+         i++) {
+        const struct mapping *m = &memory->mappings[seek_mapping(memory, memory->views[i].address)];
         if (offset < m->offset || offset - m->offset >= m->length)
             continue;
         if (address != NULL)

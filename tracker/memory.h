@@ -36,7 +36,7 @@ struct rp_alloc {
     enum rp_alloc_kind kind;
     uint64_t bytes;     /* length of the storage */
     uint64_t address;   /* address at birth, 0 if it had none */
-    uint64_t birth_seq; /* sequence number of the driver call that made it */
+    uint64_t birth_seq; /* sequence number of the driver call that made it, from 1 */
     uint64_t death_seq; /* of the call that freed it; 0 while it lives */
     uint64_t nth;       /* 0 for the first allocation of exactly this size, 1 for the second ... */
     int device;         /* device ordinal, -1 when not bound to one */
@@ -48,8 +48,8 @@ struct rp_memory;
 enum rp_status rp_memory_create(struct rp_memory **out);
 void rp_memory_destroy(struct rp_memory *memory);
 
-/* Registers storage. With address != 0 it is also mapped there in full. A leftover
- * mapping under a new one is replaced: the driver reused the address, so the old
+/* Registers storage of at least one byte. With address != 0 it is also mapped there in full.
+ * A leftover mapping under a new one is replaced: the driver reused the address, so the old
  * mapping is dead, whatever we were told. `name` is copied and may be NULL. */
 enum rp_status rp_memory_add(struct rp_memory *memory, enum rp_alloc_kind kind, uint64_t bytes,
                              uint64_t address, int device, uint64_t seq, const char *name,
@@ -61,8 +61,9 @@ enum rp_status rp_memory_map(struct rp_memory *memory, uint64_t address, uint64_
 /* Removes what is mapped in [address, address+length); may split mappings. */
 enum rp_status rp_memory_unmap(struct rp_memory *memory, uint64_t address, uint64_t length);
 
-/* Marks dead and removes all its mappings. The record stays readable (hazard messages
- * name dead buffers) until rp_memory_forget. */
+/* Marks dead and removes all its mappings. The record stays readable (hazard messages name
+ * dead buffers) until rp_memory_forget. RP_NOT_FOUND when it is unknown or dead already,
+ * RP_INVALID for seq 0, which would mean that it lives. */
 enum rp_status rp_memory_free(struct rp_memory *memory, rp_alloc_id id, uint64_t seq);
 void rp_memory_forget(struct rp_memory *memory, rp_alloc_id id);
 

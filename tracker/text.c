@@ -89,8 +89,8 @@ char *rp_size_format(char out[RP_SIZE_TEXT], uint64_t bytes)
         unit--;
     uint64_t whole = bytes >> units[unit].shift;
     uint64_t rest = bytes - (whole << units[unit].shift);
-    uint64_t tenths = unit == 0 ? 0 : (rest * 10 + (UINT64_C(1) << (units[unit].shift - 1))) >>
-                                          units[unit].shift;
+    uint64_t tenths =
+        unit == 0 ? 0 : (rest * 10 + (UINT64_C(1) << (units[unit].shift - 1))) >> units[unit].shift;
     if (tenths == 10) {
         whole++;
         tenths = 0;
@@ -188,8 +188,8 @@ static size_t edit_distance(const char *a, const char *b)
     for (size_t i = 1; a[i - 1] != '\0'; i++) {
         row[0] = i;
         for (size_t j = 1; j <= width; j++) {
-            row[j] = least(least(row[j - 1], old[j]) + 1,
-                           old[j - 1] + !same_letter(a[i - 1], b[j - 1]));
+            row[j] =
+                least(least(row[j - 1], old[j]) + 1, old[j - 1] + !same_letter(a[i - 1], b[j - 1]));
             if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
                 same_letter(a[i - 2], b[j - 1]))
                 row[j] = least(row[j], older[j - 2] + 1);

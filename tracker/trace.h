@@ -97,7 +97,8 @@ uint32_t rp_trace_define(struct rp_trace_writer *writer, const struct rp_event_d
 /* Appends one event, time-stamped now (CLOCK_MONOTONIC) and with the thread's id.
  * `values` has def->field_count entries. Copies everything; texts longer than 512 KiB are cut
  * and end in "...". Makes no system call and takes no contended lock unless the thread's
- * buffer is full. From a signal handler that interrupts it, it loses the event, counted. */
+ * buffer is full. In a signal handler that interrupts this or rp_trace_define, the event is
+ * lost, counted. */
 void rp_trace_emit(struct rp_trace_writer *writer, uint32_t event, const union rp_value *values);
 
 struct rp_trace_stats {

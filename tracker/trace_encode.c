@@ -99,9 +99,8 @@ static enum rp_status grow_types(struct rp_trace_coder *coder, uint32_t id)
 
 static enum rp_status grow_names(struct rp_trace_coder *coder)
 {
-    struct rp_trace_coder wider = {.chunk = coder->chunk,
-                                   .name_slots = coder->name_slots == 0 ? 256
-                                                                        : coder->name_slots * 2};
+    struct rp_trace_coder wider = {
+        .chunk = coder->chunk, .name_slots = coder->name_slots == 0 ? 256 : coder->name_slots * 2};
 
     wider.names = calloc(wider.name_slots, sizeof(*wider.names));
     if (wider.names == NULL)

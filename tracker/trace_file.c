@@ -26,8 +26,7 @@ static bool is_ours(const struct rp_trace_file *file)
 {
     struct stat now;
 
-    return fstat(file->fd, &now) == 0 && now.st_dev == file->device &&
-           now.st_ino == file->inode;
+    return fstat(file->fd, &now) == 0 && now.st_dev == file->device && now.st_ino == file->inode;
 }
 
 /* All or nothing: what was written of a part is cut off again. */
@@ -163,9 +162,8 @@ enum rp_status rp_trace_file_append(struct rp_trace_file *file,
 enum rp_status rp_trace_file_finish(struct rp_trace_file *file)
 {
     uint8_t mark[RP_TRACE_CHUNK_BYTES];
-    struct rp_trace_chunk chunk = {.flags = RP_TRACE_CHUNK_END,
-                                   .first_event = file->events,
-                                   .check = rp_trace_hash(NULL, 0)};
+    struct rp_trace_chunk chunk = {
+        .flags = RP_TRACE_CHUNK_END, .first_event = file->events, .check = rp_trace_hash(NULL, 0)};
 
     rp_trace_chunk_pack(mark, &chunk);
     enum rp_status status = write_all(file, mark, sizeof(mark));

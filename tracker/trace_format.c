@@ -43,8 +43,7 @@ enum rp_trace_header_state rp_trace_header_unpack(const uint8_t in[RP_TRACE_HEAD
     header->check = rp_get_fixed(in + FILE_CHECK, 8);
     if (memcmp(in, RP_TRACE_MAGIC, FILE_VERSION) != 0)
         return RP_TRACE_HEADER_FOREIGN;
-    return header->lowest_reader > RP_TRACE_VERSION ? RP_TRACE_HEADER_NEWER
-                                                    : RP_TRACE_HEADER_GOOD;
+    return header->lowest_reader > RP_TRACE_VERSION ? RP_TRACE_HEADER_NEWER : RP_TRACE_HEADER_GOOD;
 }
 
 bool rp_trace_header_matches(const uint8_t in[RP_TRACE_HEADER_BYTES], const uint8_t *properties,

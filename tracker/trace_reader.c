@@ -25,7 +25,7 @@ struct rp_trace_reader {
     char message[512];
     int fd;
     bool is_stdin; /* not ours to close */
-    int error; /* errno of a failed read */
+    int error;     /* errno of a failed read */
     bool eof;
     bool finished; /* nothing more will come */
     bool broken_off;
@@ -279,8 +279,7 @@ static enum rp_status lose_chunk(struct rp_trace_reader *reader, const struct rp
 static enum rp_status unpack(struct rp_trace_reader *reader, const struct rp_trace_chunk *chunk,
                              const uint8_t *frame)
 {
-    uint8_t *raw =
-        rp_array_reserve(reader->raw, &reader->raw_capacity, chunk->raw_bytes, 1);
+    uint8_t *raw = rp_array_reserve(reader->raw, &reader->raw_capacity, chunk->raw_bytes, 1);
 
     if (raw == NULL)
         return RP_NO_MEMORY;
@@ -369,8 +368,7 @@ enum rp_status rp_trace_next(struct rp_trace_reader *reader, struct rp_event *ev
             return report(reader, status, "out of memory");
         }
         if (status != RP_END || !all_there)
-            return lose_chunk(reader, chunk, reader->chunk_at,
-                              "has a chunk that makes no sense");
+            return lose_chunk(reader, chunk, reader->chunk_at, "has a chunk that makes no sense");
         reader->in_chunk = false;
     }
 }

@@ -173,8 +173,7 @@ struct dirty {
     uint64_t seq;
 };
 
-static enum rp_status add_dirty(void *ctx, uint64_t lo, uint64_t hi,
-                                const struct rp_writer *writer)
+static enum rp_status add_dirty(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *writer)
 {
     const struct dirty *dirty = ctx;
 
@@ -182,8 +181,7 @@ static enum rp_status add_dirty(void *ctx, uint64_t lo, uint64_t hi,
 }
 
 enum rp_status rp_versions_dirty_since(const struct rp_versions *versions, rp_alloc_id id,
-                                       uint64_t lo, uint64_t hi, uint64_t seq,
-                                       struct rp_spans *out)
+                                       uint64_t lo, uint64_t hi, uint64_t seq, struct rp_spans *out)
 {
     struct dirty dirty = {out, seq};
 

@@ -161,8 +161,8 @@ int main(void)
     snprintf(path, sizeof(path), "%s/trace", folder);
     for (size_t i = 0; i < KERNELS; i++)
         snprintf(kernel_names[i], sizeof(kernel_names[i]),
-                 "void at::native::vectorized_elementwise_kernel<4, at::native::functor_%zu<float>, "
-                 "at::detail::Array<char*, 3>>(int, functor)",
+                 "void at::native::vectorized_elementwise_kernel<4, at::native::functor_%zu<float>,"
+                 " at::detail::Array<char*, 3>>(int, functor)",
                  i);
     measure("one number", emit_small, 4000000, path);
     measure("a call (enter, leave)", emit_plain_call, 1500000, path);

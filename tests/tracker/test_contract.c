@@ -45,7 +45,8 @@ static const char full[] =
     "      \"offset\": \"1KiB\", \"bytes\": 65536 },\n"
     "    { \"name\": \"running_mean\", \"at\": { \"kernel\": \"bn_*\", \"param\": 3 },\n"
     "      \"bytes\": \"4KiB\" },\n"
-    "    { \"name\": \"scale\", \"at\": { \"kernel\": \"cast_fp8\", \"param\": 1, \"field\": 16 } },\n"
+    "    { \"name\": \"scale\",\n"
+    "      \"at\": { \"kernel\": \"cast_fp8\", \"param\": 1, \"field\": 16 } },\n"
     "    { \"name\": \"rng\", \"at\": { \"global\": \"philox_state\" } },\n"
     "    { \"name\": \"pool\", \"at\": { \"allocation\": { \"bytes\": 1048576, \"nth\": 2 } } },\n"
     "    { \"name\": \"pools\", \"at\": { \"allocation\": { \"bytes\": \"1MiB\" } } },\n"
@@ -212,6 +213,23 @@ static void a_marked_segment_brings_its_own_key(void **state)
         parse("{\"version\":1,\"segments\":[{\"name\":\"x\",\"pair\":\"key\"}]}"));
 }
 
+static void a_replay_may_begin_where_its_forward_does_not(void **state)
+{
+    (void)state;
+    static const char *const replays[] = {
+        "{\"first\":\"z\",\"last\":\"b\",\"nth\":1}", "{\"first\":\"a\",\"last\":\"z\",\"nth\":1}",
+        "{\"first\":\"a\",\"last\":\"b\",\"nth\":2}", "{\"first\":\"a\",\"last\":\"b\"}"};
+
+    for (size_t i = 0; i < sizeof(replays) / sizeof(replays[0]); i++) {
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "{\"version\":1,\"segments\":[{\"name\":\"s\",\"forward\":{\"launches\":"
+                 "{\"first\":\"a\",\"last\":\"b\",\"nth\":1}},\"replay\":{\"launches\":%s}}]}",
+                 replays[i]);
+        rp_contract_destroy(parse(text));
+    }
+}
+
 static void names_of_words(void **state)
 {
     (void)state;
@@ -286,6 +304,15 @@ static const struct {
     /* an escaped key is found under its real name, text before it counts in characters */
     {"{\"version\":1,\"step\":{\"nvtx\":\"\\\"\xC3\xA9\"},@\"st\\u0061t\":1}",
      "unknown key \"stat\" in the contract; did you mean \"state\"?"},
+    /* and behind what is empty */
+    {"{\"version\":1,\"segments\":[ ],\"buffers\":[],\"step\":{\"nvtx\":\"s\"},@\"stat\":1}",
+     "unknown key \"stat\" in the contract; did you mean \"state\"?"},
+    {"{\"version\":1,\"segments\":[{\"name\":\"a\",@\"x\":{ }}],\"harmless\":[]}",
+     "unknown key \"x\" in a segment; its keys are \"name\", \"forward\", \"replay\" and "
+     "\"pair\""},
+    {"{\"version\":1,\"segments\":[],\"harmless\":[],\"buffers\":[{\"name\":\"b\",\"at\":{},"
+     "@\"z\":1}]}",
+     "unknown key \"z\" in a buffer; its keys are \"name\", \"at\", \"offset\" and \"bytes\""},
     /* wrong types, at the value */
     {"{\"version\":1,\"segments\":@{}}", "\"segments\" must be a list, not an object"},
     {"{\"version\":1,\"segments\":[@[]]}", "a segment must be an object, not a list"},
@@ -502,6 +529,7 @@ static void a_zero_byte_does_not_end_the_text(void **state)
         RP_INVALID);
     assert_int_equal(
         rp_contract_parse("\0", 1, "c.json", &contract, message, sizeof(message)), RP_INVALID);
+    assert_non_null(strstr(message, "not JSON")); /* rather than empty */
 }
 
 static void a_short_message_buffer_is_not_overrun(void **state)
@@ -655,6 +683,7 @@ int main(void)
         cmocka_unit_test(a_policy_is_a_word_or_a_path),
         cmocka_unit_test(a_declared_family_may_be_harmless_by_member),
         cmocka_unit_test(a_marked_segment_brings_its_own_key),
+        cmocka_unit_test(a_replay_may_begin_where_its_forward_does_not),
         cmocka_unit_test(names_of_words),
         cmocka_unit_test(each_wrong_contract_has_its_message),
         cmocka_unit_test(any_prefix_of_a_contract_is_refused),

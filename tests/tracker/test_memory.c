@@ -236,6 +236,12 @@ static void resolving_names_the_gaps_too(void **state)
     assert_int_equal(got.items[0].offset, 0x10);
     assert_ok(rp_memory_resolve(memory, 0x1010, 0, collect, &got));
     assert_int_equal(got.count, 1);
+
+    got = (struct pieces){.count = 0}; /* a gap ends where the question ends */
+    assert_ok(rp_memory_resolve(memory, 0x1110, 0x10, collect, &got));
+    assert_int_equal(got.count, 1);
+    assert_int_equal(got.items[0].id, 0);
+    assert_int_equal(got.items[0].length, 0x10);
 }
 
 /* ---- against a byte map ----------------------------------------------------------- */

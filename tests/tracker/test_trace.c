@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/tracker/random.h"
-#include "tests/tracker/trace_check.h"
+#include "tests/tracker/trace_emit.h"
 #include "tracker/events.h"
-#include "tracker/text.h"
+#include "tracker/trace_encode.h"
 
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 
 /* The linker routes the tracker's pthread_create through here, for the test without one. */
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
@@ -28,36 +24,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     return no_threads ? EAGAIN : __real_pthread_create(thread, attributes, start, argument);
 }
 
-static const struct rp_event_def all_types = {
-    "all_types",
-    "enter",
-    7,
-    {{"uint", RP_FIELD_UINT},
-     {"sint", RP_FIELD_SINT},
-     {"hex", RP_FIELD_HEX},
-     {"bytes", RP_FIELD_BYTES},
-     {"text", RP_FIELD_TEXT},
-     {"name", RP_FIELD_NAME},
-     {"float", RP_FIELD_FLOAT}}};
-static const struct rp_event_def count_def = {"count", "note", 1, {{"n", RP_FIELD_UINT}}};
 static const struct rp_event_def bare_def = {"bare", "leave", 0, {{NULL, RP_FIELD_UINT}}};
-static const struct rp_event_def pair_def = {
-    "pair", "note", 2, {{"who", RP_FIELD_NAME}, {"n", RP_FIELD_UINT}}};
-
-static struct rp_trace_writer *open_writer(const struct rp_trace_options *options)
-{
-    struct rp_trace_writer *writer = NULL;
-
-    assert_ok(rp_trace_writer_open(trace_path, options, &writer));
-    return writer;
-}
-
-static void emit_count(struct rp_trace_writer *writer, uint64_t n)
-{
-    const union rp_value value = {.u = n};
-
-    rp_trace_emit(writer, rp_trace_define(writer, &count_def), &value);
-}
 
 /* ---- what goes in comes out ------------------------------------------------------- */
 
@@ -153,29 +120,32 @@ static void properties_and_fields_are_found_by_name(void **state)
 static void a_text_too_long_is_cut_and_says_so(void **state)
 {
     (void)state;
-    const size_t limit = (size_t)512 << 10;
+    enum { limit = 512 << 10 };
+    const struct rp_trace_options large = {.buffer_bytes = 16 << 20}; /* all in one chunk */
     char *text = malloc(limit + 10);
-    struct rp_trace_writer *writer = open_writer(NULL);
+    struct rp_trace_writer *writer = open_writer(&large);
     uint32_t id = rp_trace_define(writer, &all_types);
     union rp_value values[7] = {{.u = 0}};
 
     memset(text, 'x', limit + 10);
     memcpy(text + limit - 4, "\xE2\x82\xAC", 3); /* must not be cut in two */
-    for (size_t extra = 0; extra < 2; extra++) {
+    static const size_t lengths[] = {limit, limit + 1, limit - 4};
+    for (size_t i = 0; i < 3; i++) {
         values[4].t.text = values[5].t.text = text;
-        values[4].t.length = values[5].t.length = limit + extra;
+        values[4].t.length = values[5].t.length = lengths[i];
         rp_trace_emit(writer, id, values);
     }
     assert_ok(rp_trace_writer_close(writer));
 
     struct kept kept = read_whole(trace_path);
-    assert_int_equal(kept.count, 2);
+    assert_int_equal(kept.count, 3);
     for (size_t f = 4; f < 6; f++) {
         assert_int_equal(kept.events[0].values[f].t.length, limit);
         assert_memory_equal(kept.events[0].values[f].t.text, text, limit);
         assert_int_equal(kept.events[1].values[f].t.length, limit - 1);
         assert_memory_equal(kept.events[1].values[f].t.text, text, limit - 4);
         assert_string_equal(kept.events[1].values[f].t.text + limit - 4, "...");
+        assert_int_equal(kept.events[2].values[f].t.length, limit - 4); /* not taken for it */
     }
     kept_release(&kept);
     free(text);
@@ -264,58 +234,35 @@ static void any_events_come_back_as_they_were(void **state)
     kept_release(&kept);
 }
 
-/* ---- threads ---------------------------------------------------------------------- */
-
-#define THREADS 12
-#define EACH 4000
-
-struct worker {
-    pthread_t thread;
-    struct rp_trace_writer *writer;
-    uint64_t tid;
+static void a_long_trace_takes_no_more_memory(void **state)
+{
+    (void)state;
+    struct rp_trace_type *type = rp_trace_type_create(&all_types, 0);
+    struct rp_trace_buffer *buffer = malloc(sizeof(*buffer) + 4096);
+    struct rp_trace_coder coder = {.chunk = 0};
+    union rp_value values[7] = {{.u = 0}};
     char name[16];
-};
 
-static void *emit_pairs(void *argument)
-{
-    struct worker *worker = argument;
-    uint32_t id = rp_trace_define(worker->writer, &pair_def);
-
-    worker->tid = (uint64_t)syscall(SYS_gettid);
-    for (uint64_t i = 0; i < EACH; i++) {
-        const union rp_value values[2] = {text_value(worker->name), {.u = i}};
-        rp_trace_emit(worker->writer, id, values);
+    values[4] = text_value("text");
+    for (int i = 0; i < 100000; i++) {
+        if (i % 10 == 0) {
+            rp_trace_coder_begin(&coder);
+            *buffer = (struct rp_trace_buffer){.capacity = 4096};
+        }
+        snprintf(name, sizeof(name), "kernel %d", i);
+        values[5] = text_value(name);
+        assert_ok(rp_trace_coder_prepare(&coder, type));
+        assert_true(buffer->used + rp_trace_bound(type, values) <= buffer->capacity);
+        rp_trace_encode(&coder, buffer, type, values, 0);
     }
-    return NULL;
+    assert_true(coder.last_capacity <= 16 && coder.type_capacity <= 16 &&
+                coder.name_slots <= 256);
+    rp_trace_coder_release(&coder);
+    free(buffer);
+    free(type);
 }
 
-/* Every worker's events are there, in its order, under its thread id. */
-static void assert_all_pairs(const struct kept *kept, const struct worker *workers, size_t count)
-{
-    uint64_t next[THREADS] = {0};
-    size_t pairs = 0;
-
-    for (size_t i = 0; i < kept->count; i++) {
-        const struct kept_event *event = &kept->events[i];
-        size_t who = 0;
-        if (strcmp(event->def->name, "pair") != 0)
-            continue;
-        while (who < count && strcmp(workers[who].name, event->values[0].t.text) != 0)
-            who++;
-        assert_true(who < count);
-        assert_int_equal(event->thread, workers[who].tid);
-        assert_int_equal(event->values[1].u, next[who]++);
-        pairs++;
-    }
-    assert_int_equal(pairs, count * EACH);
-}
-
-static void start_worker(struct worker *worker, struct rp_trace_writer *writer, size_t number)
-{
-    worker->writer = writer;
-    snprintf(worker->name, sizeof(worker->name), "worker %zu", number);
-    assert_int_equal(pthread_create(&worker->thread, NULL, emit_pairs, worker), 0);
-}
+/* ---- threads ---------------------------------------------------------------------- */
 
 static void threads_do_not_disturb_each_other(void **state)
 {
@@ -354,6 +301,44 @@ static void a_thread_that_ends_leaves_its_events(void **state)
     assert_ok(rp_trace_writer_close(writer));
     struct kept kept = read_whole(trace_path);
     assert_all_pairs(&kept, workers, THREADS);
+    kept_release(&kept);
+}
+
+/* A destructor of the job's that runs after the writer's own, when another thread already
+ * has the state of this one. */
+static pthread_key_t late_key;
+static struct worker late, between;
+
+static void emit_late(void *argument)
+{
+    start_worker(&between, argument, 1);
+    pthread_join(between.thread, NULL);
+    snprintf(late.name, sizeof(late.name), "worker 0");
+    emit_pairs(&late);
+}
+
+static void *emit_then_end(void *argument)
+{
+    late.writer = argument;
+    emit_count(argument, 1);
+    pthread_setspecific(late_key, argument);
+    return NULL;
+}
+
+static void a_thread_may_emit_while_it_ends(void **state)
+{
+    (void)state;
+    struct rp_trace_writer *writer = open_writer(NULL);
+    struct worker workers[2];
+
+    assert_int_equal(pthread_key_create(&late_key, emit_late), 0);
+    assert_int_equal(pthread_create(&late.thread, NULL, emit_then_end, writer), 0);
+    pthread_join(late.thread, NULL);
+    assert_ok(rp_trace_writer_close(writer));
+    pthread_key_delete(late_key);
+    workers[0] = late, workers[1] = between;
+    struct kept kept = read_whole(trace_path);
+    assert_all_pairs(&kept, workers, 2);
     kept_release(&kept);
 }
 
@@ -409,23 +394,6 @@ static void without_a_writing_thread_the_emitting_ones_write(void **state)
 
 /* ---- when it is too much ---------------------------------------------------------- */
 
-/* Events that are slow to compress, so that the writing thread falls behind. */
-static void emit_too_much(struct rp_trace_writer *writer, uint64_t events)
-{
-    struct random random = {1};
-    uint32_t id = rp_trace_define(writer, &all_types);
-    char text[900];
-
-    for (uint64_t i = 0; i < events; i++) {
-        union rp_value values[7] = {{.u = i}};
-        for (size_t c = 0; c < sizeof(text); c++)
-            text[c] = (char)('a' + random_below(&random, 16));
-        values[4].t.text = text;
-        values[4].t.length = sizeof(text);
-        rp_trace_emit(writer, id, values);
-    }
-}
-
 static void by_default_a_thread_waits_and_nothing_is_lost(void **state)
 {
     (void)state;
@@ -472,15 +440,12 @@ static void lossy_gaps_are_counted_where_they_are(void **state)
 }
 
 static struct rp_trace_writer *interrupted;
-static uint32_t interrupted_id; /* defining is not for signal handlers */
 static volatile sig_atomic_t emitted_in_handler;
 
 static void emit_in_handler(int signal)
 {
-    const union rp_value value = {.u = 1000000};
-
     (void)signal;
-    rp_trace_emit(interrupted, interrupted_id, &value);
+    emit_count(interrupted, 1000000);
     emitted_in_handler++;
 }
 
@@ -494,13 +459,11 @@ static void a_signal_in_emit_does_not_hang(void **state)
     uint64_t main_events = 0;
 
     interrupted = open_writer(NULL);
-    interrupted_id = rp_trace_define(interrupted, &count_def);
+    emit_count(interrupted, main_events++);
     sigaction(SIGALRM, &action, &old);
     setitimer(ITIMER_REAL, &often, NULL);
-    while (emitted_in_handler < 50) {
-        const union rp_value value = {.u = main_events++};
-        rp_trace_emit(interrupted, interrupted_id, &value);
-    }
+    while (emitted_in_handler < 50)
+        emit_count(interrupted, main_events++);
     setitimer(ITIMER_REAL, &never, NULL);
     sigaction(SIGALRM, &old, NULL);
     rp_trace_writer_stats(interrupted, &stats);
@@ -518,334 +481,6 @@ static void a_signal_in_emit_does_not_hang(void **state)
     kept_release(&kept);
 }
 
-/* ---- when things go wrong outside ------------------------------------------------- */
-
-static void an_existing_file_is_never_touched(void **state)
-{
-    (void)state;
-    struct rp_trace_writer *writer = NULL;
-    char link_path[128];
-    struct stat is;
-
-    file_write(trace_path, "precious", 8);
-    assert_int_equal(rp_trace_writer_open(trace_path, NULL, &writer), RP_IO);
-    assert_int_equal(errno, EEXIST);
-    assert_null(writer);
-    snprintf(link_path, sizeof(link_path), "%s/link", folder);
-    unlink(trace_path);
-    assert_int_equal(symlink(trace_path, link_path), 0);
-    assert_int_equal(rp_trace_writer_open(link_path, NULL, &writer), RP_IO);
-    assert_int_equal(access(trace_path, F_OK), -1);
-    unlink(link_path);
-    assert_int_equal(rp_trace_writer_open("/nowhere/t.trace", NULL, &writer), RP_IO);
-    assert_int_equal(errno, ENOENT);
-
-    assert_ok(rp_trace_writer_open(trace_path, NULL, &writer));
-    assert_int_equal(stat(trace_path, &is), 0);
-    assert_int_equal(is.st_mode & 0777, 0600);
-    assert_ok(rp_trace_writer_close(writer));
-}
-
-static void after_finish_events_are_ignored(void **state)
-{
-    (void)state;
-    struct rp_trace_writer *writer = open_writer(NULL);
-
-    emit_count(writer, 1);
-    assert_ok(rp_trace_writer_finish(writer));
-    emit_count(writer, 2);
-    assert_int_equal(rp_trace_writer_finish(writer), RP_INVALID);
-    assert_int_equal(rp_trace_writer_flush(writer), RP_INVALID);
-    rp_trace_writer_rescue(writer);
-    assert_ok(rp_trace_writer_close(writer));
-    assert_ok(rp_trace_writer_close(NULL));
-    struct kept kept = read_whole(trace_path);
-    assert_int_equal(kept.count, 1);
-    kept_release(&kept);
-}
-
-/* Runs `body` in a child process; the child reports by its exit status. */
-static int in_child(void (*body)(void))
-{
-    int status = 0;
-    pid_t child = fork();
-
-    assert_true(child >= 0);
-    if (child == 0) {
-        alarm(60);
-        body();
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return status;
-}
-
-#define CHILD_ASSERT(condition)                                                                  \
-    do {                                                                                         \
-        if (!(condition))                                                                        \
-            _exit(__LINE__ % 250 + 1);                                                           \
-    } while (0)
-
-static void fill_the_disk(void)
-{
-    const struct rp_trace_options small = {.buffer_bytes = 4096};
-    const struct rlimit limit = {20000, 20000};
-    struct rp_trace_writer *writer = NULL;
-    struct rp_trace_stats stats;
-
-    CHILD_ASSERT(rp_trace_writer_open(trace_path, &small, &writer) == RP_OK);
-    CHILD_ASSERT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-    emit_too_much(writer, 200);
-    CHILD_ASSERT(rp_trace_writer_flush(writer) == RP_IO && errno == EFBIG);
-    emit_too_much(writer, 200);
-    rp_trace_writer_stats(writer, &stats);
-    CHILD_ASSERT(stats.lost > 200 && stats.bytes_written <= 20000);
-    CHILD_ASSERT(rp_trace_writer_close(writer) == RP_IO && errno == EFBIG);
-}
-
-static void a_full_disk_stops_the_trace_not_the_job(void **state)
-{
-    (void)state;
-    assert_int_equal(in_child(fill_the_disk), 0);
-    struct kept kept = read_all(trace_path);
-    assert_int_equal(kept.damages, 1); /* no end mark, and no torn chunk */
-    assert_true(kept.broke_off);
-    assert_true(kept.count > 10 && kept.count < 200);
-    for (size_t i = 0; i < kept.count; i++)
-        assert_int_equal(kept.events[i].values[0].u, i);
-    kept_release(&kept);
-}
-
-static void the_jobs_descriptors_are_not_written_to(void **state)
-{
-    (void)state;
-    char other[128];
-    struct rp_trace_writer *writer = open_writer(NULL);
-
-    emit_count(writer, 1);
-    assert_ok(rp_trace_writer_flush(writer));
-    snprintf(other, sizeof(other), "%s/other", folder);
-    file_write(other, "precious", 8);
-    /* A job that closes what it doesn't know, and opens a file of its own in its place. */
-    int fd = open(other, O_RDWR), closed = -1;
-    struct stat trace_is, is;
-    assert_int_equal(stat(trace_path, &trace_is), 0);
-    for (int i = 3; i < 1024 && closed < 0; i++) {
-        if (fstat(i, &is) == 0 && is.st_ino == trace_is.st_ino && is.st_dev == trace_is.st_dev)
-            closed = i;
-    }
-    assert_true(closed >= 200); /* out of the way of the usual numbers */
-    assert_int_equal(dup2(fd, closed), closed);
-    emit_count(writer, 2);
-    assert_int_equal(rp_trace_writer_flush(writer), RP_IO);
-    assert_int_equal(errno, EBADF);
-    assert_int_equal(rp_trace_writer_close(writer), RP_IO);
-    assert_int_equal(fstat(closed, &is), 0); /* nor closed */
-    assert_int_equal(is.st_size, 8);
-    close(closed);
-    close(fd);
-    unlink(other);
-    struct kept kept = read_all(trace_path);
-    assert_int_equal(kept.count, 1);
-    kept_release(&kept);
-}
-
-/* ---- other processes -------------------------------------------------------------- */
-
-static struct rp_trace_writer *inherited;
-
-static void use_an_inherited_writer(void)
-{
-    struct rp_trace_writer *own = NULL;
-    char path[128];
-
-    emit_count(inherited, 666);
-    CHILD_ASSERT(rp_trace_writer_flush(inherited) == RP_INVALID);
-    rp_trace_writer_abandon(inherited);
-    snprintf(path, sizeof(path), "%s/child", folder);
-    CHILD_ASSERT(rp_trace_writer_open(path, NULL, &own) == RP_OK);
-    emit_count(own, 5);
-    CHILD_ASSERT(rp_trace_writer_close(own) == RP_OK);
-}
-
-static void close_an_inherited_writer(void)
-{
-    emit_count(inherited, 666);
-    CHILD_ASSERT(rp_trace_writer_close(inherited) == RP_OK);
-}
-
-static void a_fork_leaves_the_parents_trace_alone(void **state)
-{
-    (void)state;
-    char path[128];
-
-    inherited = open_writer(NULL);
-    for (uint64_t i = 0; i < 1000; i++)
-        emit_count(inherited, i);
-    rp_trace_writer_abandon(inherited); /* does nothing in the parent */
-    assert_int_equal(in_child(use_an_inherited_writer), 0);
-    assert_int_equal(in_child(close_an_inherited_writer), 0);
-    emit_count(inherited, 1000);
-    assert_ok(rp_trace_writer_close(inherited));
-
-    struct kept kept = read_whole(trace_path);
-    assert_int_equal(kept.count, 1001);
-    for (uint64_t i = 0; i <= 1000; i++)
-        assert_int_equal(kept.events[i].values[0].u, i);
-    kept_release(&kept);
-    snprintf(path, sizeof(path), "%s/child", folder);
-    kept = read_whole(path);
-    assert_int_equal(kept.count, 1);
-    kept_release(&kept);
-    unlink(path);
-}
-
-static void forks_while_threads_emit(void **state)
-{
-    (void)state;
-    const struct rp_trace_options small = {.buffer_bytes = 4096};
-    struct worker workers[4];
-
-    inherited = open_writer(&small);
-    for (size_t i = 0; i < 4; i++)
-        start_worker(&workers[i], inherited, i);
-    for (int i = 0; i < 8; i++)
-        assert_int_equal(in_child(close_an_inherited_writer), 0);
-    for (size_t i = 0; i < 4; i++)
-        pthread_join(workers[i].thread, NULL);
-    assert_ok(rp_trace_writer_close(inherited));
-    struct kept kept = read_whole(trace_path);
-    assert_all_pairs(&kept, workers, 4);
-    kept_release(&kept);
-}
-
-static uint64_t *shared; /* how many events the child has flushed */
-
-static void emit_until_killed(void)
-{
-    const struct rp_trace_options small = {.buffer_bytes = 4096};
-    struct rp_trace_writer *writer = NULL;
-
-    CHILD_ASSERT(rp_trace_writer_open(trace_path, &small, &writer) == RP_OK);
-    for (uint64_t i = 0;; i++) {
-        emit_count(writer, i);
-        if (i % 10000 == 9999) {
-            CHILD_ASSERT(rp_trace_writer_flush(writer) == RP_OK);
-            __atomic_store_n(shared, i + 1, __ATOMIC_RELEASE);
-        }
-    }
-}
-
-static void a_killed_job_leaves_what_was_flushed(void **state)
-{
-    (void)state;
-    int status = 0;
-
-    shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid_t child = fork();
-    if (child == 0) {
-        emit_until_killed();
-        _exit(0);
-    }
-    while (__atomic_load_n(shared, __ATOMIC_ACQUIRE) < 50000 &&
-           waitpid(child, &status, WNOHANG) == 0)
-        usleep(1000);
-    kill(child, SIGKILL);
-    waitpid(child, &status, 0);
-    assert_true(WIFSIGNALED(status));
-
-    struct kept kept = read_all(trace_path);
-    assert_true(kept.count >= *shared && kept.count >= 50000);
-    assert_int_equal(kept.damages, 1);
-    assert_true(kept.broke_off);
-    assert_false(kept.whole);
-    for (uint64_t i = 0; i < kept.count; i++)
-        assert_int_equal(kept.events[i].values[0].u, i);
-    kept_release(&kept);
-    munmap(shared, 4096);
-}
-
-static void rescue_and_die(int signal)
-{
-    rp_trace_writer_rescue(inherited);
-    _exit(signal);
-}
-
-static void crash_in_a_call(void)
-{
-    /* A buffer that would not be handed over for an hour. */
-    const struct rp_trace_options options = {.max_age_ns = UINT64_C(3600000000000)};
-    const struct sigaction action = {.sa_handler = rescue_and_die};
-
-    CHILD_ASSERT(rp_trace_writer_open(trace_path, &options, &inherited) == RP_OK);
-    sigaction(SIGUSR1, &action, NULL);
-    emit_count(inherited, 1);
-    emit_count(inherited, 2);
-    raise(SIGUSR1);
-}
-
-static void a_crash_shows_the_last_call(void **state)
-{
-    (void)state;
-    int status = in_child(crash_in_a_call);
-
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == SIGUSR1);
-    struct kept kept = read_all(trace_path);
-    assert_int_equal(kept.count, 2);
-    assert_int_equal(kept.events[1].values[0].u, 2);
-    assert_true(kept.broke_off);
-    kept_release(&kept);
-}
-
-static void a_buffer_that_grows_old_is_written(void **state)
-{
-    (void)state;
-    const struct rp_trace_options options = {.max_age_ns = 2000000};
-    struct rp_trace_writer *writer = open_writer(&options);
-    size_t count = 0;
-
-    emit_count(writer, 1);
-    for (int i = 0; i < 10000 && count == 0; i++) { /* as long as it takes, within reason */
-        struct kept kept = read_all(trace_path);
-        count = kept.count;
-        assert_true(kept.broke_off);
-        kept_release(&kept);
-        usleep(1000);
-    }
-    assert_int_equal(count, 1);
-    assert_ok(rp_trace_writer_close(writer));
-}
-
-static void the_writing_thread_takes_no_signals(void **state)
-{
-    (void)state;
-    struct rp_trace_writer *writer = open_writer(NULL);
-    char line[256], path[64];
-    uint64_t blocked = 0;
-
-    emit_count(writer, 1);
-    assert_ok(rp_trace_writer_flush(writer));
-    /* The one thread of this process beside this one. */
-    FILE *list = popen("ls /proc/$PPID/task", "r");
-    while (fgets(line, sizeof(line), list) != NULL) {
-        if (atoi(line) == getpid())
-            continue;
-        snprintf(path, sizeof(path), "/proc/self/task/%d/status", atoi(line));
-        FILE *status = fopen(path, "r");
-        while (status != NULL && fgets(line, sizeof(line), status) != NULL)
-            sscanf(line, "SigBlk: %lx", &blocked);
-        if (status != NULL)
-            fclose(status);
-    }
-    pclose(list);
-    for (int signal = 1; signal <= SIGRTMAX; signal++) {
-        bool unblockable = signal == SIGKILL || signal == SIGSTOP;
-        if (!unblockable && (signal < 32 || signal >= SIGRTMIN))
-            assert_true(blocked >> (signal - 1) & 1);
-    }
-    assert_ok(rp_trace_writer_close(writer));
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
@@ -859,21 +494,13 @@ int main(void)
         TEST(any_events_come_back_as_they_were),
         TEST(threads_do_not_disturb_each_other),
         TEST(a_thread_that_ends_leaves_its_events),
+        TEST(a_thread_may_emit_while_it_ends),
+        TEST(a_long_trace_takes_no_more_memory),
         TEST(two_writers_in_one_process),
         TEST(without_a_writing_thread_the_emitting_ones_write),
         TEST(by_default_a_thread_waits_and_nothing_is_lost),
         TEST(lossy_gaps_are_counted_where_they_are),
         TEST(a_signal_in_emit_does_not_hang),
-        TEST(an_existing_file_is_never_touched),
-        TEST(after_finish_events_are_ignored),
-        TEST(a_full_disk_stops_the_trace_not_the_job),
-        TEST(the_jobs_descriptors_are_not_written_to),
-        TEST(a_fork_leaves_the_parents_trace_alone),
-        TEST(forks_while_threads_emit),
-        TEST(a_killed_job_leaves_what_was_flushed),
-        TEST(a_crash_shows_the_last_call),
-        TEST(a_buffer_that_grows_old_is_written),
-        TEST(the_writing_thread_takes_no_signals),
     };
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

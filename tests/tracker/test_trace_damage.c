@@ -128,6 +128,9 @@ static void what_is_no_trace_is_refused(void **state)
     be("{ \"version\": 1, \"segments\": [] }", 32);
     assert_refused(RP_DAMAGED, memory_path, "this is no trace of reprise");
     assert_refused(RP_DAMAGED, "/dev/zero", "this is no trace of reprise");
+    /* Properties of 4 GiB are not even looked for. */
+    be(RP_TRACE_MAGIC "\1\0\1\0\xFF\xFF\xFF\xFF" "12345678", RP_TRACE_HEADER_BYTES);
+    assert_refused(RP_DAMAGED, memory_path, "the header of the file is damaged");
 }
 
 /* The header with other numbers in it, and a right check. */
@@ -394,6 +397,8 @@ static void assert_one_damage(const char *why, size_t events)
 #define DEFINE_BARE "\0\4bare\4note\0"
 #define DEFINE_BARE_BYTES 12
 
+#define FIVE "\1f\0\1f\0\1f\0\1f\0\1f\0" /* fields */
+
 static void records_that_make_no_sense_are_refused(void **state)
 {
     (void)state;
@@ -407,7 +412,8 @@ static void records_that_make_no_sense_are_refused(void **state)
         {"\0\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 11, 0}, /* and one of 2^64 - 1 */
         {"\0\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02", 11, 0}, /* more than 64 bits */
         {"\0\4ba\0e\4note\0\2\0", 14, 0},                  /* a zero inside a string */
-        {"\0\1a\1b\x19", 6, 0},                            /* 25 fields */
+        {"\0\1a\1b\x19" FIVE FIVE FIVE FIVE FIVE, 81, 0},  /* 25 fields */
+        {"\0\1a\1b\1\1f", 8, 0},                          /* a field without its type */
         {"\0\1a\1b\1\1f\7", 9, 0},                         /* a field of type 7 */
         {"\0\1a\1b\1\1f\0\2\0\x80", 11, 0},                /* a number that ends */
         {"\0\1a\1b\1\1f\5\2\0\1", 11, 0},                  /* a name that nobody defined */
@@ -419,7 +425,8 @@ static void records_that_make_no_sense_are_refused(void **state)
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        be_raw(rows[i].bytes, rows[i].size, (struct rp_trace_chunk){.event_count = 9});
+        be_raw(rows[i].bytes, rows[i].size,
+               (struct rp_trace_chunk){.event_count = (uint32_t)rows[i].events});
         assert_one_damage(NONSENSE, rows[i].events);
     }
     be_raw(DEFINE_BARE "\2\0\2\0", DEFINE_BARE_BYTES + 4,
@@ -477,7 +484,7 @@ static void a_chunk_cannot_define_without_limit(void **state)
 
     for (size_t i = 0; i < count; i++)
         out = rp_put_bytes(rp_put_varint(out, RP_TRACE_TAG_NAME), "x", 1);
-    be_raw(raw, (size_t)(out - raw), (struct rp_trace_chunk){.event_count = 1});
+    be_raw(raw, (size_t)(out - raw), (struct rp_trace_chunk){.event_count = 0});
     assert_one_damage(NONSENSE, 0);
 
     out = raw;
@@ -485,7 +492,7 @@ static void a_chunk_cannot_define_without_limit(void **state)
         memcpy(out, "\0\1a\1b\0", 6);
         out += 6;
     }
-    be_raw(raw, (size_t)(out - raw), (struct rp_trace_chunk){.event_count = 1});
+    be_raw(raw, (size_t)(out - raw), (struct rp_trace_chunk){.event_count = 0});
     assert_one_damage(NONSENSE, 0);
     free(raw);
 }
