@@ -15,9 +15,9 @@
  * whole number of bytes or does not fit 63 bits. */
 enum rp_status rp_size_parse(const char *text, uint64_t *bytes);
 
-/* The way back, for people: "64 KiB", "1.5 GiB", "4097 B", in the largest unit in which at
+/* The way back, for people: "64 KiB", "1.5 GiB", "1000 B", in the largest unit in which at
  * least one stands before the point; rounded to one digit behind it. Returns `out`. */
-#define RP_SIZE_TEXT 32
+#define RP_SIZE_TEXT 48
 char *rp_size_format(char out[RP_SIZE_TEXT], uint64_t bytes);
 
 /* Shell-style match of a whole text with `*` and `?` (one character of UTF-8). Earlier `*`
