@@ -30,7 +30,6 @@ struct soft_context {
     CUfunc_cache cache_config;
     CUsharedconfig shared_config;
     bool peers[SOFT_MAX_DEVICES];   /* devices whose memory this context may touch */
-    struct soft_capture *captures;  /* those under way in its streams */
 };
 
 struct soft_context *soft_context_current(void); /* NULL: none */

@@ -52,7 +52,13 @@ static void copy_release(struct soft_work *work)
 struct soft_work *soft_copy_work(const struct soft_copy *copy)
 {
     static const struct soft_work_type type = {
-        .name = "copy", .class_ = SOFT_WORK_DEVICE, .run = copy_run, .release = copy_release};
+        .name = "copy",
+        .class_ = SOFT_WORK_DEVICE,
+        .node = CU_GRAPH_NODE_TYPE_MEMCPY,
+        .capturable = true,
+        .run = copy_run,
+        .release = copy_release,
+    };
     struct soft_copy *work = soft_work_create(&type, sizeof *work);
     if (work == NULL)
         return NULL;
@@ -145,4 +151,35 @@ CUresult soft_copy_from_3d(const CUDA_MEMCPY3D *d, struct soft_copy *copy)
     if (result == CUDA_SUCCESS)
         result = side_from(&to, copy->width, &copy->to);
     return result == CUDA_SUCCESS ? soft_copy_check(copy) : result;
+}
+
+static CUmemorytype type_of(const struct soft_side *side)
+{
+    const struct soft_allocation *allocation = soft_memory_find(side->address);
+    bool is_host = allocation == NULL || allocation->kind == SOFT_MEMORY_HOST ||
+                   allocation->kind == SOFT_MEMORY_REGISTERED;
+    return is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+}
+
+void soft_copy_to_3d(const struct soft_copy *copy, CUDA_MEMCPY3D *description)
+{
+    *description = (CUDA_MEMCPY3D){
+        .srcMemoryType = type_of(&copy->from),
+        .srcPitch = copy->from.pitch,
+        .srcHeight = copy->from.pitch != 0 ? copy->from.slice / copy->from.pitch : 0,
+        .dstMemoryType = type_of(&copy->to),
+        .dstPitch = copy->to.pitch,
+        .dstHeight = copy->to.pitch != 0 ? copy->to.slice / copy->to.pitch : 0,
+        .WidthInBytes = copy->width,
+        .Height = copy->height,
+        .Depth = copy->depth,
+    };
+    if (description->srcMemoryType == CU_MEMORYTYPE_HOST)
+        description->srcHost = soft_pointer(copy->from.address);
+    else
+        description->srcDevice = copy->from.address;
+    if (description->dstMemoryType == CU_MEMORYTYPE_HOST)
+        description->dstHost = soft_pointer(copy->to.address);
+    else
+        description->dstDevice = copy->to.address;
 }

@@ -29,6 +29,8 @@ struct soft_fill {
 /* Fills in a copy from the driver's descriptions; what can't be done is refused. Pageable
  * sides are marked. Called with the lock. */
 CUresult soft_copy_from_3d(const CUDA_MEMCPY3D *description, struct soft_copy *copy);
+/* A description of the same copy; base and offset are told as one address. */
+void soft_copy_to_3d(const struct soft_copy *copy, CUDA_MEMCPY3D *description);
 CUresult soft_copy_check(struct soft_copy *copy);
 CUresult soft_fill_check(const struct soft_fill *fill);
 /* Works for these, or NULL for want of host memory. */

@@ -28,7 +28,7 @@ uint64_t soft_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void say(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static void say(const char *format, va_list arguments)
 {
     static const char prefix[] = "reprise software device: ";
     char line[1024];
@@ -78,7 +78,8 @@ __attribute__((destructor)) static void process_ends(void)
 
 CUresult soft_enter_bare(void)
 {
-    switch (soft.life) {
+    enum soft_life life = soft.life;
+    switch (life) {
     case SOFT_OFF:
     case SOFT_FORKED: return CUDA_ERROR_NOT_INITIALIZED;
     case SOFT_LEAVING: return CUDA_ERROR_DEINITIALIZED;
@@ -104,12 +105,6 @@ CUresult soft_enter(struct soft_context **context)
         result = (*context)->fault;
     if (result != CUDA_SUCCESS)
         pthread_mutex_unlock(&soft.lock);
-    return result;
-}
-
-CUresult soft_leave(CUresult result)
-{
-    pthread_mutex_unlock(&soft.lock);
     return result;
 }
 

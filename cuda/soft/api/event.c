@@ -28,7 +28,7 @@ void soft_event_destroy(struct soft_event *event)
     *at = event->next;
     soft_handle_remove(event);
     soft_op_release(event->op);
-    free(event->fronts);
+    soft_capture_forget(event);
     free(event);
 }
 
@@ -51,7 +51,7 @@ static CUresult record(struct soft_event *event, struct soft_stream *stream)
 
 static CUresult wait_in_stream(struct soft_stream *stream, struct soft_event *event)
 {
-    if (stream->capture != NULL || event->capture != NULL)
+    if (stream->capture != NULL || event->capture != 0)
         return soft_capture_wait(stream, event);
     if (soft_op_is_done(event->op))
         return CUDA_SUCCESS;
@@ -81,6 +81,7 @@ static CUresult enter(CUevent handle, struct soft_event **event)
     return result == CUDA_SUCCESS ? result : soft_leave(result);
 }
 
+/* Asking about an event is one of the calls that a capture may forbid. */
 static CUresult enter_polled(CUevent handle, struct soft_event **event)
 {
     CUresult result = soft_enter_bare();
@@ -88,6 +89,8 @@ static CUresult enter_polled(CUevent handle, struct soft_event **event)
         return result;
     soft_scheduler_poll();
     result = soft_event_find(handle, event);
+    if (result == CUDA_SUCCESS)
+        result = soft_capture_forbid_unsafe((*event)->context);
     return result == CUDA_SUCCESS ? result : soft_leave(result);
 }
 
@@ -175,7 +178,7 @@ CUresult CUDAAPI cuEventQuery(CUevent hEvent)
     CUresult result = enter_polled(hEvent, &event);
     if (result != CUDA_SUCCESS)
         return result;
-    if (event->capture != NULL)
+    if (event->capture != 0)
         return soft_leave(CUDA_ERROR_CAPTURED_EVENT);
     if (event->op != NULL && event->op->context->fault != CUDA_SUCCESS)
         return soft_leave(event->op->context->fault);
@@ -188,7 +191,7 @@ CUresult CUDAAPI cuEventSynchronize(CUevent hEvent)
     CUresult result = enter(hEvent, &event);
     if (result != CUDA_SUCCESS)
         return result;
-    if (event->capture != NULL)
+    if (event->capture != 0)
         return soft_leave(CUDA_ERROR_CAPTURED_EVENT);
     struct soft_op *op = event->op;
     if (op != NULL) {

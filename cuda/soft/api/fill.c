@@ -44,7 +44,12 @@ static CUresult fill_run(const struct soft_work *work, const struct soft_op *op)
 struct soft_work *soft_fill_work(const struct soft_fill *fill)
 {
     static const struct soft_work_type type = {
-        .name = "fill", .class_ = SOFT_WORK_DEVICE, .run = fill_run};
+        .name = "fill",
+        .class_ = SOFT_WORK_DEVICE,
+        .node = CU_GRAPH_NODE_TYPE_MEMSET,
+        .capturable = true,
+        .run = fill_run,
+    };
     struct soft_fill *work = soft_work_create(&type, sizeof *work);
     if (work == NULL)
         return NULL;

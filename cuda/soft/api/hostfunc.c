@@ -22,13 +22,25 @@ static CUresult host_function_run(const struct soft_work *work, const struct sof
 struct soft_work *soft_host_function_work(CUhostFn function, void *argument)
 {
     static const struct soft_work_type type = {
-        .name = "host function", .class_ = SOFT_WORK_PROGRAM, .run = host_function_run};
+        .name = "host function",
+        .class_ = SOFT_WORK_PROGRAM,
+        .node = CU_GRAPH_NODE_TYPE_HOST,
+        .capturable = true,
+        .run = host_function_run,
+    };
     struct host_function *call = soft_work_create(&type, sizeof *call);
     if (call == NULL)
         return NULL;
     call->function = function;
     call->argument = argument;
     return &call->base;
+}
+
+void soft_host_function_read(const struct soft_work *work, CUhostFn *function, void **argument)
+{
+    const struct host_function *call = (const struct host_function *)work;
+    *function = call->function;
+    *argument = call->argument;
 }
 
 struct callback {

@@ -6,5 +6,7 @@
 
 /* A work that calls `function`, or NULL for want of host memory. */
 struct soft_work *soft_host_function_work(CUhostFn function, void *argument);
+/* What such a work calls. */
+void soft_host_function_read(const struct soft_work *work, CUhostFn *function, void **argument);
 
 #endif

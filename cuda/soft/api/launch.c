@@ -101,6 +101,8 @@ static void kernel_release(struct soft_work *base)
 static const struct soft_work_type kernel_type = {
     .name = "kernel",
     .class_ = SOFT_WORK_DEVICE,
+    .node = CU_GRAPH_NODE_TYPE_KERNEL,
+    .capturable = true,
     .run = kernel_run,
     .release = kernel_release,
 };
@@ -229,7 +231,7 @@ struct soft_function *soft_launch_read(const struct soft_work *work, struct soft
     return kernel->function;
 }
 
-const unsigned char *soft_launch_params(const struct soft_work *work)
+unsigned char *soft_launch_params(struct soft_work *work)
 {
-    return ((const struct kernel_work *)work)->params;
+    return ((struct kernel_work *)work)->params;
 }

@@ -23,8 +23,8 @@ CUresult soft_launch_work_packed(struct soft_function *function, const struct so
                                  const void *block, size_t bytes, struct soft_work **out);
 
 /* What a work of soft_launch_work holds: for graph nodes that are asked for their parameters.
- * `slots` receives pointers into the work, one a parameter. */
+ */
 struct soft_function *soft_launch_read(const struct soft_work *work, struct soft_launch *launch);
-const unsigned char *soft_launch_params(const struct soft_work *work);
+unsigned char *soft_launch_params(struct soft_work *work);
 
 #endif

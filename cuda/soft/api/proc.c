@@ -29,7 +29,8 @@ CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVer
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
     bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
 
-    if (symbol == NULL || pfn == NULL || (flags & ~KNOWN_FLAGS) != 0 || flags == KNOWN_FLAGS)
+    if (symbol == NULL || pfn == NULL || cudaVersion > SOFT_DRIVER_VERSION ||
+        (flags & ~KNOWN_FLAGS) != 0 || flags == KNOWN_FLAGS)
         return CUDA_ERROR_INVALID_VALUE;
     enum rp_call_id id = rp_call_resolve(symbol, cudaVersion, per_thread);
     *pfn = NULL;
@@ -41,12 +42,14 @@ CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVer
         status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     if (symbolStatus != NULL)
         *symbolStatus = status;
-    return id != RP_CALL_NONE || symbolStatus != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    return CUDA_SUCCESS;
 }
 
+/* The first version has no status and says it with its result. */
 CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)
 {
-    return cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, NULL);
+    CUresult result = cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, NULL);
+    return result == CUDA_SUCCESS && *pfn == NULL ? CUDA_ERROR_NOT_FOUND : result;
 }
 
 /* The private tables of NVIDIA's own libraries. */

@@ -63,7 +63,10 @@ void soft_work_release(struct soft_work *work)
 
 struct soft_work *soft_work_marker(void)
 {
-    static const struct soft_work_type type = {.name = "marker", .class_ = SOFT_WORK_MARKER};
+    static const struct soft_work_type type = {.name = "marker",
+                                               .class_ = SOFT_WORK_MARKER,
+                                               .node = CU_GRAPH_NODE_TYPE_EMPTY,
+                                               .capturable = true};
     static struct soft_work marker = {&type, 1};
     return soft_work_retain(&marker);
 }

@@ -81,7 +81,11 @@ extern _Thread_local struct soft_thread soft_thread;
  * initialised, forked, in a host function, no context, or the context's sticky fault. */
 CUresult soft_enter_bare(void);
 CUresult soft_enter(struct soft_context **context);
-CUresult soft_leave(CUresult result); /* gives the lock back, returns `result` */
+static inline CUresult soft_leave(CUresult result) /* gives the lock back */
+{
+    pthread_mutex_unlock(&soft.lock);
+    return result;
+}
 
 /* One line on stderr, "reprise software device: ...". */
 void soft_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

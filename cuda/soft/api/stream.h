@@ -54,8 +54,8 @@ struct soft_event {
     struct soft_context *context;
     unsigned flags;
     struct soft_op *op; /* the last record, or NULL */
-    /* When the last record was captured: the nodes that a waiter depends on. */
-    struct soft_capture *capture;
+    /* When the last record was captured: the capture's id, and what a waiter comes after. */
+    uint64_t capture;
     struct soft_node **fronts;
     size_t front_count;
 };

@@ -83,9 +83,20 @@ static CUresult wait_run(const struct soft_work *base, const struct soft_op *op)
 /* ---- submitting -------------------------------------------------------------------- */
 
 static const struct soft_work_type write_type = {
-    .name = "value write", .class_ = SOFT_WORK_DEVICE, .run = write_run};
+    .name = "value write",
+    .class_ = SOFT_WORK_DEVICE,
+    .node = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+    .capturable = true,
+    .run = write_run,
+};
 static const struct soft_work_type wait_type = {
-    .name = "value wait", .class_ = SOFT_WORK_DEVICE, .run = wait_run, .ready = wait_ready};
+    .name = "value wait",
+    .class_ = SOFT_WORK_DEVICE,
+    .node = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+    .capturable = true,
+    .run = wait_run,
+    .ready = wait_ready,
+};
 
 struct value {
     const struct soft_work_type *type;

@@ -32,6 +32,8 @@ enum soft_work_class {
 struct soft_work_type {
     const char *name;
     enum soft_work_class class_;
+    CUgraphNodeType node; /* what it becomes in a graph ... */
+    bool capturable;      /* ... if it may */
     /* Does it, on an executor thread without the lock; anything but CUDA_SUCCESS is the
      * context's fault from now on. Not called once the context has one, except where
      * `always` is set. */

@@ -218,7 +218,13 @@ static void calls_are_found_by_base_version_and_flags(void **state)
     assert_null(found);
     ok(cuGetProcAddress("cuMemCreate", &found, 2000, 0, &status));
     assert_int_equal(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
-    expect(CUDA_ERROR_NOT_FOUND, cuGetProcAddress("cuNoSuchCall", &found, 13000, 0, NULL));
+    ok(cuGetProcAddress("cuNoSuchCall", &found, 13000, 0, NULL));
+    assert_null(found);
+    expect(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress("cuInit", &found, 13010, 0, NULL));
+    CUresult (*first)(const char *, void **, int, cuuint64_t);
+    *(void **)&first = dlsym(RTLD_DEFAULT, "cuGetProcAddress");
+    ok(first("cuMemAlloc", &found, 12000, 0));
+    expect(CUDA_ERROR_NOT_FOUND, first("cuNoSuchCall", &found, 12000, 0));
     const void *table;
     expect(CUDA_ERROR_NOT_FOUND, cuGetExportTable(&table, &(CUuuid){{0}}));
 }
