@@ -298,12 +298,14 @@ static enum rp_status try_one(void *context, size_t index, char *message, size_t
                         &comparison->trials[baseline][i]);
 }
 
-static void find_knee(struct rp_comparison *comparison)
+static enum rp_status find_knee(struct rp_comparison *comparison)
 {
     struct rp_curve_point *points = calloc(comparison->count + 1, sizeof(*points));
     size_t kept = 0, first = 0;
 
-    for (size_t i = 0; points != NULL && i < comparison->count; i++) {
+    if (points == NULL)
+        return RP_NO_MEMORY;
+    for (size_t i = 0; i < comparison->count; i++) {
         const struct rp_trial *trial = &comparison->trials[RP_BASELINE_JOINT][i];
         if (!trial->fits)
             first = i + 1;
@@ -312,6 +314,7 @@ static void find_knee(struct rp_comparison *comparison)
     }
     comparison->knee = first + rp_curve_knee(points, kept);
     free(points);
+    return RP_OK;
 }
 
 static enum rp_status prepare(const struct rp_question *question, size_t count,
@@ -362,12 +365,12 @@ enum rp_status rp_baseline_compare(const struct rp_question *question, size_t co
     if (status == RP_OK)
         status = rp_parallel_run(try_one, &contest, RP_BASELINE_COUNT * comparison->count,
                                  message, message_size);
-    if (status == RP_OK) {
-        find_knee(comparison);
+    if (status == RP_OK)
+        status = find_knee(comparison);
+    if (status == RP_OK)
         *out = comparison;
-    } else {
+    else
         rp_comparison_destroy(comparison);
-    }
     return status;
 }
 

@@ -236,14 +236,24 @@ static const struct rp_json_key segment_keys[] = {
 static const struct rp_json_shape root_shape = SHAPE("the plan", root_keys);
 static const struct rp_json_shape segment_shape = SHAPE("a segment", segment_keys);
 
-static bool copy_text(const char *from, char **to)
+struct reader {
+    struct rp_json json;
+    struct rp_plan *plan;
+    bool starved; /* a failure is for want of memory */
+};
+
+/* NULL copies to NULL. */
+static bool copy_text(struct reader *reader, const char *from, char **to)
 {
     *to = from != NULL ? strdup(from) : NULL;
-    return from == NULL || *to != NULL;
+    reader->starved |= from != NULL && *to == NULL;
+    return !reader->starved;
 }
 
-static bool read_segment(struct rp_json *json, struct rp_plan *plan, json_t *list, size_t k)
+static bool read_segment(struct reader *reader, json_t *list, size_t k)
 {
+    struct rp_json *json = &reader->json;
+    struct rp_plan *plan = reader->plan;
     json_t *choices = json_object_get(json->root, "choices");
 
     if (!rp_json_check_item(json, list, k, &segment_shape))
@@ -255,48 +265,51 @@ static bool read_segment(struct rp_json *json, struct rp_plan *plan, json_t *lis
         return rp_json_wrong_value(json, segment, "choice",
                                    "\"choices\" says something else for this segment");
     plan->choices[k] = (enum rp_choice)rp_json_word(segment, "choice", choice_words, 0);
-    return copy_text(rp_json_text(segment, "name"), &plan->names[k]);
+    return copy_text(reader, rp_json_text(segment, "name"), &plan->names[k]);
 }
 
-static bool read_segments(struct rp_json *json, struct rp_plan *plan)
+static bool allot_segments(struct reader *reader, size_t segments)
 {
+    struct rp_plan *plan = reader->plan;
+
+    plan->names = calloc(segments + 1, sizeof(*plan->names));
+    plan->choices = calloc(segments + 1, sizeof(*plan->choices));
+    reader->starved = plan->names == NULL || plan->choices == NULL;
+    if (!reader->starved)
+        plan->count = segments;
+    return !reader->starved;
+}
+
+static bool read_segments(struct reader *reader)
+{
+    struct rp_json *json = &reader->json;
     json_t *list = json_object_get(json->root, "segments");
     json_t *choices = json_object_get(json->root, "choices");
+    json_t *made_for = json_object_get(json->root, "made_for");
+    const char *made = rp_json_text(made_for, "segments");
     uint64_t hash = rp_fingerprint_begin();
 
     if (choices == NULL)
-        return rp_json_wrong(json, json->root, "there is no plan in it: its status is %s",
-                             rp_answer_name(plan->answer));
+        return rp_json_wrong(json, json->root, "the plan needs \"choices\"");
     if (json_array_size(choices) != json_array_size(list))
         return rp_json_wrong(json, choices, "%zu choices stand here for %zu segments",
                              json_array_size(choices), json_array_size(list));
-    plan->names = calloc(json_array_size(list) + 1, sizeof(*plan->names));
-    plan->choices = calloc(json_array_size(list) + 1, sizeof(*plan->choices));
-    if (plan->names == NULL || plan->choices == NULL)
+    if (!allot_segments(reader, json_array_size(list)))
         return false;
-    plan->count = json_array_size(list);
-    for (size_t k = 0; k < plan->count; k++) {
-        if (!read_segment(json, plan, list, k))
+    for (size_t k = 0; k < reader->plan->count; k++) {
+        if (!read_segment(reader, list, k))
             return false;
-        hash = rp_fingerprint_add(hash, plan->names[k]);
+        hash = rp_fingerprint_add(hash, reader->plan->names[k]);
     }
-    json_t *made_for = json_object_get(json->root, "made_for");
-    const char *made = rp_json_text(made_for, "segments");
     if (made != NULL && strtoull(made, NULL, 16) != hash)
         return rp_json_wrong_value(json, made_for, "segments",
                                    "the segments were changed after the plan was made");
-    plan->fingerprint = hash;
+    reader->plan->fingerprint = hash;
     return true;
 }
 
-static bool read_document(struct rp_json *json, struct rp_plan *plan)
+static void read_figures(json_t *root, struct rp_plan *plan)
 {
-    json_t *root = json->root;
-    struct rp_purpose purpose;
-
-    if (!rp_document_version(json, RP_PLAN_VERSION) || !rp_json_check(json, root, &root_shape) ||
-        !rp_document_purpose(json, &purpose))
-        return false;
     plan->answer = (enum rp_answer)rp_json_word(root, "status", status_words, 0);
     plan->model = (enum rp_model)rp_json_word(root, "model", model_words, 0);
     plan->budget = rp_json_count(root, "budget_bytes", 0);
@@ -307,31 +320,45 @@ static bool read_document(struct rp_json *json, struct rp_plan *plan)
     plan->peak = rp_json_count(root, "peak_bytes", 0);
     plan->time = rp_json_count(root, "time_ns", 0);
     plan->gap = rp_json_count(root, "gap_ns", 0);
+}
+
+static bool read_document(struct reader *reader)
+{
+    struct rp_json *json = &reader->json;
+    struct rp_plan *plan = reader->plan;
+    struct rp_purpose purpose;
+
+    if (!rp_document_version(json, RP_PLAN_VERSION) ||
+        !rp_json_check(json, json->root, &root_shape) || !rp_document_purpose(json, &purpose))
+        return false;
+    read_figures(json->root, plan);
     if (!rp_plan_has_choices(plan))
-        return rp_json_wrong_value(json, root, "status", "there is no plan to obey in it");
-    return copy_text(purpose.job, &plan->job) && copy_text(purpose.device, &plan->device) &&
-           copy_text(purpose.contract, &plan->contract) && read_segments(json, plan);
+        return rp_json_wrong_value(json, json->root, "status",
+                                   "there is no plan to obey in it");
+    return copy_text(reader, purpose.job, &plan->job) &&
+           copy_text(reader, purpose.device, &plan->device) &&
+           copy_text(reader, purpose.contract, &plan->contract) && read_segments(reader);
 }
 
 enum rp_status rp_plan_load(const char *path, struct rp_plan **out, char *message,
                             size_t message_size)
 {
-    struct rp_json json;
-    enum rp_status status = rp_document_load(&json, path, message, message_size);
+    struct reader reader = {.plan = NULL};
+    enum rp_status status = rp_document_load(&reader.json, path, message, message_size);
 
     *out = NULL;
     if (status != RP_OK)
         return status;
-    struct rp_plan *plan = calloc(1, sizeof(*plan));
-    snprintf(message, message_size, "%s: %s", path, rp_status_text(RP_NO_MEMORY));
-    if (plan == NULL)
-        status = RP_NO_MEMORY;
-    else if (!read_document(&json, plan)) /* the complaint replaces the message */
-        status = RP_INVALID;
-    rp_json_release(&json);
+    reader.plan = calloc(1, sizeof(*reader.plan));
+    reader.starved = reader.plan == NULL;
+    if (reader.starved || !read_document(&reader))
+        status = reader.starved ? RP_NO_MEMORY : RP_INVALID;
+    if (status == RP_NO_MEMORY)
+        snprintf(message, message_size, "%s: %s", path, rp_status_text(status));
+    rp_json_release(&reader.json);
     if (status == RP_OK)
-        *out = plan;
+        *out = reader.plan;
     else
-        rp_plan_destroy(plan);
+        rp_plan_destroy(reader.plan);
     return status;
 }

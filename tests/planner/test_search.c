@@ -121,6 +121,23 @@ static void bounds_cost_nothing_but_labels(void **state)
     }
 }
 
+/* Without bounds this takes some millions of labels. */
+static void a_long_chain_is_proved_with_few_labels(void **state)
+{
+    struct random random = random_begin("long");
+
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        struct rp_profile *profile = instance_realistic(&random, 200);
+        uint64_t least = instance_min_budget(profile), most = instance_eager_peak(profile);
+        struct rp_plan *plan = solve(profile, least + (most - least) / 2, false);
+        assert_int_equal(plan->answer, RP_ANSWER_OPTIMAL);
+        assert_true(plan->labels < 400000);
+        rp_plan_destroy(plan);
+        rp_profile_destroy(profile);
+    }
+}
+
 /* Retain 2^i for a gain of 2^i: no label dominates another. */
 static struct rp_profile *powers_of_two(size_t count)
 {
@@ -429,6 +446,7 @@ int main(void)
         cmocka_unit_test(the_optimum_is_that_of_enumeration),
         cmocka_unit_test(twelve_segments_agree_with_enumeration),
         cmocka_unit_test(bounds_cost_nothing_but_labels),
+        cmocka_unit_test(a_long_chain_is_proved_with_few_labels),
         cmocka_unit_test(powers_of_two_have_a_label_for_every_plan),
         cmocka_unit_test(powers_of_two_truncate_honestly),
         cmocka_unit_test(truncation_never_hides_a_plan_nor_a_better_one),
