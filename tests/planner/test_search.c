@@ -138,6 +138,13 @@ static void a_long_chain_is_proved_with_few_labels(void **state)
     }
 }
 
+static void set_row(uint64_t row[3], uint64_t hold, uint64_t peak, uint64_t time)
+{
+    row[0] = hold;
+    row[1] = peak;
+    row[2] = time;
+}
+
 /* Retain 2^i for a gain of 2^i: no label dominates another. */
 static struct rp_profile *powers_of_two(size_t count)
 {
@@ -145,9 +152,10 @@ static struct rp_profile *powers_of_two(size_t count)
 
     assert_true(count <= 16);
     for (size_t k = 0; k < count; k++) {
-        uint64_t size = (uint64_t)1 << k, none = UINT64_MAX;
-        memcpy(rows[k], (uint64_t[3][3]){{size, size, 0}, {0, 0, none}, {0, 0, size}},
-               sizeof(rows[k]));
+        uint64_t size = (uint64_t)1 << k;
+        set_row(rows[k][RP_CHOICE_RETAIN], size, size, 0);
+        set_row(rows[k][RP_CHOICE_WHOLE], 0, 0, UINT64_MAX); /* not allowed */
+        set_row(rows[k][RP_CHOICE_REGIONS], 0, 0, size);
     }
     return instance_from_rows(0, count, rows);
 }
