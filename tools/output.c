@@ -2,7 +2,6 @@
 #include "tools/output.h"
 
 #include "tools/say.h"
-#include "tracker/text.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -7,6 +7,7 @@
 #define RP_TOOLS_OUTPUT_H
 
 #include "tools/options.h"
+#include "tracker/text.h"
 
 #include <stdio.h>
 
@@ -32,7 +33,7 @@ const char *rp_tint(const struct rp_output *output, enum rp_tint tint);
 
 /* A byte count as the user wants it: "64 KiB", or plain with --bytes. */
 struct rp_shown_size {
-    char text[32];
+    char text[RP_SIZE_TEXT];
 };
 struct rp_shown_size rp_shown_size(const struct rp_options *options, unsigned long long bytes);
 
