@@ -204,7 +204,9 @@ static enum rp_status drop(struct sweep *sweep, size_t k, size_t limit)
     for (size_t i = 0; i < count; i++)
         scores[i] = bound_time(&bound, sweep->next[i].need, sweep->next[i].time);
     memcpy(sorted, scores, count * sizeof(*scores));
-    int64_t threshold = limit > 1 ? select_rank(sorted, (ptrdiff_t)count, (ptrdiff_t)limit - 1) : INT64_MIN;
+    int64_t threshold = INT64_MIN;
+    if (limit > 1)
+        threshold = select_rank(sorted, (ptrdiff_t)count, (ptrdiff_t)limit - 1);
     for (size_t i = 1; i < count; i++)
         room_left -= scores[i] < threshold; /* ties take what is left, in order of need */
     for (size_t i = 0; i < count; i++) {

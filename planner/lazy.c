@@ -145,7 +145,7 @@ static enum rp_status check_sums(const struct rp_lazy *lazy, char *message, size
         }
         bytes += most_bytes;
         time += most_time;
-        if (bytes > INT64_MAX || time > INT64_MAX) {
+        if (bytes >= INT64_MAX || time >= INT64_MAX) {
             snprintf(message, message_size, "the sums of the lazy model leave 63 bits");
             return RP_INVALID;
         }

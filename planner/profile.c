@@ -259,12 +259,13 @@ static enum rp_status check_cost(const struct rp_segment *segment, enum rp_choic
     return RP_OK;
 }
 
-/* No plan's sum, and no sum on the way to one, may leave 63 bits. */
+/* No plan's sum, and no sum on the way to one, may leave 63 bits; the largest number of 63 bits
+ * itself stands for "none" in the searches. */
 static enum rp_status check_sums(const struct rp_profile *profile, char *message,
                                  size_t message_size)
 {
     uint64_t bytes = profile->base, time = 0;
-    bool overflows = bytes > INT64_MAX;
+    bool overflows = bytes >= INT64_MAX;
 
     for (size_t k = 0; k < profile->count && !overflows; k++) {
         uint64_t most_bytes = 0, most_time = 0;
@@ -277,11 +278,11 @@ static enum rp_status check_sums(const struct rp_profile *profile, char *message
         }
         bytes += most_bytes; /* both terms were below 2^63 */
         time += most_time;
-        overflows = bytes > INT64_MAX || time > INT64_MAX;
+        overflows = bytes >= INT64_MAX || time >= INT64_MAX;
         if (overflows)
             return refuse(message, message_size,
                           "segment '%s': the %s of all segments up to here leave 63 bits",
-                          profile->segments[k].name, bytes > INT64_MAX ? "bytes" : "times");
+                          profile->segments[k].name, bytes >= INT64_MAX ? "bytes" : "times");
     }
     if (overflows)
         return refuse(message, message_size, "the base leaves 63 bits");

@@ -164,18 +164,39 @@ static void sums_that_leave_63_bits_are_refused(void **state)
         "{\"name\": \"a\", \"options\": {\"retain\": {\"hold_bytes\": 0, \"peak_bytes\": %s, "
         "\"time_ns\": %s}}}, {\"name\": \"b\", \"options\": {\"retain\": {\"hold_bytes\": 0, "
         "\"peak_bytes\": %s, \"time_ns\": %s}}}]}";
-    static const char huge[] = "9223372036854775807", half[] = "4611686018427387904";
+    static const char most[] = "9223372036854775806", half[] = "4611686018427387904";
     char text[600];
 
     (void)state;
     snprintf(text, sizeof(text), two, "0", half, "0", half, "0");
     assert_refused(text, "p: segment 'b': the bytes of all segments up to here leave 63 bits");
-    snprintf(text, sizeof(text), two, "0", "0", huge, "0", "1");
+    snprintf(text, sizeof(text), two, "0", "0", most, "0", "1");
     assert_refused(text, "p: segment 'b': the times of all segments up to here leave 63 bits");
-    snprintf(text, sizeof(text), two, huge, "1", "0", "0", "0");
+    snprintf(text, sizeof(text), two, most, "1", "0", "0", "0");
     assert_refused(text, "p: segment 'a': the bytes of all segments up to here leave 63 bits");
-    snprintf(text, sizeof(text), two, "0", huge, huge, "0", "0");
-    rp_profile_destroy(read_profile(text));
+}
+
+/* The largest sums that are allowed are planned with, to the last byte and nanosecond. */
+static void the_largest_figures_are_planned_with(void **state)
+{
+    const uint64_t most = INT64_MAX - 1;
+    uint64_t rows[2][RP_CHOICE_COUNT][3] = {
+        {{most - 1, most - 1, most - 1}, {0, 0, most}, {0, 0, most}},
+        {{0, 1, 0}, {0, 0, 0}, {0, 0, 0}}};
+    struct rp_profile *profile = instance_from_rows(0, 2, rows);
+
+    (void)state;
+    for (uint64_t budget = most - 2; budget <= (uint64_t)INT64_MAX + 1; budget++) {
+        struct rp_question question = rp_question_default(profile, budget);
+        for (int plain = 0; plain < 2; plain++) {
+            question.plain = plain;
+            struct rp_plan *plan = instance_solve(&question);
+            assert_int_equal(plan->time, budget < most - 1 ? most : most - 1);
+            assert_int_equal(plan->peak, budget < most - 1 ? 0 : most - 1);
+            rp_plan_destroy(plan);
+        }
+    }
+    rp_profile_destroy(profile);
 }
 
 static void options_are_complete(void **state)
@@ -522,6 +543,7 @@ int main(void)
         cmocka_unit_test(what_is_no_profile_is_refused),
         cmocka_unit_test(figures_are_whole_numbers_below_two_to_the_63),
         cmocka_unit_test(sums_that_leave_63_bits_are_refused),
+        cmocka_unit_test(the_largest_figures_are_planned_with),
         cmocka_unit_test(options_are_complete),
         cmocka_unit_test(facts_are_complete),
         cmocka_unit_test(another_backward_order_fits_no_model),
