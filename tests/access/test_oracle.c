@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The analysis against a naive evaluator, on random kernels: whatever a launch writes or
+ * reads lies in what was claimed, and every byte claimed to be exact is touched. */
+#include "tests/access/generate.h"
+#include "tests/access/scalar.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ROOT_REACH (UINT64_C(1) << 55) /* what counts as the allocation of a root, either way */
+
+struct tally {
+    unsigned kernels, endless;
+    unsigned verdicts[2][6]; /* reads and writes */
+};
+
+static uint64_t number_from(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static bool allows(const struct rp_access *access, enum rp_effect effect, uint64_t lo,
+                   uint64_t hi)
+{
+    if (access->effect != effect)
+        return false;
+    if (access->verdict >= RP_VERDICT_REACHABLE)
+        return true;
+    if (access->verdict == RP_VERDICT_ROOT)
+        return lo >= access->root - ROOT_REACH && hi <= access->root + ROOT_REACH;
+    return access->lo <= lo && hi <= access->hi;
+}
+
+/* Every byte that was touched is claimed. Claims may meet in the middle of a range. */
+static bool check_inside(const struct scalar_ranges *touched, const struct rp_access_set *set,
+                         enum rp_effect effect, char message[160])
+{
+    for (size_t i = 0; i < touched->count; i++)
+        for (uint64_t at = touched->items[i].lo, next; at < touched->items[i].hi; at = next) {
+            next = at;
+            for (size_t j = 0; j < set->count && next == at; j++)
+                if (allows(&set->items[j], effect, at, at + 1)) {
+                    bool ranged = set->items[j].verdict < RP_VERDICT_ROOT;
+                    next = ranged ? set->items[j].hi : touched->items[i].hi;
+                }
+            if (next == at) {
+                snprintf(message, 160, "%s %#llx, which was not claimed",
+                         effect == RP_WRITE ? "wrote" : "read", (unsigned long long)at);
+                return false;
+            }
+        }
+    return true;
+}
+
+static bool check_exact(const struct scalar_ranges *touched, const struct rp_access_set *set,
+                        enum rp_effect effect, char message[160])
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const struct rp_access *access = &set->items[i];
+        if (access->effect != effect || !access->exact)
+            continue;
+        if (access->verdict != RP_VERDICT_EXACT ||
+            !scalar_covers(touched, access->lo, access->hi)) {
+            snprintf(message, 160, "did not %s all of [%#llx, %#llx), claimed to be exact",
+                     effect == RP_WRITE ? "write" : "read", (unsigned long long)access->lo,
+                     (unsigned long long)access->hi);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void print_case(uint64_t seed, const struct generated *made,
+                       const struct rp_access_set *set, const char *message)
+{
+    print_error("seed %llu: %s\n%s", (unsigned long long)seed, message, made->text);
+    print_error("grid %u %u %u block %u %u %u\n", made->grid[0], made->grid[1], made->grid[2],
+                made->block[0], made->block[1], made->block[2]);
+    for (size_t i = 0; i < set->count; i++)
+        print_error("%s %s [%#llx, %#llx)\n", set->items[i].effect == RP_WRITE ? "W" : "R",
+                    rp_verdict_name((enum rp_verdict)set->items[i].verdict),
+                    (unsigned long long)set->items[i].lo, (unsigned long long)set->items[i].hi);
+    uint32_t numbers[3];
+    memcpy(numbers, made->params + 24, sizeof(numbers));
+    print_error("n %d m %d s %d\n", (int)numbers[0], (int)numbers[1], (int)numbers[2]);
+}
+
+static bool check_kernel(uint64_t seed, struct tally *tally)
+{
+    struct generated made;
+    struct rp_ptx_module *module;
+    struct rp_proof *proof;
+    struct rp_access_set set = {0};
+    struct scalar_ranges reads = {0}, writes = {0};
+    char message[160];
+    generate(seed, &made);
+    if (rp_ptx_parse(made.text, strlen(made.text), &module, message, sizeof(message)) != RP_OK)
+        fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, message, made.text);
+    const struct rp_ptx_function *entry = rp_ptx_find(module, "k");
+    assert_int_equal(rp_proof_build(module, entry, &proof), RP_OK);
+    struct rp_launch launch = {.params = made.params, .param_bytes = sizeof(made.params)};
+    memcpy(launch.grid, made.grid, sizeof(launch.grid));
+    memcpy(launch.block, made.block, sizeof(launch.block));
+    assert_int_equal(rp_proof_evaluate(proof, &launch, NULL, NULL, &set), RP_OK);
+    enum scalar_result result = scalar_run(entry, &launch, seed, &reads, &writes, message);
+    if (result == SCALAR_UNKNOWN)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, message);
+    bool good = result == SCALAR_ENDLESS ||
+                (check_inside(&reads, &set, RP_READ, message) &&
+                 check_inside(&writes, &set, RP_WRITE, message) &&
+                 check_exact(&reads, &set, RP_READ, message) &&
+                 check_exact(&writes, &set, RP_WRITE, message));
+    if (!good)
+        print_case(seed, &made, &set, message);
+    tally->kernels++;
+    tally->endless += result == SCALAR_ENDLESS;
+    tally->verdicts[0][set.reads]++;
+    tally->verdicts[1][set.writes]++;
+    scalar_release(&reads);
+    scalar_release(&writes);
+    rp_access_set_release(&set);
+    rp_proof_destroy(proof);
+    rp_ptx_destroy(module);
+    free(made.text);
+    return good;
+}
+
+/* REPRISE_TEST_SEED and REPRISE_TEST_COUNT try others; one seed is one kernel. */
+static void claims_hold_on_random_kernels(void **state)
+{
+    (void)state;
+    uint64_t first = number_from("REPRISE_TEST_SEED", 1);
+    unsigned count = (unsigned)number_from("REPRISE_TEST_COUNT", 500), wrong = 0;
+    struct tally tally = {0};
+    print_message("seeds %llu to %llu\n", (unsigned long long)first,
+                  (unsigned long long)(first + count - 1));
+    for (unsigned i = 0; i < count && wrong < 3; i++)
+        wrong += !check_kernel(first + i, &tally);
+    for (int side = 0; side < 2; side++) {
+        print_message("%s:", side ? "writes" : "reads");
+        for (int verdict = 0; verdict < 6; verdict++)
+            print_message(" %s %u", rp_verdict_name((enum rp_verdict)verdict),
+                          tally.verdicts[side][verdict]);
+        print_message("\n");
+    }
+    assert_int_equal(wrong, 0);
+    /* Saying "everything" of all kernels would be right as well: but it is not the point. */
+    if (count >= 500) {
+        assert_true(tally.verdicts[1][RP_VERDICT_EXACT] >= count / 8);
+        assert_true(tally.endless < count / 4);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(claims_hold_on_random_kernels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
