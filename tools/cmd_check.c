@@ -95,11 +95,14 @@ static void print_where(const struct check *check, const json_t *hazard)
 static void print_who(const struct check *check, const json_t *hazard)
 {
     FILE *out = check->output.file;
-    const char *writer = rp_member_text(hazard, "writer"), *reader = rp_member_text(hazard, "reader");
+    const char *writer = rp_member_text(hazard, "writer");
+    const char *reader = rp_member_text(hazard, "reader");
 
     if (*writer)
-        fprintf(out, "  writer   %s, launch %" PRIu64 " of step %" PRIu64 ", stream %s (call %" PRIu64
-                     ")\n", writer, rp_member_number(hazard, "writer_launch"),
+        fprintf(out,
+                "  writer   %s, launch %" PRIu64 " of step %" PRIu64 ", stream %s (call %" PRIu64
+                ")\n",
+                writer, rp_member_number(hazard, "writer_launch"),
                 rp_member_number(hazard, "writer_step"), rp_member_text(hazard, "writer_stream"),
                 rp_member_number(hazard, "writer_seq"));
     if (*reader)
@@ -114,7 +117,8 @@ static void print_who(const struct check *check, const json_t *hazard)
 static void print_hazard(const struct check *check, const json_t *hazard)
 {
     FILE *out = check->output.file;
-    const char *kind = rp_member_text(hazard, "hazard"), *segment = rp_member_text(hazard, "segment");
+    const char *kind = rp_member_text(hazard, "hazard");
+    const char *segment = rp_member_text(hazard, "segment");
 
     fprintf(out, "%s%s%s", rp_tint(&check->output, RP_TINT_BAD), kind,
             rp_tint(&check->output, RP_TINT_NONE));

@@ -96,7 +96,8 @@ static void print_processes(const struct info *info)
         if (*rp_member_text(process, "device"))
             fprintf(out, "  on %s", rp_member_text(process, "device"));
         if (*rp_member_text(process, "trace"))
-            fprintf(out, "  %s events", rp_count_format(count, rp_member_number(process, "events")));
+            fprintf(out, "  %s events",
+                    rp_count_format(count, rp_member_number(process, "events")));
         fputc('\n', out);
         if (rp_member_number(process, "lost"))
             fprintf(out, "         %sevents were lost: %s%s\n", rp_tint(&info->output, RP_TINT_BAD),

@@ -22,8 +22,8 @@ def tap_cases(text):
     if not PLAN.search(text):
         return None
     cases = list(CASE.finditer(text))
-    failed = sum(bool(case[1]) for case in cases)
-    skipped = sum(bool(case[2]) and not case[1] for case in cases)
+    skipped = sum(bool(case[2]) for case in cases)  # cmocka says "not ok 3 # SKIP"
+    failed = sum(bool(case[1]) and not case[2] for case in cases)
     planned = sum(int(plan[1]) for plan in PLAN.finditer(text))
     return [len(cases) - failed - skipped, failed, skipped, max(0, planned - len(cases))]
 

@@ -8,14 +8,15 @@ import sys
 import tempfile
 import unittest
 
-REPRISE = pathlib.Path(sys.argv[1])
+REPRISE = pathlib.Path(sys.argv[1]).resolve()
 PATIENCE = 60
 
 
 def environment(**changes):
     """The present environment without anything of reprise; None removes a variable."""
+    ours = {"LD_PRELOAD", "LD_LIBRARY_PATH", "NO_COLOR", "PAGER"}
     kept = {name: value for name, value in os.environ.items()
-            if not name.startswith("REPRISE_") and name not in ("LD_PRELOAD", "NO_COLOR", "PAGER")}
+            if not name.startswith("REPRISE_") and name not in ours}
     kept.update(changes)
     return {name: value for name, value in kept.items() if value is not None}
 

@@ -40,6 +40,10 @@ class Count(unittest.TestCase):
         self.assertEqual(self.count(entry(stdout=text, result="FAIL")),
                          (1, "1 passed, 1 failed, 1 skipped"))
 
+    def test_cmocka_calls_a_skipped_case_not_ok(self):
+        self.assertEqual(self.count(entry(stdout="1..2\nok 1 - a\nnot ok 2 # SKIP b\n")),
+                         (0, "1 passed, 0 failed, 1 skipped"))
+
     def test_a_plan_that_breaks_off(self):
         text = "1..3\nok 1 - a\n"
         self.assertEqual(self.count(entry(stdout=text, result="FAIL")), (1, "1 passed, 2 failed"))

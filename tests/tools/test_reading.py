@@ -5,13 +5,14 @@
 usage: test_reading.py REPRISE TRACE_FROM_SCRIPT"""
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
 
 import harness
 
-WRITER = sys.argv[2]
+WRITER = pathlib.Path(sys.argv[2]).resolve()
 CALLS = """\
 property pid 4242
 property command ./train
