@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -138,6 +139,8 @@ static CUresult start(void)
         if (result != CUDA_SUCCESS)
             return result;
     }
+    if (pthread_key_create(&soft.thread_key, free) != 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
     soft_scheduler_start();
     pthread_atfork(NULL, NULL, after_fork_in_child);
     return CUDA_SUCCESS;

@@ -54,6 +54,7 @@ enum soft_life { SOFT_OFF, SOFT_READY, SOFT_FORKED, SOFT_LEAVING };
 
 struct soft_state {
     pthread_mutex_t lock;
+    pthread_key_t thread_key; /* frees what a thread carries */
     _Atomic enum soft_life life;
     struct soft_options options;
     struct soft_device devices[SOFT_MAX_DEVICES];
