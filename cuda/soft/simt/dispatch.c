@@ -106,6 +106,8 @@ do_JOIN: /* before a label, which jumps go past: lanes may be waiting there */
 do_JUMP:
     COUNT_LINE;
     TURN_TO(op + (int32_t)op->target);
+    if (warp->parked_count)
+        PARK_SELF(op);
     GO;
 
 do_JUMP_BACK:
