@@ -47,13 +47,13 @@ struct group { /* variables that one fact ties together */
 struct covering {
     struct rp_run *run;
     const struct rp_form *address;
-    struct rp_box box;
-    struct group groups[8];
-    unsigned group_count;
+    const struct rp_box *box; /* the context's, or `narrowed` */
     bool exact;
+    unsigned group_count, term_count;
     int64_t base, top; /* lowest byte, and the lowest byte of the highest access */
     struct rp_term terms[RP_VARS];
-    unsigned term_count;
+    struct group groups[8];
+    struct rp_box narrowed;
 };
 
 static bool same_sum(const struct rp_form *a, const struct rp_form *b, uint32_t mask)
@@ -101,8 +101,8 @@ static bool project(struct covering *at, const struct rp_fact *fact, struct grou
         int64_t k = fact->form.k[v], least, most;
         if (facts_with(at, v) > 1)
             at->exact = false;
-        if (__builtin_mul_overflow(k, k > 0 ? at->box.lo[v] : at->box.hi[v], &least) ||
-            __builtin_mul_overflow(k, k > 0 ? at->box.hi[v] : at->box.lo[v], &most))
+        if (__builtin_mul_overflow(k, k > 0 ? at->box->lo[v] : at->box->hi[v], &least) ||
+            __builtin_mul_overflow(k, k > 0 ? at->box->hi[v] : at->box->lo[v], &most))
             return false;
         if (group->lo != INT64_MIN && __builtin_sub_overflow(group->lo, most, &group->lo))
             return false;
@@ -114,6 +114,10 @@ static bool project(struct covering *at, const struct rp_fact *fact, struct grou
 
 static void limit(struct covering *at, uint32_t v, int64_t k, int64_t lo, int64_t hi)
 {
+    if (at->box != &at->narrowed) {
+        at->narrowed = *at->box;
+        at->box = &at->narrowed;
+    }
     if (k < 0) {
         int64_t swap = lo;
         lo = hi == INT64_MAX ? INT64_MIN : -hi;
@@ -122,11 +126,11 @@ static void limit(struct covering *at, uint32_t v, int64_t k, int64_t lo, int64_
     }
     if (lo != INT64_MIN) {
         lo = lo / k + (lo % k > 0);
-        at->box.lo[v] = lo > at->box.lo[v] ? lo : at->box.lo[v];
+        at->narrowed.lo[v] = lo > at->box->lo[v] ? lo : at->box->lo[v];
     }
     if (hi != INT64_MAX) {
         hi = hi / k - (hi % k < 0);
-        at->box.hi[v] = hi < at->box.hi[v] ? hi : at->box.hi[v];
+        at->narrowed.hi[v] = hi < at->box->hi[v] ? hi : at->box->hi[v];
     }
 }
 
@@ -198,8 +202,8 @@ static bool add_term(struct covering *at, int64_t stride, int64_t first, int64_t
 static bool add_variable(struct covering *at, uint32_t v)
 {
     int64_t count;
-    return !__builtin_sub_overflow(at->box.hi[v], at->box.lo[v], &count) && count < INT64_MAX &&
-           add_term(at, at->address->k[v], at->box.lo[v], count + 1);
+    return !__builtin_sub_overflow(at->box->hi[v], at->box->lo[v], &count) && count < INT64_MAX &&
+           add_term(at, at->address->k[v], at->box->lo[v], count + 1);
 }
 
 /* The values of a sum over the box as least + step * [0, count), if that is what they are. */
@@ -220,9 +224,9 @@ static bool progression(const struct covering *at, const struct group *group, in
         }
         left &= ~(1u << best);
         int64_t k = group->form->k[best], size = k < 0 ? -k : k, start, more;
-        int64_t range = at->box.hi[best] - at->box.lo[best];
+        int64_t range = at->box->hi[best] - at->box->lo[best];
         if (range < 0 || range >= HUGE_RANGE ||
-            __builtin_mul_overflow(k, k < 0 ? at->box.hi[best] : at->box.lo[best], &start) ||
+            __builtin_mul_overflow(k, k < 0 ? at->box->hi[best] : at->box->lo[best], &start) ||
             __builtin_add_overflow(*least, start, least))
             return false;
         *step = *step ? *step : size;
@@ -271,13 +275,15 @@ static bool add_tied(struct covering *at, const struct group *group)
 static bool find_terms(struct covering *at)
 {
     uint32_t left = at->address->mask;
-    gather_facts(at);
+    if (at->run->now->facts >= 0)
+        gather_facts(at);
     for (unsigned i = 0; i < at->group_count; i++) {
-        struct covering before = *at;
-        if (add_tied(at, &at->groups[i])) {
+        int64_t base = at->base, top = at->top;
+        if (add_tied(at, &at->groups[i])) { /* its term comes last of all that it does */
             left &= ~at->groups[i].mask;
         } else {
-            *at = before;
+            at->base = base;
+            at->top = top;
             at->exact = false;
         }
     }
@@ -322,18 +328,23 @@ static void add_cover(struct rp_run *run, const struct rp_cover *cover)
     note(run, RP_VERDICT_REACHABLE, "it has too many different accesses");
 }
 
-static void cover(struct rp_run *run, const struct rp_touch *touch, const struct rp_form *address)
+/* The cover of a touch whose address has bounds; false when it has none after all. */
+static bool find_cover(struct rp_run *run, const struct rp_touch *touch,
+                       const struct rp_form *address, struct rp_cover *out)
 {
-    struct covering at = {.run = run, .address = address, .box = *rp_run_box(run)};
+    struct covering at;
     int64_t lo, hi, number = address->root ? run->root_numbers[address->root - 1] : 0;
-    bool rooted = !address->root || run->root_known[address->root - 1];
-    if (!rooted || !rp_run_range(run, address, &lo, &hi) || hi - lo >= HUGE_RANGE ||
-        hi - lo < 0) {
-        give_root(run, touch, address, "an address has no bounds");
-        return;
-    }
+    out->term_count = 0;
+    out->lo = out->hi = 0;
+    if ((address->root && !run->root_known[address->root - 1]) ||
+        !rp_run_range(run, address, &lo, &hi) || hi - lo >= HUGE_RANGE || hi - lo < 0)
+        return false;
+    at.run = run;
+    at.address = address;
+    at.box = rp_run_box(run);
+    at.group_count = at.term_count = 0;
     at.base = at.top = address->c;
-    at.exact = run->now->exact && touch->certain && !address->fuzz;
+    at.exact = run->now->exact && !address->fuzz;
     if (find_terms(&at)) {
         int64_t top = at.top + (int64_t)address->fuzz;
         lo = at.base > lo ? at.base : lo;
@@ -342,23 +353,57 @@ static void cover(struct rp_run *run, const struct rp_touch *touch, const struct
         at.exact = false;
     }
     if (hi < lo)
-        return; /* the facts contradict each other: nobody gets here */
-    struct rp_cover out = {.effect = touch->effect, .atomic = touch->atomic,
-                           .root = address->root, .width = touch->width};
+        return true; /* the facts contradict each other: nobody gets here */
     if (__builtin_add_overflow(lo, number, &lo) || __builtin_add_overflow(hi, number, &hi) ||
-        lo < 0 || hi > INT64_MAX / 2) {
+        lo < 0 || hi > INT64_MAX / 2)
+        return false;
+    out->lo = (uint64_t)lo;
+    out->hi = (uint64_t)hi + touch->width;
+    out->width = touch->width;
+    out->root = address->root;
+    out->exact = at.exact && at.term_count <= RP_MAX_TERMS;
+    sort_terms(&at);
+    for (unsigned i = 0; out->exact && i < at.term_count; i++)
+        out->terms[out->term_count++] = at.terms[i];
+    return true;
+}
+
+static void cover(struct rp_run *run, const struct rp_touch *touch, const struct rp_form *address)
+{
+    struct rp_cover out;
+    if (!find_cover(run, touch, address, &out)) {
         give_root(run, touch, address, "an address has no bounds");
         return;
     }
-    out.lo = (uint64_t)lo;
-    out.hi = (uint64_t)hi + touch->width;
-    out.exact = at.exact && at.term_count <= RP_MAX_TERMS;
-    if (!out.exact)
+    if (out.lo == out.hi)
+        return;
+    out.exact &= touch->certain;
+    out.effect = touch->effect;
+    out.atomic = touch->atomic;
+    if (!out.exact) {
+        out.term_count = 0;
         note(run, RP_VERDICT_BOUNDED, uncertain);
-    sort_terms(&at);
-    for (unsigned i = 0; out.exact && i < at.term_count; i++)
-        out.terms[out.term_count++] = at.terms[i];
+    }
     add_cover(run, &out);
+}
+
+/* Instructions that read, change and write one place come in pairs. */
+static bool repeats_last(struct rp_run *run, const struct rp_touch *touch)
+{
+    if (touch == run->proof->touches || run->last_touch != touch - 1)
+        return false;
+    const struct rp_touch *last = touch - 1;
+    if (last->address != touch->address || last->offset != touch->offset ||
+        last->width != touch->width || last->guard != touch->guard ||
+        last->block != touch->block || !touch->certain || !last->certain)
+        return false;
+    uint32_t covers = run->found.cover_count;
+    struct rp_cover again = run->covers[covers - 1];
+    again.effect = touch->effect;
+    again.atomic = touch->atomic;
+    add_cover(run, &again);
+    run->last_touch = run->found.cover_count > covers ? touch : NULL;
+    return true;
 }
 
 static void touch_address(struct rp_run *run, const struct rp_touch *touch)
@@ -377,12 +422,17 @@ static void touch_address(struct rp_run *run, const struct rp_touch *touch)
     } else if ((address.flags & RP_FORM_TOP) || address.fuzz >= HUGE_FUZZ) {
         give_root(run, touch, &address, data_address);
     } else {
+        uint32_t covers = run->found.cover_count;
         cover(run, touch, &address);
+        if (run->found.cover_count > covers)
+            run->last_touch = touch;
     }
 }
 
 void rp_run_touch(struct rp_run *run, const struct rp_touch *touch)
 {
+    if (repeats_last(run, touch))
+        return;
     struct rp_context *block = run->now, here = *block;
     uint32_t boxes = run->box_count, facts = run->fact_count;
     here.owns_box = false;

@@ -129,6 +129,7 @@ static bool run_piece(struct rp_run *run, struct rp_piece *piece)
     run->boxes[0] = piece->box;
     run->box_count = 1;
     run->fact_count = 0;
+    run->last_touch = NULL;
     run->request.kind = RP_REQUEST_NONE;
     run->contexts[0] = (struct rp_context){.live = true, .exact = true, .facts = -1};
     for (uint32_t i = 0; i < run->proof->block_count; i++)

@@ -118,6 +118,7 @@ struct rp_run {
     struct rp_stretch *stretches; /* room for RP_MAX_STRETCHES */
     uint8_t *root_marks, *saved_marks; /* by root: enum rp_mark */
     struct rp_findings found;
+    const struct rp_touch *last_touch; /* it made the last cover, in this piece */
 };
 
 static inline struct rp_box *rp_run_box(const struct rp_run *run)

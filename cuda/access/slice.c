@@ -256,30 +256,75 @@ static void write_loops(struct rp_slice *slice, struct rp_proof *proof)
     }
 }
 
-static int compare_touches(const void *left, const void *right)
+static int compare_keys(const int64_t (*keys)[2], size_t count)
 {
-    const struct rp_touch *a = left, *b = right;
-    if (a->block != b->block)
-        return a->block < b->block ? -1 : 1;
-    return a->line < b->line ? -1 : a->line > b->line;
+    for (size_t i = 0; i < count; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    return 0;
 }
 
-/* Touches in the order of their blocks. */
+#define KINDS 5 /* the keys of touches that may be joined */
+
+static int compare_kinds(const void *left, const void *right)
+{
+    const struct rp_touch *a = left, *b = right;
+    int kind_a = a->effect * 8 + a->atomic * 4 + a->certain * 2 + a->generic;
+    int kind_b = b->effect * 8 + b->atomic * 4 + b->certain * 2 + b->generic;
+    const int64_t keys[KINDS + 2][2] = {{a->block, b->block},     {a->address, b->address},
+                                        {a->guard, b->guard},     {kind_a, kind_b},
+                                        {a->verdict, b->verdict}, {a->offset, b->offset},
+                                        {a->line, b->line}};
+    return compare_keys(keys, KINDS + 2);
+}
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct rp_touch *a = left, *b = right;
+    const int64_t keys[][2] = {{a->block, b->block}, {a->address, b->address},
+                               {a->guard, b->guard}, {a->offset, b->offset},
+                               {(int64_t)a->width, (int64_t)b->width}, {a->effect, b->effect},
+                               {a->line, b->line}};
+    return compare_keys(keys, sizeof(keys) / sizeof(keys[0]));
+}
+
+/* Neighbours that one instruction could touch as well: the fields of a struct, the steps of
+ * an unrolled loop. */
+static bool join(struct rp_touch *to, const struct rp_touch *next)
+{
+    struct rp_touch same = *next;
+    same.offset = to->offset;
+    same.line = to->line;
+    int64_t gap = next->offset - to->offset;
+    if (to->verdict != RP_VERDICT_EXACT || to->address == RP_NONE || compare_kinds(to, &same) ||
+        gap < 0 || (uint64_t)gap > to->width)
+        return false;
+    uint64_t end = (uint64_t)gap + next->width;
+    to->width = end > to->width ? end : to->width;
+    return true;
+}
+
+/* Touches in the order of their blocks, those of one place next to each other. */
 static void write_touches(struct rp_slice *slice, struct rp_proof *proof)
 {
     struct rp_builder *build = slice->build;
-    size_t count = proof->touch_count = build->touches.count;
-    proof->touches = rp_build_alloc(build, (count + 1) * sizeof(*proof->touches));
+    size_t count = build->touches.count, kept = 0;
+    struct rp_touch *touches = rp_build_alloc(build, (count + 1) * sizeof(*touches));
     for (size_t i = 0; i < count; i++) {
-        struct rp_touch touch = RP_ITEMS(build->touches, struct rp_touch)[i];
-        touch.block = slice->node_number[touch.block];
-        touch.address = renumber(slice, touch.address);
-        touch.guard = renumber(slice, touch.guard);
-        proof->touches[i] = touch;
+        touches[i] = RP_ITEMS(build->touches, struct rp_touch)[i];
+        touches[i].block = slice->node_number[touches[i].block];
+        touches[i].address = renumber(slice, touches[i].address);
+        touches[i].guard = renumber(slice, touches[i].guard);
     }
-    qsort(proof->touches, count, sizeof(*proof->touches), compare_touches);
-    for (size_t i = 0; i < count; i++) {
-        struct rp_block *block = &proof->blocks[proof->touches[i].block];
+    qsort(touches, count, sizeof(*touches), compare_kinds);
+    for (size_t i = 0; i < count; i++)
+        if (!kept || !join(&touches[kept - 1], &touches[i]))
+            touches[kept++] = touches[i];
+    qsort(touches, kept, sizeof(*touches), compare_places);
+    proof->touches = touches;
+    proof->touch_count = kept;
+    for (size_t i = 0; i < kept; i++) {
+        struct rp_block *block = &proof->blocks[touches[i].block];
         if (!block->touch_count++)
             block->first_touch = (uint32_t)i;
     }
