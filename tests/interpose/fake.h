@@ -17,7 +17,7 @@ struct fake_state {
     const soft_entry *entries; /* the driver's own functions by id, around any layer */
     unsigned long counts[RP_CALL_COUNT];
     enum rp_call_id last;
-    unsigned char args[FAKE_ARGS_MAX]; /* struct rp_args_<last> */
+    _Alignas(16) unsigned char args[FAKE_ARGS_MAX]; /* struct rp_args_<last> */
     bool hand_out_thunks; /* cuGetProcAddress answers other pointers than dlsym */
     bool found_itself;    /* cuInit looked itself up, and found itself each time */
     int internal_lookups; /* how often */
