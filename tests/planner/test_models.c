@@ -111,8 +111,8 @@ static void every_model_finds_its_optimum(void **state)
     struct random random = random_begin("models");
 
     (void)state;
-    for (int round = 0; round < 25; round++) {
-        struct rp_profile *profile = walker_random(&random, 1 + random_below(&random, 5));
+    for (int round = 0; round < 45; round++) {
+        struct rp_profile *profile = walker_random(&random, 1 + random_below(&random, 6));
         check_search(profile, RP_MODEL_NESTED, &random);
         check_search(profile, RP_MODEL_SHARED, &random);
         check_search(profile, RP_MODEL_LAZY, &random);
@@ -220,6 +220,29 @@ static void three_readers_of_a_version_need_one_copy(void **state)
     assert_int_equal(nested, 64 + 64 + 64 + 100);
     assert_int_equal(shared, 64 + 64 + 100); /* one copy, and what the last one stashes */
     assert_int_equal(nested_time - shared_time, 2 * 64);
+    rp_profile_destroy(profile);
+}
+
+/* s1 reads two versions, one with s0 and one with s2: they must not be taken for one another. */
+static void versions_that_meet_in_a_segment_are_told_apart(void **state)
+{
+    const struct access accesses[] = {
+        {.reads = {{0, 0, 24}}, .read_count = 1},
+        {.reads = {{0, 0, 24}, {0, 32, 64}}, .read_count = 2},
+        {.reads = {{0, 32, 64}}, .read_count = 1},
+        {.writes = {{0, 0, 64}}, .write_count = 1},
+    };
+    const enum rp_choice all[] = {RP_CHOICE_REGIONS, RP_CHOICE_REGIONS, RP_CHOICE_REGIONS,
+                                  RP_CHOICE_RETAIN};
+    struct rp_profile *profile = profile_of(accesses, 4);
+    uint64_t peak, time, real_peak, real_time, held[9];
+
+    (void)state;
+    assert_ok(rp_planner_walk(profile, RP_MODEL_SHARED, all, &peak, &time, NULL, held));
+    walker_run(profile, RP_MODEL_SHARED, all, &real_peak, &real_time);
+    assert_int_equal(held[3], 24 + 32 + 100); /* one copy of each at the forward of s3 */
+    assert_int_equal(peak, real_peak);
+    assert_int_equal(time, real_time);
     rp_profile_destroy(profile);
 }
 
@@ -350,6 +373,7 @@ int main(void)
         cmocka_unit_test(every_model_finds_its_optimum),
         cmocka_unit_test(truncated_answers_stay_true),
         cmocka_unit_test(three_readers_of_a_version_need_one_copy),
+        cmocka_unit_test(versions_that_meet_in_a_segment_are_told_apart),
         cmocka_unit_test(a_late_clobber_costs_late),
         cmocka_unit_test(shared_never_needs_more_than_nested),
         cmocka_unit_test(models_that_need_facts_refuse_rows),

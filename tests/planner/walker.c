@@ -440,11 +440,26 @@ static struct rp_measure measured(uint64_t value)
     return (struct rp_measure){value, RP_SOURCE_MEASURED};
 }
 
+/* When state is written: any time, only late in the forward, or only in backwards. Versions that
+ * many segments read, and clobbers that come late, need the latter two. */
+enum habit { ANY_TIME, LATE_FORWARD, BACKWARD, HABIT_COUNT };
+
+struct layout {
+    enum habit habit;
+    size_t count, buffers;
+    uint64_t sizes[3];
+};
+
 static void add_random_segment(struct random *random, struct rp_profile *profile, size_t k,
-                               const uint64_t *sizes, size_t buffers)
+                               const struct layout *layout)
 {
     struct rp_buffer_range reads[3], writes[2], backward[2];
     uint64_t forward = 5 + random_below(random, 40);
+    bool is_late = k + 2 >= layout->count;
+    size_t most_writes = layout->habit == ANY_TIME                 ? random_below(random, 3)
+                         : layout->habit == LATE_FORWARD && is_late ? 2
+                                                                    : 0;
+    size_t most_backward = layout->habit == BACKWARD ? 2 : random_below(random, 2);
     struct rp_facts facts = {
         .forward_time = measured(forward),
         .backward_time = measured(2 * forward),
@@ -462,10 +477,12 @@ static void add_random_segment(struct random *random, struct rp_profile *profile
     };
     char name[24];
 
-    facts.read_count = random_ranges(random, sizes, buffers, 3, reads);
-    facts.write_count = random_ranges(random, sizes, buffers, random_below(random, 3), writes);
+    facts.read_count =
+        random_ranges(random, layout->sizes, layout->buffers, 3, reads);
+    facts.write_count =
+        random_ranges(random, layout->sizes, layout->buffers, most_writes, writes);
     facts.backward_write_count =
-        random_ranges(random, sizes, buffers, random_below(random, 2), backward);
+        random_ranges(random, layout->sizes, layout->buffers, most_backward, backward);
     snprintf(name, sizeof(name), "s%zu", k);
     assert_ok(rp_profile_add_facts(profile, name, &facts));
 }
@@ -473,9 +490,10 @@ static void add_random_segment(struct random *random, struct rp_profile *profile
 struct rp_profile *walker_random(struct random *random, size_t count)
 {
     static const uint64_t quanta[] = {1, 1, 4};
-    size_t buffers = 1 + random_below(random, 3);
+    struct layout layout = {.habit = (enum habit)random_below(random, HABIT_COUNT),
+                            .count = count,
+                            .buffers = 1 + random_below(random, 3)};
     struct rp_profile *profile;
-    uint64_t sizes[3];
     char message[200] = "", name[24];
 
     assert_ok(rp_profile_create(&profile));
@@ -484,13 +502,13 @@ struct rp_profile *walker_random(struct random *random, size_t count)
     struct rp_copy_price price = {measured(random_below(random, 2) * random_below(random, 9)),
                                   measured(250 + random_below(random, 1000))};
     rp_profile_set_copy_price(profile, &price);
-    for (size_t b = 0; b < buffers; b++) {
-        sizes[b] = 2 + random_below(random, 14);
+    for (size_t b = 0; b < layout.buffers; b++) {
+        layout.sizes[b] = 2 + random_below(random, 14);
         snprintf(name, sizeof(name), "b%zu", b);
-        assert_ok(rp_profile_add_buffer(profile, name, sizes[b]));
+        assert_ok(rp_profile_add_buffer(profile, name, layout.sizes[b]));
     }
     for (size_t k = 0; k < count; k++)
-        add_random_segment(random, profile, k, sizes, buffers);
+        add_random_segment(random, profile, k, &layout);
     if (rp_profile_close(profile, message, sizeof(message)) != RP_OK)
         fail_msg("%s", message);
     return profile;

@@ -9,7 +9,7 @@
 #include "tests/planner/instance.h"
 
 /* A profile of facts with a few small buffers: reads, writes and backward writes overlap at
- * random, and some segments can't be replayed. */
+ * random, sometimes with all writes late, and some segments can't be replayed. */
 struct rp_profile *walker_random(struct random *random, size_t count);
 
 /* Fails the test when a replay doesn't compute what the forward computed, or when the final
