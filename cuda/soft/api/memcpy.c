@@ -175,6 +175,11 @@ CUresult CUDAAPI cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdev
                               CUcontext srcContext, size_t ByteCount)
 {
     CUresult result = check_contexts(dstContext, srcContext);
+    /* Serialised with all work of both contexts, not just of the current one. */
+    if (result == CUDA_SUCCESS)
+        result = cuCtxSynchronize_v2(srcContext);
+    if (result == CUDA_SUCCESS)
+        result = cuCtxSynchronize_v2(dstContext);
     if (result != CUDA_SUCCESS)
         return result;
     return linear(dstDevice, srcDevice, ByteCount, DEVICE_TO_DEVICE, NULL, WAITING);
