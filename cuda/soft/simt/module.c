@@ -59,23 +59,40 @@ static void bind(struct simt_module *module, struct simt_function *function)
 
 struct reach {
     const struct simt_module *module;
-    uint8_t *seen;   /* by function */
-    uint8_t *on_way; /* by function: being visited, so meeting it again is recursion */
+    uint8_t *state;   /* of each function, enum visit */
+    uint32_t *path;   /* the functions being visited, and at which callee each is */
+    uint32_t *next;
     bool recursive;
 };
 
-/* Everything that may run when `function` runs. Depth is bounded by the number of
- * functions; long chains are refused by the frame depth long before they hurt here. */
+enum visit { UNSEEN, ON_PATH, SEEN };
+
+/* Everything that may run when `index` runs, depth first: meeting a function that is on the
+ * path is recursion. The path is kept by hand, since chains of calls may be long. */
 static void visit(struct reach *reach, uint32_t index)
 {
-    const struct simt_function *function = &reach->module->functions[index];
-    reach->recursive |= reach->on_way[index];
-    if (reach->seen[index])
+    uint32_t depth = 0;
+    if (reach->state[index] != UNSEEN)
         return;
-    reach->seen[index] = reach->on_way[index] = 1;
-    for (uint32_t k = 0; k < function->callee_count; k++)
-        visit(reach, function->callees[k]);
-    reach->on_way[index] = 0;
+    reach->path[0] = index;
+    reach->next[0] = 0;
+    reach->state[index] = ON_PATH;
+    for (;;) {
+        const struct simt_function *function = &reach->module->functions[reach->path[depth]];
+        if (reach->next[depth] == function->callee_count) {
+            reach->state[reach->path[depth]] = SEEN;
+            if (depth-- == 0)
+                return;
+            continue;
+        }
+        const uint32_t callee = function->callees[reach->next[depth]++];
+        reach->recursive |= reach->state[callee] == ON_PATH;
+        if (reach->state[callee] == UNSEEN) {
+            reach->state[callee] = ON_PATH;
+            reach->path[++depth] = callee;
+            reach->next[depth] = 0;
+        }
+    }
 }
 
 /* An indirect call may reach every function of which somebody takes the address. */
@@ -83,7 +100,7 @@ static void visit_all(struct reach *reach, uint32_t root)
 {
     visit(reach, root);
     for (uint32_t i = 0; i < reach->module->function_count; i++) {
-        if (!reach->seen[i] || !reach->module->functions[i].calls_unknown)
+        if (reach->state[i] == UNSEEN || !reach->module->functions[i].calls_unknown)
             continue;
         reach->recursive = true;
         for (uint32_t k = 0; k < reach->module->function_count; k++) {
@@ -105,7 +122,7 @@ static bool lay_out_shared(struct simt_kernel *kernel, const struct reach *reach
         kernel->shared_offset[i] = UINT32_MAX;
     for (uint32_t f = 0; f < module->function_count; f++) {
         const struct simt_function *function = &module->functions[f];
-        for (uint32_t k = 0; reach->seen[f] && k < function->shared_count; k++) {
+        for (uint32_t k = 0; reach->state[f] != UNSEEN && k < function->shared_count; k++) {
             const uint32_t index = function->shared[k];
             const struct rp_ptx_var *var = module->shared[index];
             const uint32_t align = var->align ? var->align : 1;
@@ -138,17 +155,19 @@ static bool finish_kernel(struct simt_module *module, uint32_t index)
 {
     struct simt_kernel *kernel = &module->kernels[index];
     struct simt_function *function = &module->functions[index];
+    const size_t count = module->function_count;
     struct reach reach = {.module = module,
-                          .seen = calloc(module->function_count, 1),
-                          .on_way = calloc(module->function_count, 1)};
-    bool ok = reach.seen && reach.on_way;
+                          .state = calloc(count, 1),
+                          .path = calloc(count, sizeof *reach.path),
+                          .next = calloc(count, sizeof *reach.next)};
+    bool ok = reach.state && reach.path && reach.next;
     kernel->function = function;
     if (ok) {
         visit_all(&reach, index);
         uint64_t local = 0;
         for (uint32_t i = 0; i < module->function_count; i++) {
             const struct simt_function *other = &module->functions[i];
-            if (!reach.seen[i])
+            if (reach.state[i] == UNSEEN)
                 continue;
             local += other->local_bytes;
             if (other->refusal && !kernel->refusal)
@@ -159,8 +178,9 @@ static bool finish_kernel(struct simt_module *module, uint32_t index)
         kernel->local_bytes = (uint32_t)(local > (1u << 20) ? 1u << 20 : (local + 15) & ~15u);
         ok = ok && lay_out_shared(kernel, &reach);
     }
-    free(reach.seen);
-    free(reach.on_way);
+    free(reach.state);
+    free(reach.path);
+    free(reach.next);
     return ok;
 }
 
