@@ -80,26 +80,51 @@ struct rp_plan *instance_solve(const struct rp_question *question)
 
 /* ---- random ------------------------------------------------------------------- */
 
-struct rp_profile *instance_random(struct random *random, size_t count)
+static void random_row(struct random *random, uint64_t scale, uint64_t row[RP_CHOICE_COUNT][3])
+{
+    uint64_t activation = 1 + random_below(random, 20 * scale);
+    uint64_t work = random_below(random, 8 * scale), peak = activation + work;
+    uint64_t time = 5 + random_below(random, 60 * scale);
+    uint64_t whole = random_below(random, 25 * scale);
+    uint64_t part = whole > 0 ? random_below(random, whole + 1) : 0;
+    uint64_t once = time / 2 + random_below(random, 20 * scale);
+    uint64_t fixed = random_below(random, 2) ? random_below(random, 60 * scale) : 0;
+    uint64_t figures[RP_CHOICE_COUNT][3] = {
+        {activation, peak, time},
+        {whole, 2 * whole > whole + peak ? 2 * whole : whole + peak, time + once + 2 * whole},
+        {part, part + peak + random_below(random, 6 * scale), time + once + 2 * part + fixed}};
+
+    memcpy(row, figures, sizeof(figures));
+}
+
+struct rp_profile *instance_random_sized(struct random *random, size_t count, uint64_t scale)
 {
     uint64_t (*rows)[RP_CHOICE_COUNT][3] = calloc(count + 1, sizeof(*rows));
 
-    for (size_t k = 0; k < count; k++) {
-        uint64_t activation = 1 + random_below(random, 20), work = random_below(random, 8);
-        uint64_t time = 5 + random_below(random, 60), whole = random_below(random, 25);
-        uint64_t part = whole > 0 ? random_below(random, whole + 1) : 0;
-        uint64_t once = time / 2 + random_below(random, 20);
-        uint64_t fixed = random_below(random, 2) ? random_below(random, 60) : 0;
-        uint64_t peak = activation + work;
-        memcpy(rows[k],
-               (uint64_t[3][3]){
-                   {activation, peak, time},
-                   {whole, 2 * whole > whole + peak ? 2 * whole : whole + peak,
-                    time + once + 2 * whole},
-                   {part, part + peak + random_below(random, 6), time + once + 2 * part + fixed}},
-               sizeof(rows[k]));
-    }
+    for (size_t k = 0; k < count; k++)
+        random_row(random, scale, rows[k]);
     struct rp_profile *profile = instance_from_rows(random_below(random, 6), count, rows);
+    free(rows);
+    return profile;
+}
+
+struct rp_profile *instance_random(struct random *random, size_t count)
+{
+    return instance_random_sized(random, count, 1);
+}
+
+struct rp_profile *instance_layers(struct random *random, size_t count)
+{
+    uint64_t (*rows)[RP_CHOICE_COUNT][3] = calloc(count + 1, sizeof(*rows));
+    size_t kinds = 2 + random_below(random, 3);
+
+    for (size_t k = 0; k < count; k++) {
+        if (k < kinds)
+            random_row(random, 50, rows[k]);
+        else
+            memcpy(rows[k], rows[k % kinds], sizeof(rows[k]));
+    }
+    struct rp_profile *profile = instance_from_rows(0, count, rows);
     free(rows);
     return profile;
 }

@@ -29,6 +29,11 @@ struct rp_plan *instance_solve(const struct rp_question *question);
 
 /* Random rows with small figures, in which all three options are worth something. */
 struct rp_profile *instance_random(struct random *random, size_t count);
+/* The same with figures `scale` times as large and as fine: more labels. */
+struct rp_profile *instance_random_sized(struct random *random, size_t count, uint64_t scale);
+
+/* A few kinds of segment over and over: many plans of equal time. */
+struct rp_profile *instance_layers(struct random *random, size_t count);
 
 /* Real sizes: activations of 8 to 512 MiB in units of 512 bytes, nanoseconds. */
 struct rp_profile *instance_realistic(struct random *random, size_t count);
