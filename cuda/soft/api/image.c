@@ -3,6 +3,7 @@
 #include "cuda/image/fatbin.h"
 #include "cuda/soft/api/module.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,4 +104,27 @@ CUresult soft_image_read(const void *image, char **text, size_t *length, char *m
     }
     snprintf(message, message_size, "the image is neither PTX nor a container of it");
     return CUDA_ERROR_INVALID_IMAGE;
+}
+
+CUresult soft_image_load(const char *path, char **out)
+{
+    FILE *file = fopen(path, "rb");
+    long bytes = -1;
+    char *text = NULL;
+
+    if (file == NULL)
+        return errno == ENOENT ? CUDA_ERROR_FILE_NOT_FOUND : CUDA_ERROR_OPERATING_SYSTEM;
+    if (fseek(file, 0, SEEK_END) == 0)
+        bytes = ftell(file);
+    rewind(file);
+    if (bytes >= 0)
+        text = calloc(1, (size_t)bytes + 8); /* room for any magic number, too */
+    if (text == NULL || fread(text, 1, (size_t)bytes, file) != (size_t)bytes) {
+        free(text);
+        fclose(file);
+        return bytes < 0 ? CUDA_ERROR_OPERATING_SYSTEM : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    fclose(file);
+    *out = text;
+    return CUDA_SUCCESS;
 }

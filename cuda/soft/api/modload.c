@@ -5,8 +5,6 @@
 #include "cuda/soft/api/memory.h"
 #include "cuda/soft/api/module.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,36 +54,12 @@ CUresult CUDAAPI cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
     return cuModuleLoadData(module, fatCubin);
 }
 
-/* The whole file, zero-terminated. */
-static CUresult read_file(const char *path, char **out)
-{
-    FILE *file = fopen(path, "rb");
-    long bytes = -1;
-    char *text = NULL;
-
-    if (file == NULL)
-        return errno == ENOENT ? CUDA_ERROR_FILE_NOT_FOUND : CUDA_ERROR_OPERATING_SYSTEM;
-    if (fseek(file, 0, SEEK_END) == 0)
-        bytes = ftell(file);
-    rewind(file);
-    if (bytes >= 0)
-        text = calloc(1, (size_t)bytes + 8); /* room for any magic number, too */
-    if (text == NULL || fread(text, 1, (size_t)bytes, file) != (size_t)bytes) {
-        free(text);
-        fclose(file);
-        return bytes < 0 ? CUDA_ERROR_OPERATING_SYSTEM : CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    fclose(file);
-    *out = text;
-    return CUDA_SUCCESS;
-}
-
 CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *fname)
 {
     char *image;
     if (fname == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = read_file(fname, &image);
+    CUresult result = soft_image_load(fname, &image);
     if (result != CUDA_SUCCESS)
         return result;
     result = cuModuleLoadData(module, image);

@@ -61,6 +61,8 @@ void soft_jit_clear(struct soft_jit *jit); /* nothing to report */
  * caller frees *text. */
 CUresult soft_image_read(const void *image, char **text, size_t *length, char *message,
                          size_t message_size);
+/* The whole file, zero-terminated; the caller frees *out. */
+CUresult soft_image_load(const char *path, char **out);
 
 /* Loads PTX text into `context`, with the lock. */
 CUresult soft_module_load(struct soft_context *context, const char *text, size_t length,
