@@ -70,13 +70,13 @@ enum rp_status rp_parallel_run(rp_task_fn task, void *context, size_t count, cha
                         .count = count,
                         .lock = PTHREAD_MUTEX_INITIALIZER};
     pthread_t threads[MAX_WORKERS];
-    size_t helpers = 0, workers = worker_count(count);
+    size_t others = 0, workers = worker_count(count);
 
     /* This thread works too; where no other can be had, it does it all. */
-    while (helpers + 1 < workers && pthread_create(&threads[helpers], NULL, work, &pool) == 0)
-        helpers++;
+    while (others + 1 < workers && pthread_create(&threads[others], NULL, work, &pool) == 0)
+        others++;
     work(&pool);
-    for (size_t i = 0; i < helpers; i++)
+    for (size_t i = 0; i < others; i++)
         pthread_join(threads[i], NULL);
     pthread_mutex_destroy(&pool.lock);
     if (pool.status != RP_OK)
