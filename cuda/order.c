@@ -13,6 +13,7 @@ struct rp_order {
     const struct rp_driver *driver;
     struct line *lines;
     size_t count, capacity;
+    rp_stream released; /* the stream of the last release, 0 before the first */
 };
 
 enum rp_status rp_order_create(const struct rp_driver *driver, struct rp_order **out)
@@ -25,14 +26,18 @@ enum rp_status rp_order_create(const struct rp_driver *driver, struct rp_order *
     return RP_OK;
 }
 
+void rp_order_abandon(struct rp_order *order)
+{
+    if (order)
+        free(order->lines);
+    free(order);
+}
+
 void rp_order_destroy(struct rp_order *order)
 {
-    if (!order)
-        return;
-    for (size_t i = 0; i < order->count; i++)
+    for (size_t i = 0; order && i < order->count; i++)
         order->driver->event_destroy(order->driver->self, order->lines[i].event);
-    free(order->lines);
-    free(order);
+    rp_order_abandon(order);
 }
 
 static struct line *line_find(struct rp_order *order, rp_stream stream)
@@ -77,6 +82,47 @@ enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_strea
     return status == RP_OK ? driver->stream_wait(driver->self, stream, line->event) : status;
 }
 
+enum rp_status rp_order_meet(struct rp_order *order, rp_stream stream)
+{
+    const struct line *known = line_find(order, stream);
+    if (known && !known->retired)
+        return RP_OK;
+    struct line *line;
+    enum rp_status status = line_get(order, stream, &line);
+    if (status != RP_OK)
+        return status;
+    line->retired = false;
+    return order->released ? rp_order_after(order, stream, order->released) : RP_OK;
+}
+
+static bool can_wait(const struct rp_order *order, rp_stream stream)
+{
+    return !order->driver->capturing(order->driver->self, stream);
+}
+
+enum rp_status rp_order_gather(struct rp_order *order, rp_stream stream)
+{
+    enum rp_status status = rp_order_meet(order, stream);
+    for (size_t i = 0; status == RP_OK && i < order->count; i++) {
+        const struct line *line = &order->lines[i];
+        if (line->stream != stream && (line->retired || can_wait(order, line->stream)))
+            status = rp_order_after(order, stream, line->stream);
+    }
+    return status;
+}
+
+enum rp_status rp_order_release(struct rp_order *order, rp_stream stream)
+{
+    enum rp_status status = rp_order_meet(order, stream);
+    order->released = stream;
+    for (size_t i = 0; status == RP_OK && i < order->count; i++) {
+        const struct line *line = &order->lines[i];
+        if (line->stream != stream && !line->retired && can_wait(order, line->stream))
+            status = rp_order_after(order, line->stream, stream);
+    }
+    return status;
+}
+
 enum rp_status rp_order_retire(struct rp_order *order, rp_stream stream)
 {
     struct line *line;
@@ -90,7 +136,8 @@ enum rp_status rp_order_retire(struct rp_order *order, rp_stream stream)
 
 void rp_order_revive(struct rp_order *order, rp_stream stream)
 {
+    /* Its next call meets it as a new one; until then it stays retired. */
     struct line *line = line_find(order, stream);
     if (line)
-        line->retired = false;
+        line->retired = true;
 }

@@ -11,10 +11,21 @@ struct rp_order;
 
 enum rp_status rp_order_create(const struct rp_driver *driver, struct rp_order **out);
 void rp_order_destroy(struct rp_order *order);
+/* Without a driver call: the context of its events is gone. */
+void rp_order_abandon(struct rp_order *order);
 
 /* Later work in `stream` runs after all work that `earlier` holds now. Nothing to do when
  * they are one stream. When `earlier` was destroyed, after all that it held then. */
 enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_stream earlier);
+
+/* `stream` is in use. The first time that it is seen it waits for the last rp_order_release:
+ * what it is given next may look at what was released. */
+enum rp_status rp_order_meet(struct rp_order *order, rp_stream stream);
+/* `stream` waits for all that every other known stream holds now. */
+enum rp_status rp_order_gather(struct rp_order *order, rp_stream stream);
+/* Every other known stream waits for all that `stream` holds now. Streams that are being
+ * captured are left out of both: an event would drag the others into the capture. */
+enum rp_status rp_order_release(struct rp_order *order, rp_stream stream);
 
 /* The job is about to destroy `stream`: remembers its end for those who must wait for it. */
 enum rp_status rp_order_retire(struct rp_order *order, rp_stream stream);

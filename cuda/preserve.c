@@ -19,20 +19,20 @@ enum rp_status rp_kept_create(struct rp_kept **out)
     return RP_OK;
 }
 
-void rp_copies_give(struct rp_copies *copies, const struct rp_bench *bench, rp_stream stream)
+void rp_copies_give(struct rp_copies *copies, const struct rp_bench *bench)
 {
     for (size_t i = 0; i < copies->count; i++)
         if (copies->items[i].block.at)
-            rp_store_give(bench->store, &copies->items[i].block, stream);
+            rp_store_give(bench->store, &copies->items[i].block, copies->items[i].stream);
     free(copies->items);
     *copies = (struct rp_copies){0};
 }
 
-void rp_kept_destroy(struct rp_kept *kept, const struct rp_bench *bench, rp_stream stream)
+void rp_kept_destroy(struct rp_kept *kept, const struct rp_bench *bench)
 {
     if (!kept)
         return;
-    rp_copies_give(&kept->copies, bench, stream);
+    rp_copies_give(&kept->copies, bench);
     rp_versions_destroy(kept->versions);
     free(kept);
 }
@@ -75,11 +75,31 @@ static enum rp_status move(const struct rp_bench *bench, enum direction directio
     return RP_OK;
 }
 
+struct waiting {
+    const struct rp_bench *bench;
+    rp_stream stream;
+};
+
+static enum rp_status wait_for_writer(void *ctx, uint64_t lo, uint64_t hi,
+                                      const struct rp_writer *writer)
+{
+    (void)lo, (void)hi;
+    const struct waiting *waiting = ctx;
+    if (!writer->version || !rp_switch_on(RP_SWITCH_ORDER))
+        return RP_OK;
+    return rp_order_after(waiting->bench->order, waiting->stream, writer->stream);
+}
+
 enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *bench, rp_alloc_id id,
                            uint64_t lo, uint64_t hi, rp_stream stream)
 {
     struct rp_copy copy = {.id = id, .lo = lo, .hi = hi, .stream = stream};
-    enum rp_status status = rp_store_take(bench->store, hi - lo, stream, &copy.block);
+    struct waiting waiting = {bench, stream};
+    /* The copy must see every write that the versions know of, wherever it is pending. */
+    enum rp_status status =
+        rp_versions_read(bench->versions, id, lo, hi, wait_for_writer, &waiting);
+    if (status == RP_OK)
+        status = rp_store_take(bench->store, hi - lo, stream, &copy.block);
     if (status != RP_OK)
         return status;
     status = move(bench, OUT_OF_LIVE, id, lo, hi, copy.block.at, stream);
@@ -90,7 +110,7 @@ enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *benc
     return status;
 }
 
-enum rp_status rp_copy_in(const struct rp_copy *copy, const struct rp_bench *bench, uint64_t lo,
+enum rp_status rp_copy_in(struct rp_copy *copy, const struct rp_bench *bench, uint64_t lo,
                           uint64_t hi, rp_stream stream)
 {
     if (!copy->block.at) /* a pointer was kept instead of content: what is there is there */
@@ -100,6 +120,7 @@ enum rp_status rp_copy_in(const struct rp_copy *copy, const struct rp_bench *ben
         if (status != RP_OK)
             return status;
     }
+    copy->stream = stream;
     return move(bench, INTO_LIVE, copy->id, lo, hi, copy->block.at + (lo - copy->lo), stream);
 }
 

@@ -28,7 +28,7 @@ struct rp_copy {
     rp_alloc_id id;
     uint64_t lo, hi;
     struct rp_block block;
-    rp_stream stream; /* in which it was filled */
+    rp_stream stream; /* of its last use: first the filling, then each copying back */
 };
 
 struct rp_copies {
@@ -42,11 +42,11 @@ struct rp_kept {
 };
 
 enum rp_status rp_kept_create(struct rp_kept **out);
-/* Gives the blocks back; `stream` is where their last use was submitted. */
-void rp_kept_destroy(struct rp_kept *kept, const struct rp_bench *bench, rp_stream stream);
+/* Gives the blocks back, each in the order of its own last use. */
+void rp_kept_destroy(struct rp_kept *kept, const struct rp_bench *bench);
 
-/* Copies [lo, hi) of `id` as it stands after all work submitted to `stream` so far. On
- * failure nothing is held. RP_NOT_FOUND when the bytes are mapped nowhere. */
+/* Copies [lo, hi) of `id` as it stands after all work submitted to `stream` so far, and
+ * after every write that the versions name, whichever stream it is pending in. On failure nothing is held. RP_NOT_FOUND when the bytes are mapped nowhere. */
 enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *bench, rp_alloc_id id,
                                 uint64_t lo, uint64_t hi, rp_stream stream);
 uint64_t rp_kept_bytes(const struct rp_kept *kept);
@@ -55,8 +55,8 @@ uint64_t rp_kept_bytes(const struct rp_kept *kept);
  * over the live bytes; neither touches versions. */
 enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *bench, rp_alloc_id id,
                            uint64_t lo, uint64_t hi, rp_stream stream);
-enum rp_status rp_copy_in(const struct rp_copy *copy, const struct rp_bench *bench, uint64_t lo,
+enum rp_status rp_copy_in(struct rp_copy *copy, const struct rp_bench *bench, uint64_t lo,
                           uint64_t hi, rp_stream stream);
-void rp_copies_give(struct rp_copies *copies, const struct rp_bench *bench, rp_stream stream);
+void rp_copies_give(struct rp_copies *copies, const struct rp_bench *bench);
 
 #endif

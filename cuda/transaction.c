@@ -51,7 +51,7 @@ static struct rewound *rewound_get(struct rp_transaction *transaction, rp_alloc_
 
 static void transaction_free(struct rp_transaction *transaction)
 {
-    rp_copies_give(&transaction->stash, &transaction->bench, transaction->stream);
+    rp_copies_give(&transaction->stash, &transaction->bench);
     for (size_t i = 0; i < transaction->rewound_count; i++)
         rp_spans_release(&transaction->rewound[i].spans);
     free(transaction->rewound);
@@ -61,10 +61,8 @@ static void transaction_free(struct rp_transaction *transaction)
 }
 
 struct following {
-    struct rp_transaction *transaction;
     struct rp_versions *to;
     rp_alloc_id id;
-    rp_stream stream;
 };
 
 static enum rp_status copy_version(void *ctx, uint64_t lo, uint64_t hi,
@@ -77,30 +75,16 @@ static enum rp_status copy_version(void *ctx, uint64_t lo, uint64_t hi,
 static enum rp_status move_versions(const struct rp_versions *from, struct rp_versions *to,
                                     rp_alloc_id id, uint64_t lo, uint64_t hi)
 {
-    struct following following = {.to = to, .id = id};
+    struct following following = {to, id};
     return rp_versions_read(from, id, lo, hi, copy_version, &following);
-}
-
-/* The stash must see every live write, also those that other streams have pending. */
-static enum rp_status wait_for_writer(void *ctx, uint64_t lo, uint64_t hi,
-                                      const struct rp_writer *writer)
-{
-    (void)lo, (void)hi;
-    const struct following *following = ctx;
-    if (!writer->version || !rp_switch_on(RP_SWITCH_ORDER))
-        return RP_OK;
-    return rp_order_after(following->transaction->bench.order, following->stream, writer->stream);
 }
 
 static enum rp_status stash_span(struct rp_transaction *transaction, rp_alloc_id id,
                                  struct rp_span span, rp_stream stream)
 {
     const struct rp_bench *bench = &transaction->bench;
-    struct following following = {.transaction = transaction, .id = id, .stream = stream};
-    enum rp_status status = rp_versions_read(bench->versions, id, span.lo, span.hi,
-                                             wait_for_writer, &following);
-    if (status == RP_OK)
-        status = rp_copy_out(&transaction->stash, bench, id, span.lo, span.hi, stream);
+    enum rp_status status =
+        rp_copy_out(&transaction->stash, bench, id, span.lo, span.hi, stream);
     if (status == RP_OK)
         status = move_versions(bench->versions, transaction->live, id, span.lo, span.hi);
     return status;
@@ -130,11 +114,11 @@ static bool is_alive(const struct rp_bench *bench, rp_alloc_id id)
     return alloc && !alloc->death_seq;
 }
 
-static enum rp_status restore(struct rp_transaction *transaction, const struct rp_kept *kept)
+static enum rp_status restore(struct rp_transaction *transaction, struct rp_kept *kept)
 {
     const struct rp_bench *bench = &transaction->bench;
     for (size_t i = 0; i < kept->copies.count; i++) {
-        const struct rp_copy *copy = &kept->copies.items[i];
+        struct rp_copy *copy = &kept->copies.items[i];
         enum rp_status status = RP_OK;
         if (!is_alive(bench, copy->id))
             continue;
@@ -149,7 +133,15 @@ static enum rp_status restore(struct rp_transaction *transaction, const struct r
     return RP_OK;
 }
 
-enum rp_status rp_transaction_begin(const struct rp_bench *bench, const struct rp_kept *kept,
+/* Whoever still reads or writes the live bytes, in any stream, does so before they move. */
+static enum rp_status gather(const struct rp_transaction *transaction)
+{
+    if (!rp_switch_on(RP_SWITCH_ORDER))
+        return RP_OK;
+    return rp_order_gather(transaction->bench.order, transaction->stream);
+}
+
+enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept *kept,
                                     rp_stream stream, struct rp_transaction **out)
 {
     struct rp_transaction *transaction = calloc(1, sizeof *transaction);
@@ -158,6 +150,8 @@ enum rp_status rp_transaction_begin(const struct rp_bench *bench, const struct r
     transaction->bench = *bench;
     transaction->stream = stream;
     enum rp_status status = rp_versions_create(&transaction->live);
+    if (status == RP_OK)
+        status = gather(transaction);
     for (size_t i = 0; status == RP_OK && i < kept->copies.count; i++) {
         const struct rp_copy *copy = &kept->copies.items[i];
         if (is_alive(bench, copy->id))
@@ -194,7 +188,10 @@ enum rp_status rp_transaction_join(struct rp_transaction *transaction, rp_stream
     transaction->joined[transaction->joined_count++] = stream;
     if (!rp_switch_on(RP_SWITCH_ORDER))
         return RP_OK;
-    return rp_order_after(transaction->bench.order, stream, transaction->stream);
+    enum rp_status status = rp_order_meet(transaction->bench.order, stream);
+    return status == RP_OK
+               ? rp_order_after(transaction->bench.order, stream, transaction->stream)
+               : status;
 }
 
 enum rp_status rp_transaction_live_write(struct rp_transaction *transaction, rp_alloc_id id,
@@ -214,8 +211,8 @@ enum rp_status rp_transaction_rewound(const struct rp_transaction *transaction, 
     return rewound ? rp_spans_within(&rewound->spans, lo, hi, out) : RP_OK;
 }
 
-static enum rp_status reinstate_copy(struct rp_transaction *transaction,
-                                     const struct rp_copy *copy, uint64_t *bytes)
+static enum rp_status reinstate_copy(struct rp_transaction *transaction, struct rp_copy *copy,
+                                     uint64_t *bytes)
 {
     const struct rp_bench *bench = &transaction->bench;
     const struct rewound *rewound = rewound_find(transaction, copy->id);
@@ -236,24 +233,9 @@ static enum rp_status reinstate_copy(struct rp_transaction *transaction,
     return status;
 }
 
-/* With `inward` the transaction's stream waits for the joined ones, else they wait for it. */
-static enum rp_status meet_joined(struct rp_transaction *transaction, bool inward)
-{
-    enum rp_status status = RP_OK;
-    rp_stream home = transaction->stream;
-    for (size_t i = 0; rp_switch_on(RP_SWITCH_ORDER) && i < transaction->joined_count; i++) {
-        rp_stream other = transaction->joined[i];
-        enum rp_status met = rp_order_after(transaction->bench.order, inward ? home : other,
-                                            inward ? other : home);
-        if (status == RP_OK)
-            status = met;
-    }
-    return status;
-}
-
 enum rp_status rp_transaction_end(struct rp_transaction *transaction, uint64_t *reinstated_bytes)
 {
-    enum rp_status status = meet_joined(transaction, true);
+    enum rp_status status = gather(transaction);
     if (reinstated_bytes)
         *reinstated_bytes = 0;
     for (size_t i = 0; i < transaction->stash.count; i++) {
@@ -262,9 +244,11 @@ enum rp_status rp_transaction_end(struct rp_transaction *transaction, uint64_t *
         if (status == RP_OK)
             status = copied;
     }
-    enum rp_status met = meet_joined(transaction, false);
+    enum rp_status released = RP_OK;
+    if (rp_switch_on(RP_SWITCH_ORDER))
+        released = rp_order_release(transaction->bench.order, transaction->stream);
     transaction_free(transaction);
-    return status == RP_OK ? met : status;
+    return status == RP_OK ? released : status;
 }
 
 rp_stream rp_transaction_stream(const struct rp_transaction *transaction)

@@ -7,8 +7,10 @@
  *     live_write a call outside the replay writes: its bytes are the live ones now
  *     end        reinstate every stashed byte that no live write has replaced
  *
- * Everything is ordered in the job's own streams: a replay that uses several streams joins
- * each of them with `join` before its first call there. Versions follow the bytes: restored
+ * Everything is ordered in the job's own streams. The beginning waits for what every stream
+ * holds, and every stream waits for the end: nobody looks at bytes that are not live but the
+ * replay. A replay that uses several streams joins each of them with `join` before its first
+ * call there. Versions follow the bytes: restored
  * ranges carry their historical versions, reinstated ones their live versions.
  *
  * Not thread-safe; the owner holds one lock around all calls. */
@@ -21,7 +23,7 @@ struct rp_transaction;
 
 /* Rolled back in full on failure: the live bytes stand as they were. `kept` must outlive
  * the transaction. */
-enum rp_status rp_transaction_begin(const struct rp_bench *bench, const struct rp_kept *kept,
+enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept *kept,
                                     rp_stream stream, struct rp_transaction **out);
 /* The replay is about to use `stream` too. */
 enum rp_status rp_transaction_join(struct rp_transaction *transaction, rp_stream stream);
@@ -35,7 +37,7 @@ enum rp_status rp_transaction_live_write(struct rp_transaction *transaction, rp_
 enum rp_status rp_transaction_rewound(const struct rp_transaction *transaction, rp_alloc_id id,
                                       uint64_t lo, uint64_t hi, struct rp_spans *out);
 
-/* Reinstates in the stream of the transaction's beginning, which waits for all joined
+/* Reinstates in the stream of the transaction's beginning, which waits for all known
  * streams, and makes those wait for the reinstatement. Frees the transaction in any case. */
 enum rp_status rp_transaction_end(struct rp_transaction *transaction, uint64_t *reinstated_bytes);
 

@@ -33,18 +33,6 @@ static void member_name(char *text, size_t size, const char *family, uint64_t in
         snprintf(text, size, "%s", family);
 }
 
-static bool is_member(const char *family, uint64_t members, rp_alloc_id id, uint64_t lo,
-                      uint64_t hi)
-{
-    char name[256];
-    for (uint64_t i = 0; i < members; i++) {
-        member_name(name, sizeof name, family, i);
-        if (rp_state_has(rp_core.state, name, id, lo, hi))
-            return true;
-    }
-    return false;
-}
-
 /* Bytes [at, at+length) of the allocation belong to the rule; a second finding makes the
  * rule a family, whose members are numbered in order of appearance. */
 static void add(size_t rule, const struct rp_alloc *alloc, uint64_t at, const char *kernel,
@@ -57,7 +45,7 @@ static void add(size_t rule, const struct rp_alloc *alloc, uint64_t at, const ch
         rp_remark(buffer->name, "the declared range does not fit into the allocation found");
         return;
     }
-    if (is_member(buffer->name, found[rule], alloc->id, lo, hi))
+    if (rp_state_has(rp_core.state, buffer->name, alloc->id, lo, hi))
         return;
     char name[256];
     member_name(name, sizeof name, buffer->name, found[rule]);

@@ -6,6 +6,7 @@
 #ifndef RP_INTERPOSE_CORE_H
 #define RP_INTERPOSE_CORE_H
 
+#include "cuda/calls/call.h"
 #include "cuda/preserve.h"
 #include "interpose/config.h"
 #include "tracker/events.h"
@@ -35,6 +36,7 @@ struct rp_core {
     struct rp_bench bench; /* memory, versions, order, store and driver under one name */
     struct rp_state *state;
     struct rp_names *names;
+    uint32_t call_names[RP_CALL_COUNT]; /* by call id; 0 until the call is first met */
     struct rp_hazards hazards;
     struct rp_trace_writer *trace; /* NULL when no trace is written */
     uint32_t trace_ids[RP_EVENT_COUNT];
@@ -42,6 +44,7 @@ struct rp_core {
     uint32_t step;           /* 0 before the first */
     uint64_t launch_in_step;
     struct rp_figures figures;
+    uint64_t device_bytes;   /* of the job, on the device */
     unsigned captures;       /* stream captures that are open */
     bool segments_wanted;    /* a contract is in force */
 };

@@ -3,10 +3,13 @@
 
 #include "cuda/switches.h"
 #include "interpose/core.h"
+#include "interpose/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST_ALIVE = 512 };
 
 static struct {
     struct rp_execution **alive; /* in order of their forwards */
@@ -49,14 +52,33 @@ static bool make_room(void)
 
 static void execution_free(struct rp_execution *execution)
 {
-    rp_kept_destroy(execution->kept, &rp_core.bench, execution->last_stream);
+    rp_kept_destroy(execution->kept, &rp_core.bench);
     rp_instance_destroy(execution->instance);
     free(execution->log);
     free(execution);
 }
 
+/* Without steps nothing says that a forward will never be replayed: past a number that no
+ * schedule needs, the oldest is given up. Its replay, should it come, is then unpaired. */
+static void give_up_oldest(void)
+{
+    for (size_t i = 0; i < executions.count; i++) {
+        struct rp_execution *execution = executions.alive[i];
+        if (execution->phase != RP_PHASE_PENDING)
+            continue;
+        rp_remark("segment", "more than 512 forwards wait for a replay: the oldest are given up; "
+                             "name the job's steps in the contract");
+        rp_segment_figures(execution->instance->segment)->unreplayed++;
+        rp_core.figures.unreplayed++;
+        rp_execution_end(execution);
+        return;
+    }
+}
+
 struct rp_execution *rp_execution_begin(uint32_t segment, const char *key)
 {
+    if (executions.count >= MOST_ALIVE)
+        give_up_oldest();
     struct rp_execution *execution = calloc(1, sizeof *execution);
     if (!execution || !make_room() || rp_kept_create(&execution->kept) != RP_OK ||
         rp_instance_create(++executions.last_instance, segment, rp_core.step,
@@ -96,7 +118,7 @@ enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_
     if (!execution->log_count)
         execution->inputs = rp_execution_inputs(call);
     execution->log[execution->log_count++] =
-        (struct rp_logged){.signature = call->signature, .version = call->seq};
+        (struct rp_logged){call->signature, call->values, call->seq};
     return RP_OK;
 }
 
@@ -157,4 +179,9 @@ void rp_executions_expire(void)
         rp_core.figures.unreplayed++;
         rp_execution_end(execution);
     }
+}
+
+void rp_executions_forget(void)
+{
+    executions.count = 0;
 }

@@ -17,7 +17,7 @@
 enum rp_execution_phase { RP_PHASE_FORWARD, RP_PHASE_PENDING, RP_PHASE_REPLAY };
 
 struct rp_logged {
-    uint64_t signature;
+    uint64_t signature, values;
     rp_version version;
 };
 
@@ -52,6 +52,9 @@ void rp_executions_expire(void);
 /* Alive executions in order of their forwards; the list changes with begin and end. */
 size_t rp_executions_count(void);
 struct rp_execution *rp_executions_at(size_t index);
+
+/* After a fork: they belong to the parent's device. */
+void rp_executions_forget(void);
 
 /* Per segment rule, for the summary. */
 struct rp_segment_figures {

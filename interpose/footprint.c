@@ -70,13 +70,10 @@ enum rp_status rp_footprint_reach(struct rp_footprint *call, uint64_t address, u
 enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
                                  struct rp_reach like)
 {
-    enum rp_status status = rp_memory_find(rp_core.bench.memory, address, &like.id, NULL, NULL);
-    if (status != RP_OK)
-        return status;
-    like.lo = 0;
-    like.hi = rp_memory_get(rp_core.bench.memory, like.id)->bytes;
+    uint64_t start, end;
+    enum rp_status status = rp_memory_run(rp_core.bench.memory, address, &start, &end);
     like.certain = false;
-    return push(call, like);
+    return status == RP_OK ? rp_footprint_reach(call, start, end - start, like, NULL) : status;
 }
 
 struct sweeping {

@@ -21,6 +21,7 @@ struct rp_footprint {
     uint64_t seq;       /* given by rp_track; the version of what it writes */
     uint32_t name;      /* of the kernel, or of the call */
     uint64_t signature; /* equal for calls that do the same work on whatever buffers */
+    uint64_t values;    /* hash of what the call is given by value: must agree in a replay */
     rp_stream stream;
     bool is_launch;
     struct rp_reach *reaches; /* reads come before writes */
@@ -36,7 +37,7 @@ void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stre
  * the host's own and are left out; *unknown (may be NULL) tells whether there were any. */
 enum rp_status rp_footprint_reach(struct rp_footprint *call, uint64_t address, uint64_t bytes,
                                   struct rp_reach like, bool *unknown);
-/* Adds the whole allocation that holds `address`. RP_NOT_FOUND when none does. */
+/* Adds all the memory around `address`. RP_NOT_FOUND when there is none. */
 enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
                                  struct rp_reach like);
 /* Adds every live byte. */

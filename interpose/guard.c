@@ -147,9 +147,31 @@ void rp_guard_touch(struct rp_execution *execution, const struct rp_footprint *c
 
 /* ---- transactions ------------------------------------------------------------- */
 
+/* Two replays that rewind the same bytes at the same time would take each other's past for
+ * live. Inside one another on one thread is fine: the inner one ends first. */
+static void refuse_overlap(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    const struct rp_copies *copies = &scope->execution->kept->copies;
+    const struct rp_thread *thread = rp_thread_self();
+    struct rp_spans rewound = {0};
+    for (size_t i = 0; i < rp_transactions_count(); i++) {
+        const struct rp_scope *other = rp_transactions_at(i);
+        bool encloses = other >= thread->scopes && other < scope;
+        for (size_t j = 0; !encloses && j < copies->count; j++) {
+            const struct rp_copy *copy = &copies->items[j];
+            if (rp_transaction_rewound(other->transaction, copy->id, copy->lo, copy->hi,
+                                       &rewound) == RP_OK && rewound.count)
+                rp_report(RP_HAZARD_LIVE_READ, scope->execution, call, copy->id, copy->lo,
+                          copy->hi, NULL, NULL);
+        }
+    }
+    rp_spans_release(&rewound);
+}
+
 static void begin(struct rp_scope *scope, const struct rp_footprint *call)
 {
     struct rp_execution *execution = scope->execution;
+    refuse_overlap(scope, call);
     enum rp_status status = rp_transaction_begin(&rp_core.bench, execution->kept, call->stream,
                                                  &scope->transaction);
     if (status != RP_OK) {
@@ -167,9 +189,26 @@ static void begin(struct rp_scope *scope, const struct rp_footprint *call)
                 RP_U(0));
 }
 
+/* Discovery takes for state what the forward read. A replay that writes such bytes where its
+ * forward wrote none has its output there, and reinstating would destroy it. */
+static void refuse_strange_output(const struct rp_scope *scope, const struct rp_footprint *call,
+                                  const struct rp_reach *reach)
+{
+    const struct rp_live *live = rp_instance_live(scope->execution->instance, reach->id);
+    struct rp_spans strange = {0};
+    if (!is_discovering() || !live ||
+        rp_spans_within(&live->live_in, reach->lo, reach->hi, &strange) != RP_OK)
+        return;
+    if (rp_spans_remove_all(&strange, &live->touched) == RP_OK && strange.count)
+        rp_report(RP_HAZARD_UNPROVED, scope->execution, call, reach->id, strange.items[0].lo,
+                  strange.items[strange.count - 1].hi, NULL, NULL);
+    rp_spans_release(&strange);
+}
+
 static enum rp_status stash_state(struct rp_scope *scope, const struct rp_footprint *call,
                                   const struct rp_reach *reach, struct rp_spans *state)
 {
+    refuse_strange_output(scope, call, reach);
     enum rp_status status =
         rp_guard_state(scope->execution, reach->id, reach->lo, reach->hi, state);
     for (size_t i = 0; status == RP_OK && i < state->count; i++)

@@ -17,8 +17,7 @@ void rp_guard_touch(struct rp_execution *execution, const struct rp_footprint *c
  * further stream join, and stashes the state that the call will write. */
 void rp_guard_replay(struct rp_scope *scope, const struct rp_footprint *call);
 
-/* A call that belongs to no replay meets open transactions. `own` is the scope in whose
- * range it was made, or NULL. */
+/* A call that belongs to no replay meets open transactions. */
 void rp_guard_outside(const struct rp_footprint *call);
 
 /* The replay is over: reinstates. */

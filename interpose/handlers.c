@@ -11,8 +11,8 @@ const struct rp_handler rp_handlers[RP_CALL_COUNT] = {
     /* L0: writes that are exact by the call's meaning. */
     BEFORE(cuMemcpyHtoD_v2, rp_on_copy_htod),
     BEFORE(cuMemcpyHtoD_v2_ptds, rp_on_copy_htod),
-    BEFORE(cuMemcpyHtoDAsync_v2, rp_on_copy_htod_async),
-    BEFORE(cuMemcpyHtoDAsync_v2_ptsz, rp_on_copy_htod_async),
+    BEFORE(cuMemcpyHtoDAsync_v2, rp_on_copy_htod),
+    BEFORE(cuMemcpyHtoDAsync_v2_ptsz, rp_on_copy_htod),
     BEFORE(cuMemcpyDtoH_v2, rp_on_copy_dtoh),
     BEFORE(cuMemcpyDtoH_v2_ptds, rp_on_copy_dtoh),
     BEFORE(cuMemcpyDtoHAsync_v2, rp_on_copy_dtoh),
@@ -127,8 +127,12 @@ const struct rp_handler rp_handlers[RP_CALL_COUNT] = {
     AFTER(cuStreamEndCapture, rp_on_capture_ended),
     AFTER(cuStreamEndCapture_ptsz, rp_on_capture_ended),
     AFTER(cuStreamCreateWithPriority, rp_on_stream_created),
-    BEFORE(cuCtxDestroy_v2, rp_on_context_destroy),
-    BEFORE(cuCtxDestroy, rp_on_context_destroy),
+    AFTER(cuCtxDestroy_v2, rp_on_context_destroy),
+    AFTER(cuCtxDestroy, rp_on_context_destroy),
+    AFTER(cuDevicePrimaryCtxRelease, rp_on_primary_reset),
+    AFTER(cuDevicePrimaryCtxRelease_v2, rp_on_primary_reset),
+    AFTER(cuDevicePrimaryCtxReset, rp_on_primary_reset),
+    AFTER(cuDevicePrimaryCtxReset_v2, rp_on_primary_reset),
 
     /* Host code that may write the host memory that kernels reach. */
     BEFORE(cuLaunchHostFunc, rp_on_host_function),

@@ -21,12 +21,14 @@ uint32_t rp_handler_name(enum rp_call_id id);
 /* True when the call goes into a graph instead of running now; remarks it. */
 bool rp_handler_is_captured(const struct rp_frame *frame, rp_stream stream);
 
+/* An allocation is gone: versions, state and record. Wants the lock. */
+void rp_handler_died(rp_alloc_id id);
+
 /* A handle as the layer stores it. */
 #define RP_HANDLE(handle) ((uint64_t)(uintptr_t)(handle))
 
 /* Handlers, by subject; handlers.c says which serves which call. */
 void rp_on_copy_htod(struct rp_frame *);
-void rp_on_copy_htod_async(struct rp_frame *);
 void rp_on_copy_dtoh(struct rp_frame *);
 void rp_on_copy_dtod(struct rp_frame *);
 void rp_on_copy_dtod_async(struct rp_frame *);
@@ -82,5 +84,8 @@ void rp_on_stream_created(struct rp_frame *);
 void rp_on_capture_begun(struct rp_frame *);
 void rp_on_capture_ended(struct rp_frame *);
 void rp_on_context_destroy(struct rp_frame *);
+void rp_on_primary_reset(struct rp_frame *);
+/* After a fork. */
+void rp_on_memory_forget(void);
 
 #endif

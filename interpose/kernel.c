@@ -29,6 +29,7 @@ struct image {
 struct global {
     char *symbol;
     uint64_t address, bytes;
+    rp_alloc_id id;
 };
 
 struct module {
@@ -120,7 +121,7 @@ static struct module *module_find(uint64_t handle)
 
 static void module_add(uint64_t handle, const struct image *image)
 {
-    rp_kernel_unload(handle); /* the handle was reused: the old module is gone */
+    rp_kernel_unload(handle, NULL); /* the handle was reused: the old module is gone */
     if (module_count == module_capacity) {
         size_t capacity = module_capacity ? module_capacity * 2 : 16;
         struct module *bigger = realloc(modules, capacity * sizeof *bigger);
@@ -180,13 +181,16 @@ static bool rehash(size_t count, uint64_t without_module)
     return true;
 }
 
-void rp_kernel_unload(uint64_t handle)
+void rp_kernel_unload(uint64_t handle, void (*buried)(rp_alloc_id id))
 {
     struct module *module = module_find(handle);
     if (!module)
         return;
-    for (size_t i = 0; i < module->global_count; i++)
+    for (size_t i = 0; i < module->global_count; i++) {
+        if (buried)
+            buried(module->globals[i].id);
         free(module->globals[i].symbol);
+    }
     free(module->globals);
     *module = modules[--module_count];
     if (slot_count)
@@ -281,7 +285,8 @@ void rp_kernel_globals(uint64_t handle, rp_kernel_global_fn visit, void *ctx)
     }
 }
 
-void rp_kernel_global_found(uint64_t handle, const char *symbol, uint64_t address, uint64_t bytes)
+void rp_kernel_global_found(uint64_t handle, const char *symbol, uint64_t address, uint64_t bytes,
+                            rp_alloc_id id)
 {
     struct module *module = module_find(handle);
     if (!module)
@@ -293,7 +298,7 @@ void rp_kernel_global_found(uint64_t handle, const char *symbol, uint64_t addres
     module->globals = bigger;
     char *copy = strdup(symbol);
     if (copy)
-        module->globals[module->global_count++] = (struct global){copy, address, bytes};
+        module->globals[module->global_count++] = (struct global){copy, address, bytes, id};
 }
 
 uint64_t rp_kernel_symbol(void *ctx, const char *symbol, uint64_t *bytes)

@@ -6,6 +6,7 @@
 #define RP_INTERPOSE_KERNEL_H
 
 #include "cuda/access/access.h"
+#include "tracker/memory.h"
 
 #include <stdint.h>
 
@@ -30,7 +31,8 @@ struct rp_kernel {
 void rp_kernel_load(uint64_t module, const void *image);
 /* A module whose image was never seen (a file, a link result). */
 void rp_kernel_load_unseen(uint64_t module, const char *why);
-void rp_kernel_unload(uint64_t module);
+/* `buried` is called for each global of the module, which die with it; may be NULL. */
+void rp_kernel_unload(uint64_t module, void (*buried)(rp_alloc_id id));
 
 /* The job got `function` by this name. */
 void rp_kernel_got(uint64_t function, uint64_t module, const char *name);
@@ -43,7 +45,8 @@ const struct rp_kernel *rp_kernel_find(uint64_t function);
 /* Module globals of the image, by name: for locators and for kernels that use them. */
 typedef void (*rp_kernel_global_fn)(void *ctx, const char *symbol, uint64_t bytes);
 void rp_kernel_globals(uint64_t module, rp_kernel_global_fn visit, void *ctx);
-void rp_kernel_global_found(uint64_t module, const char *symbol, uint64_t address, uint64_t bytes);
+void rp_kernel_global_found(uint64_t module, const char *symbol, uint64_t address, uint64_t bytes,
+                            rp_alloc_id id);
 /* rp_symbol_fn for proofs; ctx is the kernel. */
 uint64_t rp_kernel_symbol(void *ctx, const char *symbol, uint64_t *bytes);
 

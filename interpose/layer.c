@@ -3,9 +3,12 @@
 #include "interpose/wrap.h"
 
 #include "interpose/core.h"
+#include "interpose/execution.h"
+#include "interpose/handlers.h"
 #include "interpose/kernel.h"
 #include "interpose/record.h"
 #include "interpose/report.h"
+#include "interpose/segment.h"
 #include "interpose/summary.h"
 
 #include <errno.h>
@@ -31,11 +34,13 @@ static void finish(void)
     if (rp_wrap_life() != RP_LIFE_READY)
         return;
     rp_listen(0);
-    rp_core_lock();
+    /* A signal handler may call exit() on a thread that holds the lock: waiting for it then
+     * would be for ever, so the summary is given up instead. */
+    if (pthread_mutex_trylock(&rp_core.lock) != 0)
+        return;
     rp_summary_write();
     if (rp_core.trace)
-        rp_trace_writer_close(rp_core.trace);
-    rp_core.trace = NULL;
+        rp_trace_writer_finish(rp_core.trace); /* other threads may still emit */
     rp_core_unlock();
 }
 
@@ -70,5 +75,8 @@ unsigned rp_layer_start(void)
 void rp_layer_forked(void)
 {
     rp_kernels_forget();
+    rp_executions_forget();
+    rp_segments_forget();
+    rp_on_memory_forget();
     rp_core_forget();
 }

@@ -3,6 +3,10 @@
 #include "interpose/handlers.h"
 
 #include "interpose/report.h"
+#include "interpose/segment.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 rp_stream rp_handler_stream(const struct rp_frame *frame)
 {
@@ -17,10 +21,9 @@ rp_stream rp_handler_stream(const struct rp_frame *frame)
 
 uint32_t rp_handler_name(enum rp_call_id id)
 {
-    static uint32_t names[RP_CALL_COUNT];
-    if (!names[id])
-        names[id] = rp_names_id(rp_core.names, rp_calls[id].name);
-    return names[id];
+    if (!rp_core.call_names[id])
+        rp_core.call_names[id] = rp_names_id(rp_core.names, rp_calls[id].name);
+    return rp_core.call_names[id];
 }
 
 /* What is captured into a graph does not run now. Asking the driver for each call would cost
@@ -58,14 +61,27 @@ static struct rp_reach exactly(enum rp_effect effect)
     return (struct rp_reach){.effect = effect, .verdict = RP_VERDICT_EXACT, .certain = true};
 }
 
+/* Inside a segment, what comes from the host is a value that the replay must be given too. */
+static uint64_t host_values(const struct rp_frame *frame, uint64_t from, uint64_t bytes)
+{
+    rp_alloc_id id;
+    if (!rp_call_in_class(frame->id, "write.h2d") || !rp_thread_self()->scope_count || !from)
+        return 0;
+    /* With one address space a "host" pointer may be a device's: not for us to read. */
+    if (rp_memory_find(rp_core.bench.memory, from, &id, NULL, NULL) == RP_OK &&
+        rp_memory_get(rp_core.bench.memory, id)->kind != RP_ALLOC_PINNED)
+        return 0;
+    return XXH3_64bits((const void *)(uintptr_t)from, bytes);
+}
+
 /* Both sides may be host memory that nobody tracks: those bytes are left out. */
 static void copy(const struct rp_frame *frame, uint64_t to, uint64_t from, uint64_t bytes)
 {
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
     call->signature = call->signature * 31 + bytes;
-    enum rp_status status =
-        rp_footprint_reach(call, from, bytes, exactly(RP_READ), NULL);
+    call->values = host_values(frame, from, bytes);
+    enum rp_status status = rp_footprint_reach(call, from, bytes, exactly(RP_READ), NULL);
     if (status == RP_OK)
         status = rp_footprint_reach(call, to, bytes, exactly(RP_WRITE), NULL);
     note_failure(status, frame);
@@ -75,13 +91,7 @@ static void copy(const struct rp_frame *frame, uint64_t to, uint64_t from, uint6
 
 void rp_on_copy_htod(struct rp_frame *frame)
 {
-    const struct rp_args_cuMemcpyHtoD_v2 *args = frame->args;
-    copy(frame, args->dstDevice, RP_HANDLE(args->srcHost), args->ByteCount);
-}
-
-void rp_on_copy_htod_async(struct rp_frame *frame)
-{
-    const struct rp_args_cuMemcpyHtoDAsync_v2 *args = frame->args;
+    const struct rp_args_cuMemcpyHtoD_v2 *args = frame->args; /* the async form starts alike */
     copy(frame, args->dstDevice, RP_HANDLE(args->srcHost), args->ByteCount);
 }
 
@@ -121,11 +131,24 @@ struct side {
     uint64_t base, pitch, slice; /* address of the first byte, bytes a row, bytes a slice */
 };
 
+enum { MOST_ROWS = 4096 }; /* followed one by one; beyond, only the hull of them all */
+
 static enum rp_status reach_box(struct rp_footprint *call, const struct side *side, uint64_t width,
                                 uint64_t height, uint64_t depth, enum rp_effect effect)
 {
-    if (side->type == CU_MEMORYTYPE_ARRAY)
+    uint64_t rows, slices, bytes;
+    if (side->type == CU_MEMORYTYPE_ARRAY || !width || !height || !depth)
         return RP_OK; /* arrays have no address: nothing else can alias them */
+    if (side->pitch == width && depth == 1 && !__builtin_mul_overflow(width, height, &bytes))
+        return rp_footprint_reach(call, side->base, bytes, exactly(effect), NULL);
+    if (height > MOST_ROWS || depth > MOST_ROWS || height * depth > MOST_ROWS) {
+        struct rp_reach hull = {.effect = effect, .verdict = RP_VERDICT_BOUNDED};
+        bool fits = !__builtin_mul_overflow(side->pitch, height, &rows) &&
+                    !__builtin_mul_overflow(side->slice, depth - 1, &slices) &&
+                    !__builtin_add_overflow(rows, slices, &bytes) && bytes < UINT64_MAX / 2;
+        /* A box that no address space holds is refused by the driver. */
+        return fits ? rp_footprint_reach(call, side->base, bytes, hull, NULL) : RP_OK;
+    }
     for (uint64_t z = 0; z < depth; z++) {
         for (uint64_t y = 0; y < height; y++) {
             uint64_t row = side->base + z * side->slice + y * side->pitch;
@@ -193,10 +216,11 @@ void rp_on_copy_3d(struct rp_frame *frame)
     copy_box(frame, &to, &from, box->WidthInBytes, box->Height, box->Depth);
 }
 
-static void set(const struct rp_frame *frame, uint64_t to, uint64_t bytes)
+static void set(const struct rp_frame *frame, uint64_t to, uint64_t bytes, uint64_t value)
 {
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
+    call->values = value;
     call->signature = call->signature * 31 + bytes;
     note_failure(rp_footprint_reach(call, to, bytes, exactly(RP_WRITE), NULL), frame);
     track(frame, call);
@@ -207,19 +231,19 @@ static void set(const struct rp_frame *frame, uint64_t to, uint64_t bytes)
 void rp_on_memset_d8(struct rp_frame *frame)
 {
     const struct rp_args_cuMemsetD8_v2 *args = frame->args;
-    set(frame, args->dstDevice, args->N);
+    set(frame, args->dstDevice, args->N, args->uc);
 }
 
 void rp_on_memset_d16(struct rp_frame *frame)
 {
     const struct rp_args_cuMemsetD16_v2 *args = frame->args;
-    set(frame, args->dstDevice, args->N * 2);
+    set(frame, args->dstDevice, args->N * 2, args->us);
 }
 
 void rp_on_memset_d32(struct rp_frame *frame)
 {
     const struct rp_args_cuMemsetD32_v2 *args = frame->args;
-    set(frame, args->dstDevice, args->N * 4);
+    set(frame, args->dstDevice, args->N * 4, args->ui);
 }
 
 static void set_box(const struct rp_frame *frame, uint64_t to, uint64_t pitch, uint64_t width,
@@ -251,13 +275,13 @@ void rp_on_memset_2d32(struct rp_frame *frame)
 void rp_on_write_value32(struct rp_frame *frame)
 {
     const struct rp_args_cuStreamWriteValue32_v2 *args = frame->args;
-    set(frame, args->addr, 4);
+    set(frame, args->addr, 4, args->value);
 }
 
 void rp_on_write_value64(struct rp_frame *frame)
 {
     const struct rp_args_cuStreamWriteValue64_v2 *args = frame->args;
-    set(frame, args->addr, 8);
+    set(frame, args->addr, 8, args->value);
 }
 
 /* A call that may write and whose extent the layer does not work out: it may have written

@@ -122,20 +122,19 @@ static bool is_coupled(const struct rp_access_set *set, const struct rp_access *
     return true;
 }
 
-/* A range that leaves the allocation of its root is clipped to it, under the contract's
- * stated assumption; without that assumption nothing is known any more. */
+/* A range that leaves the memory of its root is clipped to it, under the contract's stated
+ * assumption; without that assumption nothing is known any more. */
 static enum rp_status reach_range(struct rp_footprint *call, const struct rp_access *access,
                                   struct rp_reach like)
 {
-    uint64_t offset, left, address = access->root ? access->root : access->lo;
+    uint64_t start, end, address = access->root ? access->root : access->lo;
     if (access->lo >= access->hi)
         return RP_OK;
-    if (rp_memory_find(rp_core.bench.memory, address, NULL, &offset, &left) != RP_OK) {
+    if (rp_memory_run(rp_core.bench.memory, address, &start, &end) != RP_OK) {
         /* No tracked memory is there: host memory of the job's own, or a wild pointer. */
         like.certain = false;
         return rp_footprint_reach(call, access->lo, access->hi - access->lo, like, NULL);
     }
-    uint64_t start = address - offset, end = address + left;
     bool leaves = access->lo < start || access->hi > end;
     const struct rp_contract *contract = rp_core.config.contract;
     if (leaves && contract && !contract->assume_in_bounds) {
@@ -194,6 +193,27 @@ static uint64_t signature_of(uint32_t name, const struct rp_launch *geometry)
     return hash;
 }
 
+/* What the kernel is given by value. Pointers into device memory are left out: a replay may
+ * have its activations elsewhere, and what they point to is held against versions. */
+static uint64_t values_of(const struct launch *launch)
+{
+    const struct rp_launch *geometry = &launch->geometry;
+    uint64_t hash = geometry->shared_bytes;
+    for (uint32_t i = 0; i < launch->kernel->param_count; i++) {
+        struct rp_param param = param_at((void *)(uintptr_t)launch, i);
+        size_t at = 0;
+        for (; at + sizeof hash <= param.size; at += sizeof hash) {
+            uint64_t word;
+            memcpy(&word, param.bytes + at, sizeof word);
+            if (rp_memory_find(rp_core.bench.memory, word, NULL, NULL, NULL) != RP_OK)
+                hash = (hash ^ word) * 0x100000001b3u;
+        }
+        for (; at < param.size; at++)
+            hash = (hash ^ param.bytes[at]) * 0x100000001b3u;
+    }
+    return hash;
+}
+
 static void note_launch(const struct launch *launch, const struct rp_footprint *call)
 {
     const struct rp_launch *geometry = &launch->geometry;
@@ -219,6 +239,8 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
     rp_footprint_begin(call, launch->kernel->name, stream);
     call->is_launch = true;
     call->signature = signature_of(launch->kernel->name, &launch->geometry);
+    if (gathered)
+        call->values = values_of(launch);
     rp_buffer_meet_launch(launch->kernel->text, param_at, launch);
     enum rp_status status;
     if (launch->kernel->proof && gathered)

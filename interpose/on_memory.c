@@ -3,6 +3,7 @@
 #include "interpose/handlers.h"
 
 #include "interpose/buffer.h"
+#include "interpose/execution.h"
 #include "interpose/report.h"
 
 #include <stdlib.h>
@@ -20,6 +21,8 @@ static void note_birth(const struct rp_alloc *alloc)
 }
 
 static void forget_dead(void);
+static bool is_on_device(const struct rp_alloc *alloc);
+static void share_budget(void);
 
 /* Wants the lock. Returns the id, or 0. */
 static rp_alloc_id born(enum rp_alloc_kind kind, uint64_t address, uint64_t bytes, const char *name)
@@ -32,6 +35,9 @@ static rp_alloc_id born(enum rp_alloc_kind kind, uint64_t address, uint64_t byte
         return 0;
     }
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
+    if (is_on_device(alloc))
+        rp_core.device_bytes += bytes;
+    share_budget();
     note_birth(alloc);
     rp_buffer_meet_allocation(alloc);
     return id;
@@ -56,13 +62,36 @@ static void forget_dead(void)
     dead_count = REMEMBERED_DEAD / 2;
 }
 
+static bool is_on_device(const struct rp_alloc *alloc)
+{
+    return alloc->kind == RP_ALLOC_DEVICE || alloc->kind == RP_ALLOC_POOL ||
+           alloc->kind == RP_ALLOC_MANAGED || alloc->kind == RP_ALLOC_PHYSICAL;
+}
+
+/* The budget is for the job and the layer together. */
+static void share_budget(void)
+{
+    uint64_t budget = rp_core.config.budget, used = rp_core.device_bytes;
+    if (budget != UINT64_MAX)
+        rp_store_limit(rp_core.bench.store, used < budget ? budget - used : 0);
+}
+
 static void died(rp_alloc_id id)
 {
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
+    if (alloc && !alloc->death_seq && is_on_device(alloc))
+        rp_core.device_bytes -= alloc->bytes;
+    share_budget();
     RP_NOTE(free, RP_U(id), RP_U(rp_core.seq));
     rp_memory_free(rp_core.bench.memory, id, ++rp_core.seq);
     rp_track_death(id);
     forget_dead();
     dead[dead_count++] = id;
+}
+
+void rp_handler_died(rp_alloc_id id)
+{
+    died(id);
 }
 
 /* ---- device memory ------------------------------------------------------------ */
@@ -84,8 +113,7 @@ void rp_on_alloc_budget(struct rp_frame *frame)
     if (rp_core.config.budget == UINT64_MAX)
         return;
     rp_core_lock();
-    uint64_t used = rp_memory_live_bytes(rp_core.bench.memory) +
-                    rp_store_reserved(rp_core.bench.store);
+    uint64_t used = rp_core.device_bytes + rp_store_reserved(rp_core.bench.store);
     uint64_t left = used < rp_core.config.budget ? rp_core.config.budget - used : 0;
     rp_core_unlock();
     if (args->bytesize <= left)
@@ -329,11 +357,62 @@ void rp_on_mem_retain(struct rp_frame *frame)
 
 /* ---- the end of a context ---------------------------------------------------------- */
 
+static void collect(void *ctx, const struct rp_alloc *alloc)
+{
+    rp_alloc_id **next = ctx;
+    if (alloc->kind != RP_ALLOC_PINNED && alloc->kind != RP_ALLOC_HOST)
+        *(*next)++ = alloc->id;
+}
+
+/* With the context goes everything in it: the job's memory, and the layer's own copies and
+ * events. Which context an allocation is in is not followed; with several, the others' come
+ * to be unknown, which is said. */
+static void context_gone(void)
+{
+    rp_alloc_id *ids = malloc(rp_memory_live_count(rp_core.bench.memory) * sizeof *ids + 1);
+    rp_alloc_id *end = ids;
+    if (ids)
+        rp_memory_each(rp_core.bench.memory, collect, &end);
+    for (rp_alloc_id *id = ids; id < end; id++)
+        died(*id);
+    free(ids);
+    rp_executions_expire();
+    rp_store_abandon(rp_core.bench.store);
+    rp_order_abandon(rp_core.bench.order);
+    rp_core.bench.store = NULL;
+    rp_core.bench.order = NULL;
+    if (rp_order_create(rp_core.bench.driver, &rp_core.bench.order) != RP_OK ||
+        rp_store_create(rp_core.bench.driver, rp_core.bench.order, &rp_core.bench.store) != RP_OK)
+        rp_stop(rp_core.config.error_exitcode, "the host is out of memory");
+    share_budget();
+    rp_remark("cuCtxDestroy", "a context went; what other contexts hold is no longer followed");
+}
+
 void rp_on_context_destroy(struct rp_frame *frame)
 {
-    (void)frame;
+    if (frame->result != CUDA_SUCCESS)
+        return;
     rp_core_lock();
-    if (rp_store_reserved(rp_core.bench.store))
-        rp_remark("cuCtxDestroy", "copies were held in a context that is destroyed");
+    context_gone();
     rp_core_unlock();
+}
+
+/* The primary context goes with its last user, or at once when it is reset. */
+void rp_on_primary_reset(struct rp_frame *frame)
+{
+    const struct rp_args_cuDevicePrimaryCtxRelease_v2 *args = frame->args;
+    unsigned flags;
+    int active = 1;
+    if (frame->result != CUDA_SUCCESS ||
+        rp_real.cuDevicePrimaryCtxGetState(args->dev, &flags, &active) != CUDA_SUCCESS || active)
+        return;
+    rp_core_lock();
+    context_gone();
+    rp_core_unlock();
+}
+
+void rp_on_memory_forget(void)
+{
+    dead_count = 0;
+    physical_count = 0;
 }

@@ -29,7 +29,7 @@ static void meet_global(void *ctx, const char *symbol, uint64_t declared_bytes)
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
     RP_NOTE(allocation, RP_U(id), RP_T(rp_alloc_kind_name(alloc->kind)), RP_U(bytes),
             RP_U(address), RP_U(alloc->birth_seq), RP_T(symbol));
-    rp_kernel_global_found(RP_HANDLE(loading->module), symbol, address, bytes);
+    rp_kernel_global_found(RP_HANDLE(loading->module), symbol, address, bytes, id);
     rp_buffer_meet_allocation(alloc);
 }
 
@@ -64,7 +64,7 @@ void rp_on_module_unload(struct rp_frame *frame)
     if (frame->result != CUDA_SUCCESS)
         return;
     rp_core_lock();
-    rp_kernel_unload(RP_HANDLE(args->hmod));
+    rp_kernel_unload(RP_HANDLE(args->hmod), rp_handler_died);
     rp_core_unlock();
 }
 

@@ -69,6 +69,12 @@ static void transactions_remove(const struct rp_scope *scope)
             open_transactions[i] = open_transactions[--open_count];
 }
 
+void rp_segments_forget(void)
+{
+    open_count = 0;
+    self = (struct rp_thread){.scope_count = 0};
+}
+
 static const struct rp_segment_rule *rule_of(uint32_t segment)
 {
     return &rp_core.config.contract->segments[segment];
@@ -131,6 +137,19 @@ static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *
                                                 .by_launch = by_launch});
 }
 
+/* A replay may stop early, and calls of the job's own may happen inside it; both together are
+ * a replay of something else. */
+static void note_incomplete(const struct rp_scope *scope)
+{
+    if (scope->cursor == scope->execution->log_count)
+        return;
+    rp_segment_figures(scope->segment)->stopped_early++;
+    if (!scope->stranger)
+        return;
+    const struct rp_footprint call = {.name = scope->stranger};
+    rp_report(RP_HAZARD_DIVERGED, scope->execution, &call, 0, 0, 0, NULL, NULL);
+}
+
 static void close_scope(struct rp_thread *thread)
 {
     struct rp_scope *scope = &thread->scopes[thread->scope_count - 1];
@@ -138,8 +157,7 @@ static void close_scope(struct rp_thread *thread)
     if (scope->kind == RP_SCOPE_FORWARD) {
         scope->execution->phase = RP_PHASE_PENDING;
     } else if (scope->execution) {
-        if (scope->cursor < scope->execution->log_count)
-            rp_segment_figures(scope->segment)->stopped_early++;
+        note_incomplete(scope);
         transactions_remove(scope);
         rp_guard_end(scope);
         rp_execution_end(scope->execution);

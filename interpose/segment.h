@@ -25,6 +25,7 @@ struct rp_scope {
     struct rp_transaction *transaction; /* NULL until the replay's first call, and in check */
     size_t cursor;                  /* the next call of the log that may come */
     bool tainted;                   /* it read something else than the forward did */
+    uint32_t stranger;              /* name of a call in its range that the forward had not */
 };
 
 struct rp_thread {
@@ -59,5 +60,7 @@ struct rp_scope *rp_segment_replay(struct rp_thread *thread);
 size_t rp_transactions_count(void);
 struct rp_scope *rp_transactions_at(size_t index);
 void rp_transactions_add(struct rp_scope *scope);
+/* After a fork, in the only thread that is left. */
+void rp_segments_forget(void);
 
 #endif

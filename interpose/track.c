@@ -25,9 +25,19 @@ static bool is_discovering(void)
 static void doubt_read(struct rp_execution *execution, const struct rp_footprint *call,
                        const struct rp_reach *reach)
 {
-    if (!is_discovering() ||
-        !rp_instance_is_ambiguous(execution->instance, reach->id, reach->lo, reach->hi))
+    if (!rp_instance_is_ambiguous(execution->instance, reach->id, reach->lo, reach->hi))
         return;
+    if (!is_discovering()) { /* declared bytes are safe all the same; for others, say so */
+        struct rp_spans doubtful = {0};
+        if (rp_spans_add(&doubtful, reach->lo, reach->hi) == RP_OK &&
+            (!rp_state_of(rp_core.state, reach->id) ||
+             rp_spans_remove_all(&doubtful, rp_state_of(rp_core.state, reach->id)) == RP_OK) &&
+            doubtful.count)
+            rp_remark(rp_name(call->name), "reads undeclared bytes that the segment possibly "
+                                           "wrote: their older content is not checked");
+        rp_spans_release(&doubtful);
+        return;
+    }
     refuse(execution, "a call reads bytes that an earlier call of the segment may or may not "
                       "have written: declare the state");
     rp_remark(rp_name(call->name), "reads bytes that the segment possibly wrote");
@@ -110,6 +120,7 @@ static void out_of_memory(struct rp_execution *execution)
 struct meeting {
     struct rp_scope *scope;
     const struct rp_footprint *call;
+    const struct rp_reach *reach;
 };
 
 static enum rp_status mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
@@ -118,6 +129,13 @@ static enum rp_status mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t 
     struct meeting *meeting = ctx;
     if (!expected && !found->version)
         return RP_OK; /* never written since birth: undefined in the forward too */
+    /* What only speculation says was read or written is no hazard unless it was declared. */
+    if ((meeting->reach->verdict >= RP_VERDICT_REACHABLE || found->speculative) &&
+        !is_discovering() && !rp_state_name(rp_core.state, id, lo, hi, NULL, NULL)) {
+        rp_remark(rp_name(meeting->call->name),
+                  "undeclared bytes that it may read may have changed: nothing is proved of them");
+        return RP_OK;
+    }
     meeting->scope->tainted = true;
     rp_report(expected ? RP_HAZARD_STALE_READ : RP_HAZARD_FOREIGN_READ, meeting->scope->execution,
               meeting->call, id, lo, hi, found, expected);
@@ -162,6 +180,7 @@ static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
     const struct rp_instance *instance = meeting->scope->execution->instance;
     const struct rp_versions *now = rp_core.bench.versions;
     struct rp_spans spans = {0};
+    meeting->reach = reach;
     if (reach->effect == RP_READ)
         rp_instance_check(instance, now, reach->id, reach->lo, reach->hi, mismatch, meeting);
     else if (state_that_may_stay(reach, &spans) == RP_OK)
@@ -174,7 +193,7 @@ static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
 static void replay_call(struct rp_scope *scope, const struct rp_footprint *call)
 {
     struct rp_instance *instance = scope->execution->instance;
-    struct meeting meeting = {scope, call};
+    struct meeting meeting = {scope, call, NULL};
     if (scope->execution->refused && rp_core.config.mode == RP_MODE_GUARD)
         rp_report(RP_HAZARD_UNPROVED, scope->execution, call, 0, 0, 0, NULL, NULL);
     rp_guard_replay(scope, call);
@@ -206,9 +225,11 @@ static bool join_replay(struct rp_scope *scope, const struct rp_footprint *call,
                         rp_version *version)
 {
     size_t at = find_in_log(scope, call);
-    if (at == scope->execution->log_count)
+    if (at == scope->execution->log_count) {
+        scope->stranger = call->name;
         return false;
-    if (at != scope->cursor) {
+    }
+    if (at != scope->cursor || scope->execution->log[at].values != call->values) {
         scope->tainted = true;
         rp_report(RP_HAZARD_DIVERGED, scope->execution, call, 0, 0, 0, NULL, NULL);
     }
@@ -223,7 +244,7 @@ static bool join_replay(struct rp_scope *scope, const struct rp_footprint *call,
 
 static void write_versions(const struct rp_footprint *call, rp_version version)
 {
-    const struct rp_writer writer = {
+    struct rp_writer writer = {
         .version = version,
         .seq = call->seq,
         .launch = rp_core.launch_in_step,
@@ -233,6 +254,7 @@ static void write_versions(const struct rp_footprint *call, rp_version version)
     };
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
+        writer.speculative = reach->verdict >= RP_VERDICT_REACHABLE;
         if (reach->effect == RP_WRITE)
             rp_versions_write(rp_core.bench.versions, reach->id, reach->lo, reach->hi, &writer);
     }
@@ -296,6 +318,8 @@ void rp_track(struct rp_footprint *call)
     call->seq = ++rp_core.seq;
     rp_version version = call->seq;
     if (rp_core.segments_wanted) {
+        if (rp_core.config.mode == RP_MODE_GUARD)
+            rp_order_meet(rp_core.bench.order, call->stream);
         doubt_pending(call);
         track_segments(call, &version);
     }

@@ -372,6 +372,34 @@ enum rp_status rp_memory_find(const struct rp_memory *memory, uint64_t address, 
     return RP_OK;
 }
 
+static bool is_piecewise(const struct rp_memory *memory, const struct mapping *m)
+{
+    const struct rp_alloc *alloc = rp_memory_get(memory, m->id);
+    return alloc != NULL && (alloc->kind == RP_ALLOC_PHYSICAL || alloc->kind == RP_ALLOC_FOREIGN);
+}
+
+enum rp_status rp_memory_run(const struct rp_memory *memory, uint64_t address, uint64_t *start,
+                             uint64_t *end)
+{
+    const struct mapping *all = memory->mappings;
+    size_t first = seek_mapping(memory, address), last = first;
+
+    if (first == memory->mapping_count || all[first].address > address)
+        return RP_NOT_FOUND;
+    if (is_piecewise(memory, &all[first])) {
+        while (first > 0 && all[first - 1].address + all[first - 1].length == all[first].address &&
+               is_piecewise(memory, &all[first - 1]))
+            first--;
+        while (last + 1 < memory->mapping_count &&
+               all[last].address + all[last].length == all[last + 1].address &&
+               is_piecewise(memory, &all[last + 1]))
+            last++;
+    }
+    *start = all[first].address;
+    *end = all[last].address + all[last].length;
+    return RP_OK;
+}
+
 enum rp_status rp_memory_resolve(const struct rp_memory *memory, uint64_t address, uint64_t length,
                                  rp_memory_piece_fn visit, void *ctx)
 {

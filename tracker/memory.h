@@ -74,6 +74,12 @@ const struct rp_alloc *rp_memory_get(const struct rp_memory *memory, rp_alloc_id
 enum rp_status rp_memory_find(const struct rp_memory *memory, uint64_t address, rp_alloc_id *id,
                               uint64_t *offset, uint64_t *bytes_left);
 
+/* The memory that pointer arithmetic on `address` may stay in: the mapping it lies in and, for
+ * physical storage that was mapped piece by piece, the whole run of adjacent such mappings,
+ * which a job may treat as one allocation. RP_NOT_FOUND when nothing is mapped. */
+enum rp_status rp_memory_run(const struct rp_memory *memory, uint64_t address, uint64_t *start,
+                             uint64_t *end);
+
 /* Splits [address, address+length) into pieces of allocations, in address order.
  * `visit` gets id 0 and offset 0 for a part that nothing is mapped at; returning
  * anything but RP_OK stops the walk and is returned. */

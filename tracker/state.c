@@ -74,13 +74,20 @@ static struct owner *owner_get(struct rp_state *state, rp_alloc_id id)
     return owner;
 }
 
+static bool is_of_family(const char *member, const char *family)
+{
+    size_t length = strlen(family);
+    return strncmp(member, family, length) == 0 &&
+           (member[length] == '\0' || member[length] == '[');
+}
+
 bool rp_state_has(const struct rp_state *state, const char *name, rp_alloc_id id, uint64_t lo,
                   uint64_t hi)
 {
     for (size_t i = 0; i < state->found_count; i++) {
         const struct found *found = &state->found[i];
         if (found->id == id && found->lo == lo && found->hi == hi &&
-            strcmp(found->name, name) == 0)
+            is_of_family(found->name, name))
             return true;
     }
     return false;

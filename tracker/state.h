@@ -19,7 +19,8 @@ void rp_state_destroy(struct rp_state *state);
  * under that name; a range found again changes nothing. May be NULL. */
 enum rp_status rp_state_add(struct rp_state *state, const char *name, rp_alloc_id id, uint64_t lo,
                             uint64_t hi, bool *added);
-/* True when exactly this range is declared under exactly this name. */
+/* True when exactly this range is declared under this name, or as a member of the family of
+ * this name ("NAME[3]"). */
 bool rp_state_has(const struct rp_state *state, const char *name, rp_alloc_id id, uint64_t lo,
                   uint64_t hi);
 /* The allocation died: its ranges are no longer state. */

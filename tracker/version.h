@@ -27,6 +27,7 @@ struct rp_writer {
     uint64_t stream; /* the driver's handle */
     uint32_t step;   /* 0 before the first step */
     uint32_t name;   /* name id of the kernel, or of the call when it is no launch */
+    bool speculative; /* nothing proves that it was written at all */
 };
 
 struct rp_versions;

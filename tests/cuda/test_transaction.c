@@ -52,7 +52,7 @@ static void settle(struct world *world)
 static void end_world(struct world *world)
 {
     rp_host_run(world->host, 1);
-    rp_kept_destroy(world->kept, &world->bench, 1);
+    rp_kept_destroy(world->kept, &world->bench);
     rp_store_destroy(world->bench.store);
     rp_order_destroy(world->bench.order);
     rp_versions_destroy(world->bench.versions);

@@ -427,6 +427,29 @@ static void identities_come_and_go(void **state)
     rp_idmap_release(&map);
 }
 
+static void a_run_spans_what_was_mapped_piece_by_piece(void **state)
+{
+    (void)state;
+    struct rp_memory *memory;
+    rp_alloc_id first, second, other;
+    uint64_t start, end;
+    assert_int_equal(rp_memory_create(&memory), RP_OK);
+    assert_int_equal(rp_memory_add(memory, RP_ALLOC_PHYSICAL, 64, 0, 0, 1, NULL, &first), RP_OK);
+    assert_int_equal(rp_memory_add(memory, RP_ALLOC_PHYSICAL, 64, 0, 0, 2, NULL, &second), RP_OK);
+    assert_int_equal(rp_memory_map(memory, 0x1000, 64, first, 0), RP_OK);
+    assert_int_equal(rp_memory_map(memory, 0x1040, 32, second, 16), RP_OK);
+    /* An allocation of its own right behind: arithmetic does not go on into that. */
+    assert_int_equal(rp_memory_add(memory, RP_ALLOC_DEVICE, 64, 0x1060, 0, 3, NULL, &other), RP_OK);
+    assert_int_equal(rp_memory_run(memory, 0x1050, &start, &end), RP_OK);
+    assert_int_equal(start, 0x1000);
+    assert_int_equal(end, 0x1060);
+    assert_int_equal(rp_memory_run(memory, 0x1070, &start, &end), RP_OK);
+    assert_int_equal(start, 0x1060);
+    assert_int_equal(end, 0x10a0);
+    assert_int_equal(rp_memory_run(memory, 0x10a0, &start, &end), RP_NOT_FOUND);
+    rp_memory_destroy(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +466,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(resolving_names_the_gaps_too, setup, teardown),
         cmocka_unit_test_setup_teardown(any_sequence_equals_a_byte_map, setup, teardown),
         cmocka_unit_test(identities_come_and_go),
+        cmocka_unit_test(a_run_spans_what_was_mapped_piece_by_piece),
     };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }
