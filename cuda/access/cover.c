@@ -48,7 +48,7 @@ struct covering {
     struct rp_run *run;
     const struct rp_form *address;
     const struct rp_box *box; /* the context's, or `narrowed` */
-    bool exact;
+    bool exact, wanted;
     unsigned group_count, term_count;
     int64_t base, top; /* lowest byte, and the lowest byte of the highest access */
     struct rp_term terms[RP_VARS];
@@ -271,6 +271,38 @@ static bool add_tied(struct covering *at, const struct group *group)
     return add_term(at, stride, from, to - from + 1);
 }
 
+/* A sum with gaps that a fact cuts off: of most values of its coarsest variable, all or none
+ * is left. Asks to cut the launch where that changes, so that the fact is about the finer
+ * variables alone. */
+static void ask_to_untie(struct covering *at, const struct group *group)
+{
+    struct rp_run *run = at->run;
+    uint32_t coarsest = RP_VARS;
+    int64_t least = 0, most = 0;
+    for (uint32_t rest = group->mask; rest; rest &= rest - 1) {
+        uint32_t v = (uint32_t)__builtin_ctz(rest);
+        if (at->box->lo[v] != at->box->hi[v] &&
+            (coarsest == RP_VARS || group->form->k[v] > group->form->k[coarsest]))
+            coarsest = v;
+    }
+    bool is_loop = coarsest >= RP_VAR_LOOP && coarsest < RP_VAR_PART;
+    if (run->no_requests || coarsest == RP_VARS || is_loop || group->form->k[coarsest] <= 0 ||
+        group->hi == INT64_MAX || group->hi > HUGE_RANGE || group->hi < -HUGE_RANGE)
+        return;
+    struct rp_form rest;
+    rp_form_copy(&rest, group->form);
+    rest.mask = group->mask & ~(1u << coarsest);
+    if (!rp_form_range(&rest, at->box, &least, &most) || most > HUGE_RANGE || least < -HUGE_RANGE)
+        return;
+    int64_t k = group->form->k[coarsest], whole = group->hi - most, some = group->hi - least;
+    int64_t last_whole = whole / k - (whole % k < 0), last_some = some / k - (some % k < 0);
+    const struct rp_box *piece = &run->piece->box;
+    int64_t cut = last_whole >= at->box->lo[coarsest] ? last_whole + 1 : last_some + 1;
+    if (cut > piece->lo[coarsest] && cut <= piece->hi[coarsest])
+        run->request = (struct rp_request){.kind = RP_REQUEST_CUT, .variable = coarsest,
+                                           .at = cut};
+}
+
 /* Makes terms of all variables; false when only the plain range is to be had. */
 static bool find_terms(struct covering *at)
 {
@@ -284,6 +316,8 @@ static bool find_terms(struct covering *at)
         } else {
             at->base = base;
             at->top = top;
+            if (at->exact && at->wanted)
+                ask_to_untie(at, &at->groups[i]);
             at->exact = false;
         }
     }
@@ -345,6 +379,7 @@ static bool find_cover(struct rp_run *run, const struct rp_touch *touch,
     at.group_count = at.term_count = 0;
     at.base = at.top = address->c;
     at.exact = run->now->exact && !address->fuzz;
+    at.wanted = touch->effect == RP_WRITE;
     if (find_terms(&at)) {
         int64_t top = at.top + (int64_t)address->fuzz;
         lo = at.base > lo ? at.base : lo;

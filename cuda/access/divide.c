@@ -77,35 +77,38 @@ static int64_t next_step(int64_t k, int64_t c, int64_t by, int64_t least)
     return floor_divide(c - by * now, -k) + 1;
 }
 
-/* Asks for smaller pieces in which the quotient of `rest` is affine, if that is worthwhile. */
-static void ask(struct rp_run *run, const struct rp_form *rest, int64_t by, int64_t lo, int64_t hi)
+/* Asks for pieces in which the quotient of `rest` is affine. Splitting the variable is best,
+ * since it keeps the launch in one piece; but its box must begin and end with a multiple of
+ * the divisor. Cutting the box is for what is worth it. */
+static void ask(struct rp_run *run, const struct rp_form *rest, int64_t by, bool may_cut)
 {
     if (run->no_requests || rest->fuzz || (rest->mask & (rest->mask - 1)))
         return;
     uint32_t v = (uint32_t)__builtin_ctz(rest->mask);
     const struct rp_box *box = rp_run_box(run), *whole = &run->piece->box;
     bool is_loop = v >= RP_VAR_LOOP && v < RP_VAR_PART;
-    int64_t k = rest->k[v], steps = floor_divide(hi, by) - floor_divide(lo, by);
-    if (is_loop || k > INT32_MAX || k < INT32_MIN)
+    int64_t k = rest->k[v], lo, hi;
+    if (is_loop || k > INT32_MAX || k < INT32_MIN || !rp_form_range(rest, box, &lo, &hi))
         return;
-    if (box->hi[v] < whole->hi[v]) { /* a guard holds here: first cut where it does */
-        request(run, RP_REQUEST_CUT, v, box->hi[v] + 1, 0);
-    } else if (box->lo[v] > whole->lo[v]) {
-        request(run, RP_REQUEST_CUT, v, box->lo[v], 0);
-    } else if (steps <= 3) {
-        request(run, RP_REQUEST_CUT, v, next_step(k, rest->c, by, box->lo[v]), 0);
-    } else if (k == 1 || k == -1) {
-        /* v = by * q + r - shift, with r in [0, by): the box must begin and end with a q */
-        int64_t shift = k > 0 ? rest->c : by - 1 - rest->c;
-        int64_t first = floor_divide(box->lo[v] + shift + by - 1, by) * by - shift;
-        int64_t last = floor_divide(box->hi[v] + 1 + shift, by) * by - shift;
-        if (first > box->lo[v])
-            request(run, RP_REQUEST_CUT, v, first, 0);
-        else if (last <= box->hi[v])
-            request(run, RP_REQUEST_CUT, v, last, 0);
-        else if (run->piece->parts < RP_VARS - RP_VAR_PART)
-            request(run, RP_REQUEST_SPLIT, v, by, shift);
+    if (box->hi[v] < whole->hi[v] || box->lo[v] > whole->lo[v]) {
+        if (may_cut) /* a guard holds here: first cut where it does */
+            request(run, RP_REQUEST_CUT, v,
+                    box->hi[v] < whole->hi[v] ? box->hi[v] + 1 : box->lo[v], 0);
+        return;
     }
+    int64_t steps = floor_divide(hi, by) - floor_divide(lo, by);
+    /* v = by * q + r - shift, with r in [0, by) */
+    int64_t shift = k > 0 ? rest->c : by - 1 - rest->c;
+    int64_t first = floor_divide(box->lo[v] + shift + by - 1, by) * by - shift;
+    int64_t last = floor_divide(box->hi[v] + 1 + shift, by) * by - shift;
+    bool unit = k == 1 || k == -1;
+    bool aligned = unit && first == box->lo[v] && last == box->hi[v] + 1;
+    if (aligned && run->piece->parts < RP_VARS - RP_VAR_PART)
+        request(run, RP_REQUEST_SPLIT, v, by, shift);
+    else if (may_cut && steps <= 3)
+        request(run, RP_REQUEST_CUT, v, next_step(k, rest->c, by, box->lo[v]), 0);
+    else if (may_cut && unit && !aligned)
+        request(run, RP_REQUEST_CUT, v, first > box->lo[v] ? first : last, 0);
 }
 
 void rp_run_divide(struct rp_run *run, const struct rp_form *a, int64_t by, bool wanted,
@@ -124,8 +127,8 @@ void rp_run_divide(struct rp_run *run, const struct rp_form *a, int64_t by, bool
         return;
     }
     int64_t first = floor_divide(lo, by), last = floor_divide(hi, by);
-    if (first != last && wanted)
-        ask(run, &rest, by, lo, hi);
+    if (first != last)
+        ask(run, &rest, by, wanted);
     struct rp_form part;
     rp_form_interval(&part, first, last);
     rp_form_add(out, &whole, &part);

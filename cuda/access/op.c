@@ -315,28 +315,28 @@ static void divide(struct rp_run *run, const struct rp_op *op, struct rp_form *o
 
 /* ---- bits --------------------------------------------------------------------- */
 
-/* a & (2^n - 1), and a & ~(2^n - 1). */
+/* a & mask where the mask's ones are neighbours, from bit `first` to before bit `end`:
+ * a mod 2^end - a mod 2^first. */
 static bool and_mask(struct rp_run *run, const struct rp_op *op, const struct rp_form *a,
                      int64_t mask, struct rp_form *out)
 {
     uint64_t bits = (uint64_t)mask;
     if (op->bits < 64)
         bits &= (UINT64_C(1) << op->bits) - 1;
-    bool low = bits && !(bits & (bits + 1));
-    uint64_t inverse = ~bits & (op->bits < 64 ? (UINT64_C(1) << op->bits) - 1 : UINT64_MAX);
-    bool high = inverse && !(inverse & (inverse + 1));
-    if (!low && !high)
+    if (!bits)
         return false;
-    unsigned count = 64 - (unsigned)__builtin_clzll(low ? bits : inverse);
-    if (count > 61 || (low && count == op->bits))
+    unsigned first = (unsigned)__builtin_ctzll(bits), end = 64 - (unsigned)__builtin_clzll(bits);
+    uint64_t ones = bits >> first;
+    if ((ones & (ones + 1)) || first > 61 || (end > 61 && end != op->bits))
         return false;
     struct rp_form part;
-    low_bits(run, a, count, op->wanted, &part);
-    if (low) {
-        rp_form_copy(out, &part);
-    } else {
-        rp_form_subtract(out, a, &part);
-        out->flags |= a->flags;
+    if (end == op->bits) /* nothing is cut off above */
+        rp_form_copy(out, a);
+    else
+        low_bits(run, a, end, op->wanted, out);
+    if (first) {
+        low_bits(run, a, first, op->wanted, &part);
+        rp_form_subtract(out, out, &part);
     }
     return true;
 }
