@@ -175,6 +175,42 @@ static void check_state_left(const struct rp_scope *scope, const struct rp_footp
     rp_spans_release(&state);
 }
 
+struct evolving {
+    const struct rp_scope *scope;
+    const struct rp_footprint *call;
+    rp_alloc_id id;
+    rp_version forward; /* what the forward's own call wrote */
+};
+
+static enum rp_status report_evolved(void *ctx, uint64_t lo, uint64_t hi,
+                                     const struct rp_writer *live)
+{
+    const struct evolving *evolving = ctx;
+    const struct rp_instance *instance = evolving->scope->execution->instance;
+    if (live->origin != evolving->forward || live->version == evolving->forward)
+        return RP_OK;
+    struct rp_spans written = {0}; /* live-in bytes are state, and taken care of as such */
+    const struct rp_live *known = rp_instance_live(instance, evolving->id);
+    if (rp_spans_add(&written, lo, hi) == RP_OK && known &&
+        rp_spans_remove_all(&written, &known->live_in) == RP_OK && written.count)
+        rp_report(RP_HAZARD_UNPROVED, evolving->scope->execution, evolving->call, evolving->id, lo,
+                  hi, live, NULL);
+    rp_spans_release(&written);
+    return RP_OK;
+}
+
+/* State that the segment writes without reading looks like output, until somebody carries on
+ * from its value: the replay would set it back. Discovery cannot tell which is meant. */
+static void refuse_evolved(const struct rp_scope *scope, const struct rp_footprint *call,
+                           const struct rp_reach *reach)
+{
+    struct evolving evolving = {scope, call, reach->id,
+                                scope->execution->log[scope->cursor - 1].version};
+    if (is_discovering())
+        rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi, report_evolved,
+                         &evolving);
+}
+
 static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
 {
     const struct rp_instance *instance = meeting->scope->execution->instance;
@@ -199,8 +235,10 @@ static void replay_call(struct rp_scope *scope, const struct rp_footprint *call)
     rp_guard_replay(scope, call);
     for (size_t i = 0; i < call->count; i++) {
         check_reach(&meeting, &call->reaches[i]);
-        if (call->reaches[i].effect == RP_WRITE)
-            check_state_left(scope, call, &call->reaches[i]);
+        if (call->reaches[i].effect != RP_WRITE)
+            continue;
+        check_state_left(scope, call, &call->reaches[i]);
+        refuse_evolved(scope, call, &call->reaches[i]);
     }
     for (size_t i = 0; i < call->count; i++)
         if (call->reaches[i].effect == RP_WRITE &&
@@ -242,10 +280,50 @@ static bool join_replay(struct rp_scope *scope, const struct rp_footprint *call,
 
 /* ---- the way of a call -------------------------------------------------------- */
 
+static bool modifies(const struct rp_footprint *call, const struct rp_reach *write)
+{
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *read = &call->reaches[i];
+        if (read->id == write->id && read->lo < write->hi && write->lo < read->hi)
+            return true;
+    }
+    return false;
+}
+
+struct origins {
+    struct rp_writer writer;
+    rp_alloc_id id;
+    uint64_t hi; /* end of what was visited */
+};
+
+/* One stretch at a time: the map may not change while it is walked. */
+static enum rp_status take_origin(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *old)
+{
+    (void)lo;
+    struct origins *origins = ctx;
+    origins->writer.origin = old->origin ? old->origin : origins->writer.version;
+    origins->hi = hi;
+    return RP_END;
+}
+
+static enum rp_status write_modified(const struct rp_reach *reach, const struct rp_writer *writer)
+{
+    struct origins origins = {.writer = *writer, .id = reach->id};
+    enum rp_status status = RP_OK;
+    for (uint64_t lo = reach->lo; status == RP_OK && lo < reach->hi; lo = origins.hi) {
+        origins.hi = reach->hi;
+        rp_versions_read(rp_core.bench.versions, reach->id, lo, reach->hi, take_origin, &origins);
+        status = rp_versions_write(rp_core.bench.versions, reach->id, lo, origins.hi,
+                                   &origins.writer);
+    }
+    return status;
+}
+
 static void write_versions(const struct rp_footprint *call, rp_version version)
 {
     struct rp_writer writer = {
         .version = version,
+        .origin = version,
         .seq = call->seq,
         .launch = rp_core.launch_in_step,
         .stream = call->stream,
@@ -254,8 +332,12 @@ static void write_versions(const struct rp_footprint *call, rp_version version)
     };
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
+        if (reach->effect != RP_WRITE)
+            continue;
         writer.speculative = reach->verdict >= RP_VERDICT_REACHABLE;
-        if (reach->effect == RP_WRITE)
+        if (modifies(call, reach))
+            write_modified(reach, &writer);
+        else
             rp_versions_write(rp_core.bench.versions, reach->id, reach->lo, reach->hi, &writer);
     }
 }

@@ -22,6 +22,7 @@ typedef uint64_t rp_version;
  * long after the call. `call` and `kernel` index the owner's name tables. */
 struct rp_writer {
     rp_version version;
+    rp_version origin; /* the write whose value this one modified, or the version itself */
     uint64_t seq;    /* sequence number of the driver call */
     uint64_t launch; /* index of the launch within its step, from 0 */
     uint64_t stream; /* the driver's handle */
