@@ -134,6 +134,24 @@ static void print_hazard(const struct check *check, const json_t *hazard)
     fputc('\n', out);
 }
 
+/* The list is in order of damage; the cause of it all is likely what was met first. */
+static void print_first(const struct check *check)
+{
+    const json_t *first = NULL;
+    for (size_t i = 0; i < json_array_size(check->hazards); i++) {
+        const json_t *hazard = json_array_get(check->hazards, i);
+        if (json_object_get(hazard, "order") &&
+            (!first || rp_member_number(hazard, "order") < rp_member_number(first, "order")))
+            first = hazard;
+    }
+    if (!first)
+        return;
+    const char *buffer = rp_member_text(first, "buffer");
+    fprintf(check->output.file, "the first to be met: %s of %s in step %" PRIu64 ", written by %s\n",
+            rp_member_text(first, "hazard"), *buffer ? buffer : "an undeclared buffer",
+            rp_member_number(first, "step"), rp_member_text(first, "writer"));
+}
+
 static void print_people(const struct check *check)
 {
     FILE *out = check->output.file;
@@ -141,13 +159,15 @@ static void print_people(const struct check *check)
 
     for (size_t i = 0; i < count; i++)
         print_hazard(check, json_array_get(check->hazards, i));
-    if (count > 0)
+    if (count > 0) {
         fprintf(out, "%zu hazard%s, %" PRIu64 " replays followed\n", count, count == 1 ? "" : "s",
                 check->replays);
-    else if (check->replays > 0)
+        print_first(check);
+    } else if (check->replays > 0) {
         fprintf(out, "no hazards: %" PRIu64 " replays followed\n", check->replays);
-    else
+    } else {
         fprintf(out, "nothing was checked: no replay of the contract's segments was seen\n");
+    }
 }
 
 /* ---- the command -------------------------------------------------------------- */

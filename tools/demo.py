@@ -15,6 +15,7 @@ import time
 
 root = pathlib.Path(__file__).resolve().parent.parent
 examples = root / "examples" / "digits"
+PATIENCE = 600
 STATE = ("parameters", "running_statistics", "queue", "generator")
 
 
@@ -72,8 +73,11 @@ class Demo:
             path.unlink(missing_ok=True)
         run = Run(title)
         start = time.monotonic()
-        done = subprocess.run(command, capture_output=True, text=True,
-                              env=self.environment if layer else self.bare)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE,
+                                  env=self.environment if layer else self.bare)
+        except subprocess.TimeoutExpired:
+            sys.exit(f"demo: {title}: no end after {PATIENCE} s")
         run.seconds = time.monotonic() - start
         if done.returncode != 0:
             sys.exit(f"demo: {title}: exit status {done.returncode}\n{done.stderr.strip()}")
@@ -94,8 +98,7 @@ class Demo:
         check = subprocess.run([self.reprise, "check", "--json", folder], capture_output=True,
                                text=True, env=self.environment)
         hazards = json.loads(check.stdout)["hazards"]
-        return min(hazards, key=lambda hazard: (hazard.get("step", 0),
-                                                hazard.get("writer_seq", 0)), default=None)
+        return min(hazards, key=lambda hazard: hazard.get("order", 0), default=None)
 
 
 def size(count):
@@ -131,10 +134,8 @@ def print_divergence(hazard):
         print("check found no hazard")
         return
     what = hazard.get("buffer") or f"allocation {hazard.get('allocation')}"
-    print(f"First to diverge: {what}, in step {hazard.get('step')}: {hazard['hazard']}"
-          + (f" of segment {hazard['segment']}" if hazard.get("segment") else "")
-          + (f"; the bytes were written by {hazard['writer']}" if hazard.get("writer") else "")
-          + (f", and met by {hazard['reader']}" if hazard.get("reader") else "") + ".")
+    print(f"First to diverge: {what}, in step {hazard.get('step')}, by {hazard.get('writer')}: "
+          f"a {hazard['hazard']}, met by {hazard.get('reader')} in a replay.")
 
 
 def print_next(demo):
@@ -152,7 +153,7 @@ def print_next(demo):
 def main():
     parser = argparse.ArgumentParser(prog="tools/dev demo", description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=root / "build", metavar="FOLDER")
-    parser.add_argument("--steps", type=int, default=60, metavar="N")
+    parser.add_argument("--steps", type=int, default=300, metavar="N")
     parser.add_argument("--device", choices=("auto", "cuda", "soft"), default="auto")
     demo = Demo(parser.parse_args())
 

@@ -366,6 +366,12 @@ class Check(ReadingCase):
         self.assertIn("not declared", paragraphs[1])
         self.assertEqual(paragraphs[3], "3 hazards, 3 replays followed\n")
 
+    def test_the_first_to_be_met_is_named(self):
+        hazards = [dict(hazard, order=order) for hazard, order in zip(self.hazards(), (2, 1, 3))]
+        self.summarise(segments=self.SEGMENTS, hazards=hazards)
+        self.assertIn("the first to be met: stale-read of running_mean in step 3, written by "
+                      "bn_update\n", self.read("check", code=1))
+
     def test_exit_codes(self):
         self.summarise(segments=self.SEGMENTS, hazards=self.hazards())
         self.read("check", code=1)

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The commands around a real job: the digits example, with replays, on the software device.
+
+usage: test_job.py REPRISE DIGITS CONTRACT"""
+import json
+import pathlib
+import re
+import sys
+
+import harness
+
+DIGITS, CONTRACT = (pathlib.Path(word).resolve() for word in sys.argv[2:4])
+
+
+class Job(harness.Case):
+    def run_job(self, *words, steps=2, **changes):
+        return self.reprise("run", "--device", "soft", *words, "--", str(DIGITS), "--checkpoint",
+                            "--steps", str(steps), **changes)
+
+    def contract_without(self, *names):
+        contract = json.loads(CONTRACT.read_text())
+        contract["buffers"] = [buffer for buffer in contract["buffers"]
+                               if buffer["name"] not in names]
+        (self.folder / "partial.json").write_text(json.dumps(contract))
+        return "partial.json"
+
+    def test_check_names_what_went_wrong(self):
+        done = self.run_job("-m", "check", "-c", str(CONTRACT))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.startswith("steps 2\n"))
+        figures, hazards, advice = done.stderr.splitlines()
+        self.assertRegex(figures, r"^reprise: [\d,]+ calls, [\d,]+ launches; trace [\d.]+ KiB in "
+                                  r"reprise\.data$")
+        self.assertRegex(hazards, r"^reprise: \d+ hazards$")
+        self.assertEqual(advice, "reprise: next: reprise check")
+
+        check = self.reprise("check")
+        self.assertEqual(check.returncode, 1)
+        self.assertIn("the first to be met: stale-read of queue in step 1, written by "
+                      "enqueue_keys", check.stdout)
+        buffers = {hazard["buffer"] for hazard in
+                   json.loads(self.reprise("check", "--json").stdout)["hazards"]}
+        self.assertEqual(buffers, {buffer["name"] for buffer in
+                                   json.loads(CONTRACT.read_text())["buffers"]})
+
+    def test_error_exitcode(self):
+        self.assertEqual(self.run_job("-m", "check", "-c", str(CONTRACT), "-e", "9").returncode, 9)
+        self.assertEqual(self.reprise("check", "-e", "9").returncode, 9)
+
+    def test_guard_leaves_nothing_to_complain_about(self):
+        done = self.run_job("-c", str(CONTRACT), "-e", "9")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("preserved", done.stderr)
+        self.assertEqual(done.stderr.splitlines()[-1], "reprise: next: reprise info")
+        self.assertEqual(self.reprise("check").stdout, "no hazards: 6 replays followed\n")
+
+    def test_guard_stops_where_the_contract_is_too_small(self):
+        """Law 4: a replay that can't be right never passes for right."""
+        done = self.run_job("-c", self.contract_without("queue", "queue_labels"))
+        self.assertEqual((done.returncode, done.stdout), (70, ""), done.stderr)
+        self.assertIn("reprise: next: reprise check", done.stderr)
+        self.assertEqual(self.reprise("check").returncode, 1)
+        done = self.run_job("-c", "partial.json", "-e", "33")
+        self.assertEqual(done.returncode, 33)
+
+    def test_what_the_contract_names_in_vain(self):
+        contract = json.loads(CONTRACT.read_text())
+        contract["buffers"].append({"name": "ghost", "at": {"kernel": "no_kernel", "param": 0}})
+        (self.folder / "more.json").write_text(json.dumps(contract))
+        done = self.run_job("-m", "check", "-c", "more.json")
+        self.assertIn("never seen in the job: buffer ghost", done.stderr)
+
+    def test_info(self):
+        self.run_job("-c", str(CONTRACT))
+        info = json.loads(self.reprise("info", "--json").stdout)
+        self.assertEqual(info["segments"]["segment"]["replays"], 6)
+        self.assertEqual(info["calls"]["cuLaunchKernel"], info["launches"])
+        self.assertEqual(sum(kernel.get("launches", 0) for kernel in info["kernels"].values()),
+                         info["launches"])
+        self.assertEqual(info["allocations"]["count"], info["allocations"]["freed"])
+        self.assertEqual(info["run"]["mode"], "guard")
+        text = self.reprise("info").stdout
+        self.assertRegex(text, r"segment +6 +6 +0\n")
+        self.assertRegex(text, r"bn_relu_forward +writes: exact")
+        self.assertIn("reads", self.reprise("info", "--proof", "bn_*").stdout)
+
+    def test_dump(self):
+        self.run_job("-c", str(CONTRACT))
+        lines = self.reprise("dump").stdout.splitlines()
+        calls = [line for line in lines if re.search(r" cu\w+\(", line)]
+        info = json.loads(self.reprise("info", "--json").stdout)
+        self.assertEqual(len(calls), sum(info["calls"].values()))
+        self.assertTrue(all(re.search(r"\) = 0( |$)", line) for line in calls))
+        events = [json.loads(line) for line in self.reprise("dump", "--json").stdout.splitlines()]
+        self.assertEqual(len(events) - 1, info["processes"][0]["events"])
+
+    def test_a_killed_job_leaves_its_calls(self):
+        script = (f"'{DIGITS}' --checkpoint --steps 100000 & job=$!; sleep 3; kill -9 $job; "
+                  "wait $job")
+        self.reprise("run", "-q", "--device", "soft", "-m", "check", "-c", str(CONTRACT), "--",
+                     "sh", "-c", script)
+        lines = self.reprise("dump").stdout.splitlines()
+        self.assertGreater(len(lines), 1000)
+        check = self.reprise("check")
+        self.assertIn("stale-read", check.stdout)
+        self.assertEqual(check.returncode, 1)
+
+    def test_without_a_trace(self):
+        self.run_job("--no-trace", "-m", "check", "-c", str(CONTRACT))
+        self.assertEqual(list((self.folder / "reprise.data").glob("trace-*")), [])
+        self.assertRefused(self.reprise("dump"), 65, "--no-trace")
+        self.assertEqual(self.reprise("check").returncode, 1)
+
+    def test_doctor(self):
+        done = self.reprise("doctor", REPRISE_SOFT_MEMORY="1GiB")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertNotIn("broken", done.stdout)
+        self.assertIn("variable  REPRISE_SOFT_MEMORY=1GiB", done.stdout)
+        report = json.loads(self.reprise("doctor", "--json").stdout)
+        self.assertTrue(report["well"])
+        texts = " ".join(check["text"] for check in report["checks"])
+        self.assertRegex(texts, r"(\d+) of the \1 driver calls known pass through the layer")
+
+
+if __name__ == "__main__":
+    harness.main()
