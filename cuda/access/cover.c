@@ -2,7 +2,6 @@
 /* What one touch covers: an affine form over a box, cut by facts, as strided terms. */
 #include "cuda/access/run.h"
 
-#define HUGE_FUZZ (UINT64_C(1) << 31) /* an index that may be anything says nothing */
 #define HUGE_RANGE (INT64_C(1) << 40)
 
 static const char data_address[] = "an address depends on data";
@@ -454,7 +453,7 @@ static void touch_address(struct rp_run *run, const struct rp_touch *touch)
         give_root(run, touch, &address, NULL);
     } else if (touch->verdict >= RP_VERDICT_ROOT) {
         give_root(run, touch, &address, touch->reason);
-    } else if ((address.flags & RP_FORM_TOP) || address.fuzz >= HUGE_FUZZ) {
+    } else if ((address.flags & RP_FORM_TOP) || address.fuzz >= RP_HUGE_FUZZ) {
         give_root(run, touch, &address, data_address);
     } else {
         uint32_t covers = run->found.cover_count;

@@ -24,6 +24,8 @@ enum {
     RP_VARS = 16
 };
 
+#define RP_HUGE_FUZZ (UINT64_C(1) << 31) /* what may be anything bounds nothing */
+
 enum rp_form_flag {
     RP_FORM_TOP = 1,  /* the offset may be anything */
     RP_FORM_WILD = 2, /* may hold, or be part of, a pointer that is not `root` */

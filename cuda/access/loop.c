@@ -188,23 +188,45 @@ static void settle_uses(struct rp_builder *build)
 
 /* ---- what ends a loop --------------------------------------------------------- */
 
-static void understand_exit(struct rp_builder *build, struct rp_natural_loop *loop)
+/* How far a test is from saying when its loop ends: 0 when it compares what changes with what
+ * does not, more with each value that comes from inside the loop otherwise. */
+static unsigned vagueness(struct rp_builder *build, uint32_t value, uint32_t loop, unsigned depth)
 {
+    const struct rp_op *op = op_at(build, value);
+    bool used[3];
+    if (is_invariant(build, value, loop) || (op->kind == RP_OP_INDUCTION && op->c == loop))
+        return 0;
+    if (!rp_op_operands(op, used) || depth > 8)
+        return 1;
+    const uint32_t operands[3] = {op->a, op->b, op->c};
+    unsigned sum = 0;
+    for (int i = 0; i < 3; i++)
+        if (used[i])
+            sum += vagueness(build, rp_ssa_find(build, operands[i]), loop, depth + 1);
+    return sum;
+}
+
+/* Chooses the exit that best says how often the loop comes round. It must be asked once in
+ * each iteration: not in a loop inside, and not aside. */
+static void understand_exit(struct rp_builder *build, uint32_t index)
+{
+    struct rp_natural_loop *loop = loop_at(build, index);
+    unsigned least = UINT32_MAX;
     loop->out = (struct rp_loop){.header = loop->header, .depth = loop->depth, .test = RP_NONE,
                                  .single_exit = loop->exits.count == 1, .test_block = RP_NONE};
     for (uint32_t i = 0; i < loop->exits.count; i++) {
         uint32_t from = loop->exit_from.items[i];
         const struct rp_node *node = &build->nodes[from];
-        /* It must be asked once in each iteration: not in a loop inside, and not aside. */
-        if (node->condition == RP_NONE || node->succ.count != 2 ||
-            op_at(build, node->condition)->kind == RP_OP_PUNKNOWN ||
-            &RP_ITEMS(build->loops, struct rp_natural_loop)[node->loop] != loop ||
+        if (node->condition == RP_NONE || node->succ.count != 2 || node->loop != index ||
             !rp_graph_dominates(build, from, loop->latch))
             continue;
+        unsigned vague = vagueness(build, node->condition, index, 0);
+        if (vague >= least)
+            continue;
+        least = vague;
         loop->out.test = node->condition;
         loop->out.test_block = from;
         loop->out.continues_if = loop->exits.items[i] != node->succ.items[0];
-        return;
     }
 }
 
@@ -214,5 +236,5 @@ void rp_loop_understand(struct rp_builder *build)
     understand_phis(build);
     settle_uses(build);
     for (size_t i = 0; i < build->loops.count; i++)
-        understand_exit(build, loop_at(build, (uint32_t)i));
+        understand_exit(build, (uint32_t)i);
 }

@@ -338,6 +338,8 @@ static bool and_mask(struct rp_run *run, const struct rp_op *op, const struct rp
         low_bits(run, a, first, op->wanted, &part);
         rp_form_subtract(out, out, &part);
     }
+    if (out->fuzz && end < op->bits) /* the mask says more than the difference does */
+        rp_form_interval(out, 0, (int64_t)bits);
     return true;
 }
 

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One kernel for each thing that the analysis must know, or must not believe. */
+#include "tests/access/claim.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Every kernel has the parameters a, b, c (pointers), n, m (32 bits), l (64 bits) and s, a
+ * struct of {u32, pointer, u64}; %rd1-3 hold the pointers, %r1 and %r2 hold n and m, %r3 is
+ * ctaid.x * ntid.x + tid.x, %r4 tid.x and %r5 ctaid.x. */
+#define HEAD                                                                                    \
+    ".version 8.0\n.target sm_80\n.address_size 64\n.global .align 4 .b8 table_G[256];\n"       \
+    ".extern .func (.param .b32 r) unknown (.param .b64 p);\n"
+#define PARAMS                                                                                  \
+    ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n,\n"           \
+    ".param .u32 m, .param .u64 l, .param .align 8 .b8 s[24])\n{\n.reg .b32 %r<99>;\n"          \
+    ".reg .b64 %rd<99>; .reg .pred %p<99>; .reg .f32 %f<9>; .reg .b16 %rs<9>;\n"                \
+    ".shared .align 4 .b8 sh[256];\n"                                                           \
+    "ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [c];\n"                 \
+    "ld.param.u32 %r1, [n]; ld.param.u32 %r2, [m]; mov.u32 %r4, %tid.x; mov.u32 %r5, %ctaid.x;" \
+    "mov.u32 %r6, %ntid.x; mad.lo.s32 %r3, %r5, %r6, %r4;\n"
+#define ONE_TO_ONE(n) {1, 1, 1}, {n, 1, 1}
+
+static void prove_in(const char *before, const char *body, struct claim_size grid,
+                     struct claim_size block, const char *words, const struct claim *expected)
+{
+    char text[16384], message[160];
+    struct rp_ptx_module *module;
+    snprintf(text, sizeof(text), "%s%s%s%s\nret;\n}\n", HEAD, before, PARAMS, body);
+    if (rp_ptx_parse(text, strlen(text), &module, message, sizeof(message)) != RP_OK)
+        fail_msg("%s\n%s", message, text);
+    claim_check(module, "k", grid, block, words, expected);
+    rp_ptx_destroy(module);
+}
+
+static void prove(const char *body, unsigned blocks, unsigned threads, const char *words,
+                  const struct claim *expected)
+{
+    prove_in("", body, (struct claim_size){blocks, 1, 1}, (struct claim_size){threads, 1, 1},
+             words, expected);
+}
+
+#define CLAIMS(...) ((const struct claim[]){__VA_ARGS__, {0}})
+#define NOTHING ((const struct claim[]){{0}})
+
+/* Stores 4 bytes at %rd1 + 4 * r. */
+#define STORE(r) "mul.wide.s32 %rd90, " r ", 4; add.s64 %rd91, %rd1, %rd90; st.global.u32 [%rd91], 0;\n"
+
+/* ---- guards ------------------------------------------------------------------- */
+
+static void guards_become_bounds(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    prove("setp.ge.s32 %p1, %r3, %r1; @%p1 ret;" STORE("%r3"), 4, 64, words, CLAIMS(WRITES('A', 0, 400)));
+    prove("setp.lt.s32 %p1, %r3, %r1; @!%p1 bra E;" STORE("%r3") "E:", 4, 64, words,
+          CLAIMS(WRITES('A', 0, 400)));
+    prove("setp.lt.u32 %p1, %r3, %r1; @%p1 bra D; bra E; D:" STORE("%r3") "E:", 4, 64, words,
+          CLAIMS(WRITES('A', 0, 400)));
+    prove("setp.le.s32 %p1, %r3, %r1; @!%p1 ret;" STORE("%r3"), 4, 64, words,
+          CLAIMS(WRITES('A', 0, 404)));
+    prove("setp.gt.s32 %p1, %r1, %r3; @!%p1 ret;" STORE("%r3"), 4, 64, words,
+          CLAIMS(WRITES('A', 0, 400)));
+    /* both ends, as two tests and as one unsigned one */
+    prove("setp.lt.s32 %p1, %r3, %r2; setp.ge.or.s32 %p2, %r3, %r1, %p1; @%p2 ret;" STORE("%r3"), 4, 64,
+          words, CLAIMS(WRITES('A', 28, 400)));
+    prove("sub.s32 %r9, %r3, %r2; setp.lt.u32 %p1, %r9, %r1; @!%p1 ret;" STORE("%r3"), 4, 64, words,
+          CLAIMS(WRITES('A', 28, 428)));
+    /* the instruction's own guard, either sense */
+    prove("setp.lt.s32 %p1, %r3, %r1; mul.wide.s32 %rd9, %r3, 4; add.s64 %rd10, %rd1, %rd9;"
+          "@%p1 st.global.u32 [%rd10], 0;", 4, 64, words, CLAIMS(WRITES('A', 0, 400)));
+    prove("setp.ge.s32 %p1, %r3, %r1; mul.wide.s32 %rd9, %r3, 4; add.s64 %rd10, %rd1, %rd9;"
+          "@!%p1 st.global.u32 [%rd10], 0;", 4, 64, words, CLAIMS(WRITES('A', 0, 400)));
+    /* one thread of all, one of each block */
+    prove("setp.ne.s32 %p1, %r3, 0; @%p1 ret; st.global.u64 [%rd1+16], %rd2;", 4, 64, words,
+          CLAIMS(WRITES('A', 16, 24)));
+    prove("setp.eq.s32 %p1, %r4, 0; @!%p1 ret;" STORE("%r5"), 4, 64, words,
+          CLAIMS(WRITES('A', 0, 16)));
+    prove("setp.ne.s32 %p1, %r4, 63; @%p1 ret;" STORE("%r5"), 4, 64, words,
+          CLAIMS(WRITES('A', 0, 16)));
+}
+
+static void nobody_gets_there(void **state)
+{
+    (void)state;
+    prove("setp.ge.s32 %p1, %r3, %r1; @%p1 ret;" STORE("%r3"), 4, 64, "A B C 0 7 0 0 D 0", NOTHING);
+    prove("setp.ge.s32 %p1, %r3, %r1; @%p1 ret;" STORE("%r3"), 4, 64, "A B C -5 7 0 0 D 0", NOTHING);
+    prove("setp.eq.s32 %p1, %r4, 64; @!%p1 ret;" STORE("%r5"), 4, 64, "A B C 0 7 0 0 D 0", NOTHING);
+    prove("setp.ne.s32 %p1, %r2, 7; @!%p1 ret;" STORE("%r5"), 4, 64, "A B C 0 7 0 0 D 0", NOTHING);
+    prove_in("", STORE("%r3"), (struct claim_size){0, 1, 1}, (struct claim_size){64, 1, 1},
+             "A B C 0 7 0 0 D 0", NOTHING);
+}
+
+/* Where who gets there is not known, the bounds stay and exactness goes. */
+static void doubtful_guards_are_not_exact(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    struct claim bounded[] = {MAY_WRITE('A', 0, 256), {0}};
+    prove("ld.global.u32 %r9, [%rd2]; setp.eq.s32 %p1, %r9, 0; @%p1 ret;" STORE("%r4"), 1, 64, words,
+          CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 256)));
+    prove("setp.lt.s32 %p1, %r4, 3; setp.gt.or.s32 %p2, %r4, 9, %p1; @!%p2 ret;" STORE("%r4"), 1, 64,
+          words, bounded);
+    prove("setp.ne.s32 %p1, %r4, 5; @!%p1 ret;" STORE("%r4"), 1, 64, words, bounded);
+    /* a join that not all paths reach */
+    prove("setp.lt.s32 %p1, %r4, 9; @%p1 bra X; setp.gt.s32 %p2, %r4, 20; @%p2 bra X; bra E; X:"
+          STORE("%r4") "E:", 1, 64, words, bounded);
+    /* a barrier's verdict */
+    prove("setp.lt.s32 %p1, %r4, 9; bar.red.popc.u32 %r9, 0, %p1; setp.eq.s32 %p2, %r9, 0; @%p2 ret;"
+          STORE("%r4"), 1, 64, words, bounded);
+}
+
+/* ---- shapes ------------------------------------------------------------------- */
+
+static void gaps_are_not_claimed(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    /* every other word: few ranges are listed, many become one that is not exact */
+    prove("shl.b32 %r9, %r4, 1;" STORE("%r9"), 1, 3, words,
+          CLAIMS(WRITES('A', 0, 4), WRITES('A', 8, 12), WRITES('A', 16, 20)));
+    prove("shl.b32 %r9, %r4, 1;" STORE("%r9"), 1, 100, words, CLAIMS(MAY_WRITE('A', 0, 796)));
+    /* both halves of each pair, by two instructions */
+    prove("shl.b32 %r9, %r4, 1;" STORE("%r9") "or.b32 %r10, %r9, 1;" STORE("%r10"), 1, 100, words,
+          CLAIMS(WRITES('A', 0, 800)));
+    prove("mul.wide.s32 %rd9, %r4, 16; add.s64 %rd10, %rd1, %rd9; st.global.v4.f32 [%rd10], "
+          "{%f1, %f1, %f1, %f1};", 1, 32, words, CLAIMS(WRITES('A', 0, 512)));
+    /* a stride below the width overlaps, and backwards is as good as forwards */
+    prove("mul.wide.s32 %rd9, %r4, 2; add.s64 %rd10, %rd1, %rd9; st.global.u32 [%rd10], 0;", 1, 32,
+          words, CLAIMS(WRITES('A', 0, 66)));
+    prove("not.b32 %r9, %r4; add.s32 %r9, %r9, %r1;" STORE("%r9"), 1, 100, words,
+          CLAIMS(WRITES('A', 0, 400)));
+    /* rows of 7 words in a pitch of 7, and of 8 */
+    prove("mad.lo.s32 %r9, %r5, 7, %r4;" STORE("%r9"), 5, 7, words, CLAIMS(WRITES('A', 0, 140)));
+    prove("mad.lo.s32 %r9, %r5, 8, %r4;" STORE("%r9"), 2, 7, words,
+          CLAIMS(WRITES('A', 0, 28), WRITES('A', 32, 60)));
+}
+
+static void lanes_and_warps_are_parts_of_the_thread(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    const char *warp_row = "shr.u32 %r9, %r4, 5; and.b32 %r10, %r4, 31; shl.b32 %r11, %r6, 0;"
+                           "shr.u32 %r11, %r6, 5; mad.lo.s32 %r12, %r5, %r11, %r9;"
+                           "setp.ge.s32 %p1, %r12, %r1; @%p1 ret; mad.lo.s32 %r13, %r12, 32, %r10;";
+    char body[1024];
+    snprintf(body, sizeof(body), "%s%s", warp_row, STORE("%r13"));
+    prove(body, 30, 128, words, CLAIMS(WRITES('A', 0, 100 * 128)));
+    prove(body, 30, 96, words, CLAIMS(WRITES('A', 0, 90 * 128)));
+    snprintf(body, sizeof(body), "%s%s", warp_row, "setp.ne.s32 %p2, %r10, 0; @%p2 ret;" STORE("%r12"));
+    prove(body, 30, 128, words, CLAIMS(WRITES('A', 0, 400)));
+    prove("mov.u32 %r9, %laneid; setp.eq.s32 %p1, %r9, 0; @!%p1 ret; shr.u32 %r10, %r4, 5;" STORE("%r10"),
+          1, 256, words, CLAIMS(WRITES('A', 0, 32)));
+    /* a division by something that does not divide the block */
+    prove("div.u32 %r9, %r4, 10; rem.u32 %r10, %r4, 10; mad.lo.s32 %r11, %r9, 10, %r10;" STORE("%r11"), 1,
+          64, words, CLAIMS(WRITES('A', 0, 256)));
+    prove("rem.u32 %r9, %r4, 10;" STORE("%r9"), 1, 64, words, CLAIMS(WRITES('A', 0, 40)));
+    prove("div.u32 %r9, %r3, %r2; rem.u32 %r10, %r3, %r2; mad.lo.s32 %r11, %r10, 9, %r9;" STORE("%r11"), 9,
+          7, words, CLAIMS(WRITES('A', 0, 63 * 4)));
+    prove("bfe.u32 %r9, %r4, 2, 3;" STORE("%r9"), 1, 64, words, CLAIMS(WRITES('A', 0, 32)));
+}
+
+/* ---- loops -------------------------------------------------------------------- */
+
+static void loops_are_counted(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    prove("mov.u32 %r9, 0; L: setp.ge.s32 %p1, %r9, %r1; @%p1 bra E;" STORE("%r9")
+          "add.s32 %r9, %r9, 1; bra L; E:", 1, 1, words, CLAIMS(WRITES('A', 0, 400)));
+    prove("mov.u32 %r9, %r3; mov.u32 %r10, %nctaid.x; mul.lo.s32 %r10, %r10, %r6;"
+          "L: setp.ge.s32 %p1, %r9, %r1; @%p1 bra E;" STORE("%r9")
+          "add.s32 %r9, %r9, %r10; bra L; E:", 3, 8, words, CLAIMS(WRITES('A', 0, 400)));
+    prove("mov.u32 %r9, %r1; L:" STORE("%r9") "add.s32 %r9, %r9, -1; setp.ne.s32 %p1, %r9, 0; @%p1 bra L;",
+          1, 1, words, CLAIMS(WRITES('A', 4, 404)));
+    prove("mov.u32 %r9, 0; mov.u64 %rd9, %rd1; L: st.global.u64 [%rd9], %rd2; add.s64 %rd9, %rd9, 8;"
+          "add.s32 %r9, %r9, 1; setp.lt.s32 %p1, %r9, %r2; @%p1 bra L; st.global.u16 [%rd9], %rs1;", 1, 1,
+          words, CLAIMS(WRITES('A', 0, 58)));
+    /* a jump to the test at the end, as some compilers enter a loop */
+    prove("mov.u32 %r9, %r4; bra T; L:" STORE("%r9") "add.s32 %r9, %r9, %r6; T: setp.lt.s32 %p1, %r9, %r1;"
+          "@%p1 bra L;", 1, 32, words, CLAIMS(WRITES('A', 0, 400)));
+    /* nested, the inner one as long as the outer counter */
+    prove("mov.u32 %r9, 0; L: mov.u32 %r10, 0; M: mad.lo.s32 %r11, %r9, %r2, %r10;" STORE("%r11")
+          "add.s32 %r10, %r10, 1; setp.lt.s32 %p1, %r10, %r2; @%p1 bra M; add.s32 %r9, %r9, 1;"
+          "setp.lt.s32 %p2, %r9, 5; @%p2 bra L;", 1, 1, words, CLAIMS(WRITES('A', 0, 140)));
+    prove("mov.u32 %r9, 0; L: setp.ge.s32 %p1, %r9, 5; @%p1 bra E; mov.u32 %r10, 0; M: setp.ge.s32 %p2, "
+          "%r10, %r9; @%p2 bra N; mad.lo.s32 %r11, %r9, 5, %r10;" STORE("%r11")
+          "add.s32 %r10, %r10, 1; bra M; N: add.s32 %r9, %r9, 1; bra L; E:", 1, 1, words,
+          CLAIMS(MAY_WRITE('A', 0, 100)));
+}
+
+static void loops_that_are_not_counted(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    /* a way out that depends on data: bounds, but not exact */
+    prove("mov.u32 %r9, 0; L:" STORE("%r9") "ld.global.u32 %r10, [%rd2]; setp.eq.s32 %p1, %r10, 0; @%p1 bra E;"
+          "add.s32 %r9, %r9, 1; setp.lt.s32 %p2, %r9, %r1; @%p2 bra L; E:", 1, 1, words,
+          CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 400)));
+    /* where the counter stands after it, then, is not known either */
+    prove("mov.u32 %r9, 0; L: ld.global.u32 %r10, [%rd2]; setp.eq.s32 %p1, %r10, 0; @%p1 bra E;"
+          "add.s32 %r9, %r9, 1; setp.lt.s32 %p2, %r9, 10; @%p2 bra L; E:" STORE("%r9"), 1, 1, words,
+          CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 44)));
+    /* no bound but data */
+    prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 1; ld.global.u32 %r10, [%rd2];"
+          "setp.lt.s32 %p2, %r9, %r10; @%p2 bra L;", 1, 1, words,
+          CLAIMS(MAY_READ('B', 0, 4), WRITES_IN('A')));
+    /* a test that is never met by equality */
+    prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 3; setp.ne.s32 %p2, %r9, 10; @%p2 bra L;", 1,
+          1, words, CLAIMS(WRITES_IN('A')));
+    /* a counter that would wrap before it reaches its bound */
+    prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 1073741824; setp.lt.s32 %p2, %r9, "
+          "2147483647; @%p2 bra L;", 1, 1, words, CLAIMS(WRITES_IN('A')));
+}
+
+/* Without a test before it, the first iteration is everybody's, whatever the bound: here the
+ * later ones fill the gaps of some threads only. */
+static void first_iteration_of_a_loop_tested_at_its_end(void **state)
+{
+    (void)state;
+    const char *loop = "shl.b32 %r9, %r4, 2; L:" STORE("%r9")
+                       "add.s32 %r9, %r9, 1; setp.lt.s32 %p1, %r9, 10; @%p1 bra L;";
+    prove(loop, 1, 32, "A B C 0 0 0 0 D 0", CLAIMS(MAY_WRITE('A', 0, 31 * 16 + 4)));
+    prove(loop, 1, 3, "A B C 0 0 0 0 D 0", CLAIMS(WRITES('A', 0, 40)));
+}
+
+/* Where a block comes after a way round its loop, it need not run each time. */
+static void a_block_that_some_iterations_skip(void **state)
+{
+    (void)state;
+    prove("mov.u32 %r9, 0; L: setp.eq.s32 %p1, %r9, 7; @%p1 bra X; ld.global.u32 %r10, [%rd2];"
+          "setp.eq.s32 %p2, %r10, 0; @%p2 bra N; X:" STORE("%r9")
+          "setp.ge.s32 %p3, %r9, 7; @%p3 bra E; N: add.s32 %r9, %r9, 1; bra L; E:", 1, 1,
+          "A B C 0 0 0 0 D 0", CLAIMS(MAY_READ('B', 0, 4), WRITES_IN('A')));
+}
+
+/* ---- integers ----------------------------------------------------------------- */
+
+static void sums_that_wrap_are_not_believed(void **state)
+{
+    (void)state;
+    /* i + n beyond 2^31 is negative, and the address lies before the pointer */
+    prove("add.s32 %r9, %r4, %r1;" STORE("%r9"), 1, 64, "A B C 2147483640 7 0 0 D 0",
+          CLAIMS(WRITES_IN('A')));
+    prove("add.s32 %r9, %r4, %r1; mul.wide.u32 %rd9, %r9, 4; add.s64 %rd10, %rd1, %rd9;"
+          "st.global.u32 [%rd10], 0;", 1, 64, "A B C 2147483640 7 0 0 D 0",
+          CLAIMS(WRITES('A', 2147483640LL * 4, 2147483704LL * 4)));
+    /* all of them wrap alike: the sum is a number again */
+    prove("add.s32 %r9, %r4, %r1; add.s32 %r9, %r9, %r1;" STORE("%r9"), 1, 64,
+          "A B C -2147483648 7 0 0 D 0", CLAIMS(WRITES('A', 0, 256)));
+    /* intermediate overflow does not matter */
+    prove("add.s32 %r9, %r4, %r1; sub.s32 %r9, %r9, %r1;" STORE("%r9"), 1, 64,
+          "A B C 2147483640 7 0 0 D 0", CLAIMS(WRITES('A', 0, 256)));
+    prove("mul.lo.s32 %r9, %r4, %r1;" STORE("%r9"), 1, 64, "A B C 1073741824 7 0 0 D 0",
+          CLAIMS(WRITES_IN('A')));
+    /* the guard compares another number than the address uses */
+    prove("setp.ge.u32 %p1, %r4, %r1; @%p1 ret; add.s32 %r9, %r4, -8; cvt.u64.u32 %rd9, %r9;"
+          "add.s64 %rd10, %rd1, %rd9; st.global.u8 [%rd10], 0;", 1, 64, "A B C 32 7 0 0 D 0",
+          CLAIMS(WRITES_IN('A')));
+    prove("setp.ge.u32 %p1, %r4, %r1; @%p1 ret; add.s32 %r9, %r4, -8; cvt.s64.s32 %rd9, %r9;"
+          "add.s64 %rd10, %rd1, %rd9; st.global.u8 [%rd10], 0;", 1, 64, "A B C 32 7 0 0 D 0",
+          CLAIMS(WRITES('A', -8, 24)));
+    /* 8 and 16 bits */
+    prove("cvt.u16.u32 %rs1, %r4; add.s16 %rs2, %rs1, 200; cvt.u32.u8 %r9, %rs2;" STORE("%r9"), 1, 64,
+          "A B C 32 7 0 0 D 0", CLAIMS(MAY_WRITE('A', 0, 1024)));
+    prove("cvt.s32.s8 %r9, %r4;" STORE("%r9"), 1, 64, "A B C 32 7 0 0 D 0", CLAIMS(WRITES('A', 0, 256)));
+}
+
+static void choices_are_bounded(void **state)
+{
+    (void)state;
+    const char *words = "A B C 20 7 0 0 D 0";
+    prove("min.s32 %r9, %r4, 9;" STORE("%r9"), 1, 64, words, CLAIMS(MAY_WRITE('A', 0, 40)));
+    prove("max.s32 %r9, %r4, 9;" STORE("%r9"), 1, 64, words, CLAIMS(MAY_WRITE('A', 36, 256)));
+    prove("setp.lt.s32 %p1, %r4, 9; selp.b32 %r9, %r4, 50, %p1;" STORE("%r9"), 1, 64, words,
+          CLAIMS(MAY_WRITE('A', 0, 256)));
+    /* decided by a parameter: no choice at all */
+    prove("setp.lt.s32 %p1, %r1, 9; selp.b32 %r9, %r4, 50, %p1;" STORE("%r9"), 1, 64, words,
+          CLAIMS(WRITES('A', 200, 204)));
+    prove("ld.global.u8 %r9, [%rd2];" STORE("%r9"), 1, 64, words,
+          CLAIMS(READS('B', 0, 1), MAY_WRITE('A', 0, 1024)));
+    prove("ld.global.u32 %r9, [%rd2]; and.b32 %r9, %r9, 12;" STORE("%r9"), 1, 64, words,
+          CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 52)));
+}
+
+/* ---- roots -------------------------------------------------------------------- */
+
+static void pointers_are_followed(void **state)
+{
+    (void)state;
+    const char *words = "A B C 20 7 0 0 D 0";
+    prove("ld.param.u64 %rd9, [s+8]; st.global.u32 [%rd9+4], 0;", 1, 1, words,
+          CLAIMS(WRITES('D', 4, 8)));
+    prove("ld.param.v2.u64 {%rd9, %rd10}, [a]; st.u32 [%rd9], 0;", 1, 1, words,
+          CLAIMS(WRITES('A', 0, 4)));
+    prove("mov.u64 %rd9, table_G; cvta.global.u64 %rd10, %rd9; st.u32 [%rd10+8], 0; ld.global.u8 %r9, "
+          "[table_G+1];", 1, 1, words, CLAIMS(WRITES('G', 8, 12), READS('G', 1, 2)));
+    /* one of two, by a parameter and by a thread */
+    prove("setp.eq.s32 %p1, %r1, 20; selp.b64 %rd9, %rd1, %rd2, %p1; st.global.u32 [%rd9], 0;", 1, 32,
+          words, CLAIMS(WRITES('A', 0, 4)));
+    prove("setp.eq.s32 %p1, %r4, 20; selp.b64 %rd9, %rd1, %rd2, %p1; st.global.u32 [%rd9], 0;", 1, 32,
+          words, CLAIMS(WRITES_ANY));
+    /* data-dependent, in a known allocation */
+    prove("ld.global.u32 %r9, [%rd2];" STORE("%r9"), 1, 1, words,
+          CLAIMS(READS('B', 0, 4), WRITES_IN('A')));
+    prove("ld.global.u64 %rd9, [%rd2]; shl.b64 %rd9, %rd9, 2; add.s64 %rd10, %rd1, %rd9;"
+          "st.global.u32 [%rd10], 0;", 1, 1, words, CLAIMS(READS('B', 0, 8), WRITES_IN('A')));
+    prove("ld.global.u32 %r9, [%rd2]; mul.wide.s32 %rd9, %r9, 4; add.s64 %rd10, %rd1, %rd9;"
+          "red.global.add.u32 [%rd10], 1;", 1, 1, words, CLAIMS(READS('B', 0, 4), ADDS_IN('A')));
+}
+
+static void pointers_of_unknown_origin(void **state)
+{
+    (void)state;
+    const char *words = "A B C 20 7 64 0 D 0";
+    /* from memory */
+    prove("ld.global.u64 %rd9, [%rd2]; st.global.u32 [%rd9], 0;", 1, 1, words,
+          CLAIMS(READS('B', 0, 8), WRITES_ANY));
+    prove("ld.local.u64 %rd9, [%rd2]; st.global.u32 [%rd9], 0;", 1, 1, words, CLAIMS(WRITES_ANY));
+    /* from memory, plus what looks like a pointer parameter but may be an offset */
+    prove("ld.global.u64 %rd9, [%rd2]; ld.param.u64 %rd10, [l]; add.s64 %rd11, %rd9, %rd10;"
+          "st.global.u32 [%rd11], 0;", 1, 1, words, CLAIMS(READS('B', 0, 8), WRITES_ANY));
+    /* the same, cut into an index of a pointer to the right and back */
+    prove("ld.global.u64 %rd9, [%rd2]; shr.u64 %rd9, %rd9, 4; shl.b64 %rd9, %rd9, 4;"
+          "ld.param.u64 %rd10, [l]; add.s64 %rd11, %rd9, %rd10; st.global.u32 [%rd11], 0;", 1, 1, words,
+          CLAIMS(READS('B', 0, 8), WRITES_ANY));
+    /* a sum of two parameters is a number, but has no owner */
+    prove("ld.param.u64 %rd10, [l]; add.s64 %rd11, %rd1, %rd10; ld.global.u32 %r9, [%rd2];"
+          "mul.wide.s32 %rd12, %r9, 4; add.s64 %rd11, %rd11, %rd12; st.global.u32 [%rd11], 0;", 1, 1,
+          words, CLAIMS(READS('B', 0, 4), WRITES_ANY));
+    /* a pointer from two halves of memory */
+    prove("ld.global.v2.u32 {%r9, %r10}, [%rd2]; mov.b64 %rd9, {%r9, %r10}; st.global.u32 [%rd9], 0;", 1,
+          1, words, CLAIMS(READS('B', 0, 8), WRITES_ANY));
+    prove("shfl.sync.idx.b32 %r9|%p1, %r4, 0, 31, -1; cvt.u64.u32 %rd9, %r9; st.global.u32 [%rd9], 0;",
+          1, 1, words, CLAIMS(WRITES_ANY));
+    /* a global that the caller does not know */
+    prove_in(".global .align 4 .b8 lost[4];\n", "st.global.u32 [lost], 0;", (struct claim_size){1, 1, 1},
+             (struct claim_size){1, 1, 1}, words, CLAIMS(WRITES_ANY));
+}
+
+static void shared_and_local_memory_do_not_count(void **state)
+{
+    (void)state;
+    const char *words = "A B C 20 7 0 0 D 0";
+    prove("st.shared.u32 [sh+4], 0; mov.u32 %r9, sh; add.s32 %r9, %r9, %r4; st.shared.u8 [%r9], 0;"
+          "atom.shared.add.u32 %r10, [sh], 1; ld.local.u32 %r11, [%rd9];", 1, 32, words, NOTHING);
+    prove("mov.u64 %rd9, sh; cvta.shared.u64 %rd10, %rd9; mul.wide.u32 %rd11, %r4, 4;"
+          "add.s64 %rd12, %rd10, %rd11; st.u32 [%rd12], 0; ld.u32 %r9, [%rd12+4];", 1, 32, words, NOTHING);
+    prove("cvt.u64.u32 %rd9, %r4; cvta.shared.u64 %rd10, %rd9; st.u32 [%rd10], 0;", 1, 32, words, NOTHING);
+    prove("mov.u64 %rd9, a; cvta.param.u64 %rd10, %rd9; ld.u64 %rd11, [%rd10]; st.u32 [%rd11], 0;", 1, 32,
+          words, CLAIMS(WRITES_ANY));
+    /* but a store that says global means it */
+    prove("mov.u64 %rd9, sh; st.global.u32 [%rd9], 0;", 1, 32, words, CLAIMS(WRITES_ANY));
+    /* a shared address less another, plus a pointer, is nothing that we know */
+    prove("mov.u64 %rd9, sh; sub.s64 %rd10, %rd1, %rd9; add.s64 %rd11, %rd10, %rd9; st.u32 [%rd11], 0;", 1,
+          32, words, CLAIMS(WRITES_ANY));
+}
+
+/* ---- instructions ------------------------------------------------------------- */
+
+static void instructions_that_write(void **state)
+{
+    (void)state;
+    const char *words = "A B C 20 7 0 0 D 0";
+    prove("atom.global.add.u32 %r9, [%rd1+8], 1;", 1, 32, words, CLAIMS(ADDS('A', 8, 12)));
+    prove("red.global.add.f32 [%rd1], %f1;", 1, 32, words, CLAIMS(ADDS('A', 0, 4)));
+    prove("atom.global.v4.f32.add {%f1, %f2, %f3, %f4}, [%rd1], {%f1, %f2, %f3, %f4};", 1, 32, words,
+          CLAIMS(ADDS('A', 0, 16)));
+    struct claim cas[] = {{RP_READ, 'A', RP_VERDICT_EXACT, 0, 4, true},
+                          {RP_WRITE, 'A', RP_VERDICT_BOUNDED, 0, 4, true}, {0}};
+    prove("atom.global.cas.b32 %r9, [%rd1], 0, 1;", 1, 32, words, cas);
+    prove("cp.async.cg.shared.global [sh], [%rd1], 16; cp.async.commit_group; cp.async.wait_all;", 1, 1,
+          words, CLAIMS(READS('A', 0, 16)));
+    prove("cp.async.ca.shared.global [sh], [%rd1], 8, %r9;", 1, 1, words, CLAIMS(MAY_READ('A', 0, 8)));
+    prove("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [sh], 64;", 1, 1, words,
+          CLAIMS(WRITES('A', 0, 64)));
+    prove("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [sh], %r9;", 1, 1, words,
+          CLAIMS(WRITES_IN('A')));
+    prove("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [sh], 64;", 1, 1, words,
+          CLAIMS(ADDS('A', 0, 64)));
+    prove("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r1, %r2}], [sh];", 1, 1, words,
+          CLAIMS(READS_ANY, WRITES_ALL));
+    prove("wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, "
+          "%f8}, %r1;", 1, 32, words, CLAIMS(WRITES_IN('A')));
+    prove("discard.global.L2 [%rd1], 128;", 1, 1, words, CLAIMS(READS_ALL, WRITES_ALL));
+    prove("sust.b.1d.b32.trap [%rd1, {%r1}], {%r2};", 1, 1, words, CLAIMS(READS_ALL, WRITES_ALL));
+    prove("multimem.red.release.sys.global.add.u32 [%rd1], %r1;", 1, 1, words,
+          CLAIMS(READS_ALL, WRITES_ALL));
+    prove("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", 1, 1, words, CLAIMS(READS_ANY));
+    /* those that look as if they did */
+    prove("prefetch.global.L2 [%rd1]; membar.gl; fence.acq_rel.gpu; bar.sync 0; nanosleep.u32 20;"
+          "shfl.sync.down.b32 %r9|%p1, %r4, 1, 31, -1; vote.sync.ballot.b32 %r10, %p1, -1;", 1, 32, words,
+          NOTHING);
+}
+
+static void what_is_not_known_may_do_anything(void **state)
+{
+    (void)state;
+    const char *words = "A B C 20 7 0 0 D 0";
+    prove("frobnicate.global.u32 %r9, [%rd1];", 1, 1, words, CLAIMS(READS_ALL, WRITES_ALL));
+    prove("{ .param .b32 v; .param .b64 q; st.param.b64 [q], %rd1; call (v), unknown, (q); }", 1, 1, words,
+          CLAIMS(READS_ALL, WRITES_ALL));
+    prove("{ .param .b64 q; call %rd1, (q), t; t: .callprototype _ (.param .b64 _); }", 1, 1, words,
+          CLAIMS(READS_ALL, WRITES_ALL));
+    prove_in(".func again (.param .b32 x) { .param .b32 y; call again, (y); ret; }\n",
+             "{ .param .b32 y; call again, (y); }", (struct claim_size){1, 1, 1},
+             (struct claim_size){1, 1, 1}, words, CLAIMS(READS_ALL, WRITES_ALL));
+    /* even where nobody gets there: the text cannot be read further */
+    prove("ret; frobnicate.u32 %r9, %r9;", 1, 1, words, NOTHING);
+}
+
+/* ---- calls -------------------------------------------------------------------- */
+
+static void functions_are_followed(void **state)
+{
+    (void)state;
+    const char *words = "A B C 20 7 0 0 D 0";
+    const char *put = ".func (.param .b32 out) put(.param .b64 where, .param .b32 index)\n{ .reg .b64 "
+                      "%rd<9>; .reg .b32 %r<9>; .reg .pred %p<3>; ld.param.u64 %rd1, [where];"
+                      "ld.param.u32 %r1, [index]; setp.gt.s32 %p1, %r1, 9; @%p1 bra Q;"
+                      "mul.wide.s32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.u32 [%rd3], 0;"
+                      "Q: add.s32 %r2, %r1, 1; st.param.b32 [out], %r2; ret; }\n";
+    const char *body = "{ .param .b64 p; .param .b32 i; .param .b32 v; st.param.b64 [p], %rd1;"
+                       "st.param.b32 [i], %r4; call.uni (v), put, (p, i); ld.param.b32 %r9, [v];"
+                       "mul.wide.s32 %rd9, %r9, 8; add.s64 %rd10, %rd2, %rd9; st.global.u64 [%rd10], 0; }";
+    prove_in(put, body, (struct claim_size){1, 1, 1}, (struct claim_size){64, 1, 1}, words,
+             CLAIMS(WRITES('A', 0, 40), WRITES('B', 8, 520)));
+    const char *half = ".func (.reg .u32 %o) half(.reg .u32 %i) { shr.u32 %o, %i, 1; ret; }\n";
+    prove_in(half, "call (%r9), half, (%r4);" STORE("%r9"), (struct claim_size){1, 1, 1},
+             (struct claim_size){64, 1, 1}, words, CLAIMS(WRITES('A', 0, 128)));
+    prove_in(half, "setp.lt.s32 %p1, %r4, 8; mov.u32 %r9, 3; @%p1 call (%r9), half, (%r4);" STORE("%r9"),
+             (struct claim_size){1, 1, 1}, (struct claim_size){64, 1, 1}, words,
+             CLAIMS(WRITES('A', 0, 16)));
+}
+
+/* ---- the rest ----------------------------------------------------------------- */
+
+static void short_parameters_and_many_threads(void **state)
+{
+    (void)state;
+    char message[160], text[4096];
+    struct rp_ptx_module *module;
+    struct rp_proof *proof;
+    struct rp_access_set set = {0};
+    snprintf(text, sizeof(text), "%s%s%s\nret;\n}\n", HEAD, PARAMS, STORE("%r3"));
+    assert_int_equal(rp_ptx_parse(text, strlen(text), &module, message, sizeof(message)), RP_OK);
+    assert_int_equal(rp_proof_build(module, rp_ptx_find(module, "k"), &proof), RP_OK);
+    unsigned char params[64] = {0};
+    struct rp_launch launch = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .params = params,
+                               .param_bytes = 4};
+    assert_int_equal(rp_proof_evaluate(proof, &launch, NULL, NULL, &set), RP_OK);
+    assert_int_equal(set.writes, RP_VERDICT_EVERYTHING);
+    launch.param_bytes = sizeof(params);
+    /* more threads than an int can number: the index wraps */
+    launch.grid[0] = 1u << 28;
+    assert_int_equal(rp_proof_evaluate(proof, &launch, NULL, NULL, &set), RP_OK);
+    assert_int_equal(set.writes, RP_VERDICT_ROOT);
+    assert_int_equal(rp_proof_writes(proof), RP_VERDICT_EXACT);
+    assert_int_equal(rp_proof_reads(proof), RP_VERDICT_NONE);
+    assert_non_null(strstr(rp_proof_text(proof), "writes param at 0 (a)"));
+    rp_access_set_release(&set);
+    rp_proof_destroy(proof);
+    rp_ptx_destroy(module);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(guards_become_bounds),
+        cmocka_unit_test(nobody_gets_there),
+        cmocka_unit_test(doubtful_guards_are_not_exact),
+        cmocka_unit_test(gaps_are_not_claimed),
+        cmocka_unit_test(lanes_and_warps_are_parts_of_the_thread),
+        cmocka_unit_test(loops_are_counted),
+        cmocka_unit_test(loops_that_are_not_counted),
+        cmocka_unit_test(first_iteration_of_a_loop_tested_at_its_end),
+        cmocka_unit_test(a_block_that_some_iterations_skip),
+        cmocka_unit_test(sums_that_wrap_are_not_believed),
+        cmocka_unit_test(choices_are_bounded),
+        cmocka_unit_test(pointers_are_followed),
+        cmocka_unit_test(pointers_of_unknown_origin),
+        cmocka_unit_test(shared_and_local_memory_do_not_count),
+        cmocka_unit_test(instructions_that_write),
+        cmocka_unit_test(what_is_not_known_may_do_anything),
+        cmocka_unit_test(functions_are_followed),
+        cmocka_unit_test(short_parameters_and_many_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
