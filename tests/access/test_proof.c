@@ -215,7 +215,7 @@ static void loops_that_are_not_counted(void **state)
     prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 3; setp.ne.s32 %p2, %r9, 10; @%p2 bra L;", 1,
           1, words, CLAIMS(WRITES_IN('A')));
     /* a counter that would wrap before it reaches its bound */
-    prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 1073741824; setp.lt.s32 %p2, %r9, "
+    prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 536870912; setp.lt.s32 %p2, %r9, "
           "2147483647; @%p2 bra L;", 1, 1, words, CLAIMS(WRITES_IN('A')));
 }
 
