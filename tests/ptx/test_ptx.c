@@ -378,7 +378,7 @@ static void errors_say_where_and_what(void **state)
         {HEAD ".entry k() {\n.reg .b32 r; mov.u32 r, \"x\"; }", "5:25: expected an operand, found 'x'"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct rp_ptx_module *module = (struct rp_ptx_module *)&cases;
+        struct rp_ptx_module *module;
         char message[160], small[8];
         enum rp_status status = rp_ptx_parse(cases[i].text, strlen(cases[i].text), &module, message,
                                              sizeof(message));
