@@ -27,7 +27,9 @@ static void put_text(json_t *object, const char *key, const char *text)
     json_t *value = json_string(text);
     if (!value) {
         char clean[256];
-        size_t length = strnlen(text, sizeof clean - 1);
+        size_t length = strlen(text);
+        if (length >= sizeof clean)
+            length = sizeof clean - 1;
         for (size_t i = 0; i < length; i++)
             clean[i] = (text[i] & 0x80) ? '?' : text[i];
         clean[length] = '\0';

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What guarding the digits job costs: time, and bytes kept.
+
+usage: guard_bench.py DIGITS CONTRACT REPRISE
+
+Times are of whole processes, taken in turn and compared as ratios of medians, by the clock and
+by the processors' time (which other work on the machine disturbs less); starting up is
+measured by runs of one step and taken off. The least bytes that a right replay can do with
+are counted from the network: what each step's later writes destroy of what a segment read."""
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+DIGITS, CONTRACT, REPRISE = map(str, map(pathlib.Path.resolve, map(pathlib.Path, sys.argv[1:4])))
+STEPS, ROUNDS = 120, 7
+BATCH, KEY, CLASSES = 64, 32, 10
+LEAST = sum((2 * width) * 4 + 8 for width in (128, 96))  # both blocks' statistics and counts
+LEAST += 2 * 8                                           # the generator's offset, two advances
+LEAST += BATCH * KEY * 4 + BATCH * 4                     # the queue's rows and labels
+LEAST += CLASSES * 4                                     # all classes occur in a batch of 64
+
+
+def run(folder, steps, *layer):
+    command = [REPRISE, "run", "-q", "--no-trace", "--device", "soft", "-o", folder, *layer, "--",
+               DIGITS, "--checkpoint", "--steps", str(steps)]
+    before, start = os.times(), time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after, wall = os.times(), time.perf_counter() - start
+    return wall, after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def main():
+    layers = {"bare": [], "guard": ["-m", "guard", "-c", CONTRACT]}
+    times = {(name, steps): [] for name in layers for steps in (1, STEPS)}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(ROUNDS):
+            for name, steps in times:
+                times[name, steps].append(run(f"{folder}/{name}", steps, *layers[name]))
+        summary = next(pathlib.Path(folder, "guard").glob("summary-*.json"))
+        kept = json.loads(summary.read_text())["bytes_preserved"] / STEPS
+    for which, clock in enumerate(("by the clock", "processor time")):
+        middle = {key: statistics.median(pair[which] for pair in pairs) for key, pairs in times.items()}
+        step = {name: middle[name, STEPS] - middle[name, 1] for name in layers}
+        print(f"step time, guard over bare checkpointed, {clock}: "
+              f"{step['guard'] / step['bare']:.3f} (goal <= 1.05)")
+    print(f"bytes preserved a step: {kept:.0f}, least possible {LEAST}: {kept / LEAST:.3f}")
+
+
+main()
