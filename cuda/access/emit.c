@@ -3,8 +3,6 @@
  * stores of an unrolled loop leave gaps each, but none together. */
 #include "cuda/access/run.h"
 
-#include <stdlib.h>
-
 #define MAX_RANGES 64 /* of one root and effect; more become one that is not exact */
 
 /* A strided set on the way of being united. */
@@ -20,10 +18,18 @@ struct uniting {
     bool overflow;
 };
 
-static int compare_stretches(const void *left, const void *right)
+/* Shell's sort: in place (qsort may allocate), and quick on what is nearly in order. */
+static void sort_stretches(struct rp_stretch *list, size_t count)
 {
-    const struct rp_stretch *a = left, *b = right;
-    return a->lo < b->lo ? -1 : a->lo > b->lo;
+    static const size_t gaps[] = {701, 301, 132, 57, 23, 10, 4, 1};
+    for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++)
+        for (size_t i = gaps[g]; i < count; i++) {
+            struct rp_stretch moved = list[i];
+            size_t at = i;
+            for (; at >= gaps[g] && list[at - gaps[g]].lo > moved.lo; at -= gaps[g])
+                list[at] = list[at - gaps[g]];
+            list[at] = moved;
+        }
 }
 
 /* Sorts the stretches from `first` on and joins those that touch. */
@@ -33,7 +39,7 @@ static void tidy(struct uniting *at, size_t first)
     size_t count = at->count - first, kept = 0;
     if (count < 2)
         return;
-    qsort(list, count, sizeof(*list), compare_stretches);
+    sort_stretches(list, count);
     for (size_t i = 1; i < count; i++) {
         if (list[i].lo > list[kept].hi)
             list[++kept] = list[i];
@@ -73,8 +79,7 @@ static void repeat(struct uniting *at, size_t first, struct rp_term term)
 
 static bool same_term(const struct strided *a, const struct strided *b)
 {
-    return a->term_count == b->term_count && a->terms[0].stride == b->terms[0].stride &&
-           a->terms[0].count == b->terms[0].count;
+    return a->terms[0].stride == b->terms[0].stride && a->terms[0].count == b->terms[0].count;
 }
 
 /* Terms that close up are width. */

@@ -90,6 +90,13 @@ void rp_form_scale(struct rp_form *out, const struct rp_form *a, int64_t by)
 
 void rp_form_subtract(struct rp_form *out, const struct rp_form *a, const struct rp_form *b)
 {
+    int64_t c;
+    if (!b->mask && !b->fuzz && !b->flags && !__builtin_sub_overflow(a->c, b->c, &c)) {
+        rp_form_copy(out, a);
+        out->c = c;
+        out->root = 0;
+        return;
+    }
     struct rp_form negative;
     rp_form_scale(&negative, b, -1);
     rp_form_add(out, a, &negative);

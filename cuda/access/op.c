@@ -52,6 +52,13 @@ static void interval(struct rp_form *out, int64_t lo, int64_t hi, unsigned bits)
 static void add(const struct rp_run *run, struct rp_form *out, const struct rp_form *left,
                 const struct rp_form *right, unsigned bits)
 {
+    if (!(left->flags | right->flags) && !(left->root && right->root)) {
+        int32_t base = left->root | right->root;
+        rp_form_add(out, left, right);
+        out->root = base;
+        rp_form_normalise(out, bits);
+        return;
+    }
     struct rp_form a, b;
     rp_form_copy(&a, left);
     rp_form_copy(&b, right);
@@ -79,6 +86,13 @@ static void add(const struct rp_run *run, struct rp_form *out, const struct rp_f
 static void subtract(const struct rp_run *run, struct rp_form *out, const struct rp_form *left,
                      const struct rp_form *right, unsigned bits)
 {
+    if (!(left->flags | right->flags) && !right->root) {
+        int32_t base = left->root;
+        rp_form_subtract(out, left, right);
+        out->root = base;
+        rp_form_normalise(out, bits);
+        return;
+    }
     struct rp_form a, b;
     rp_form_copy(&a, left);
     rp_form_copy(&b, right);
