@@ -70,6 +70,7 @@ static void the_same_stream_reuses_at_once_and_sees_fresh_memory(void **state)
     expect_words(keep, 4, 5);
     expect_words(keep + 16, 4, 0x7fc0dead);
     ok(cuMemsetD32(b, 1, 4)); /* still alive: the earlier free was of its predecessor */
+    ok(cuStreamSynchronize(NULL)); /* a set does not wait, and nothing orders the next free */
     ok(cuMemFreeAsync(b, one));
     ok(cuStreamSynchronize(one));
     ok(cuMemFree(keep));
