@@ -27,7 +27,7 @@ typedef void simt_lanes_fn(struct simt_warp *warp, char *rows, const struct simt
 /* What the dispatcher does with an operation. The lane loops proper are LOOP (cannot
  * fail) and CHECKED (may raise a fault in the warp); the rest is control flow. */
 #define SIMT_CONTROL(X)                                                                         \
-    X(LOOP) X(CHECKED) X(GUARD) X(JOIN) X(JUMP) X(JUMP_BACK) X(BRANCH) X(BRANCH_BACK)          \
+    X(LOOP) X(CHECKED) X(EXPAND) X(GUARD) X(JOIN) X(JUMP) X(JUMP_BACK) X(BRANCH) X(BRANCH_BACK)          \
     X(BRANCH_INDEX) X(CALL) X(RETURN) X(EXIT) X(TRAP) X(BARRIER) X(COLLECTIVE) X(YIELD)
 
 enum simt_control {
@@ -36,6 +36,16 @@ enum simt_control {
 #undef X
     SIMT_CONTROL_COUNT
 };
+
+/* Flags of tracked operations (see compact.h): which operands have slots, by width. */
+#define SIMT_TRACKED 0x8000
+#define SIMT_WIDE_D 1
+#define SIMT_WIDE_A 2
+#define SIMT_WIDE_B 4
+#define SIMT_WIDE_C 8
+#define SIMT_HAS_B 16
+#define SIMT_HAS_C 32
+#define SIMT_HAS_D 64 /* not a comparison */
 
 /* One operation: a cache line. The meaning of the fields is the handler's; in lane loops
  * d is the destination and a, b, c the sources, vectors go on in e and f. */
@@ -62,6 +72,7 @@ enum simt_fill {
     SIMT_FILL_LOCAL,       /* each lane's frame in local memory + value */
     SIMT_FILL_FUNCTION,    /* address of function number `symbol` */
     SIMT_FILL_SPECIAL,     /* special register `symbol` (enum rp_ptx_sreg) */
+    SIMT_FILL_REGISTER,    /* no constant: a register that can be compact */
 };
 
 struct simt_row {

@@ -112,6 +112,7 @@ bool simt_emit_constant(struct compiler *c, const struct rp_ptx_operand *operand
         c->reg_writes[operand->reg] == 1 && !c->reg_row[operand->reg] &&
         simt_register_width(c, operand->reg) == width) {
         c->reg_row[operand->reg] = row;
+        c->aliased[operand->reg] = 1;
         return true;
     }
     uint32_t target;
@@ -122,6 +123,8 @@ bool simt_emit_constant(struct compiler *c, const struct rp_ptx_operand *operand
                                                    : SIMT_OP_mov_64);
     op->d = target;
     op->a = row;
+    if (operand->kind == RP_PTX_OPERAND_REG && c->compact[operand->reg])
+        simt_track(op);
     return true;
 }
 
@@ -249,6 +252,7 @@ static bool compile_instruction(struct compiler *c)
 {
     start_guard(c);
     c->temporary_count = 0;
+    c->lazy = simt_is_tracked(c, c->at) && c->compact[c->at->operands[0].reg];
     for (size_t i = 0; i < sizeof emitters / sizeof emitters[0]; i++) {
         if (!strcmp(emitters[i].op, c->at->op))
             return emitters[i].emit(c);
@@ -299,10 +303,13 @@ static bool allocate(struct compiler *c)
     c->joins = calloc(ptx->code_count + 1, 1);
     c->reg_row = calloc(ptx->reg_count + 1, sizeof *c->reg_row);
     c->reg_writes = calloc(ptx->reg_count + 1, 1);
+    c->compact = calloc(ptx->reg_count + 1, 1);
+    c->aliased = calloc(ptx->reg_count + 1, 1);
     c->local_at = calloc(ptx->local_count + 1, sizeof *c->local_at);
     c->function->params = calloc(ptx->param_count + 1, sizeof *c->function->params);
     c->function->returns = calloc(ptx->return_count + 1, sizeof *c->function->returns);
-    return c->place && c->joins && c->reg_row && c->reg_writes && c->local_at &&
+    return c->place && c->joins && c->reg_row && c->reg_writes && c->compact &&
+           c->aliased && c->local_at &&
            c->function->params && c->function->returns;
 }
 
@@ -326,8 +333,10 @@ enum rp_status simt_compile_function(struct simt_function *function)
     if (!c->no_memory && registers_known(c)) {
         find_writes(c);
         find_joins(c);
+        simt_find_compact(c);
         if (lay_out(c)) {
             compile_code(c);
+            simt_list_compact(c);
             if (!c->no_memory && !function->refusal)
                 settle_jumps(c);
         }
@@ -336,6 +345,8 @@ enum rp_status simt_compile_function(struct simt_function *function)
     free(c->joins);
     free(c->reg_row);
     free(c->reg_writes);
+    free(c->compact);
+    free(c->aliased);
     free(c->local_at);
     function->ops = c->ops;
     function->op_count = c->op_count;

@@ -12,8 +12,8 @@
 /* Every frame starts with two rows that belong to nobody: scratch for collective
  * operations, and the place where results go that nobody wants. */
 #define SIMT_SCRATCH_ROW 0
-#define SIMT_SINK_ROW 256
-#define SIMT_FIRST_ROW 512
+#define SIMT_SINK_ROW 320 /* behind a slot, like every row */
+#define SIMT_FIRST_ROW 576
 
 struct compiler {
     struct simt_module *module;
@@ -30,6 +30,9 @@ struct compiler {
     uint8_t *joins;        /* instruction i is the target of a forward jump */
     uint32_t *reg_row;     /* row of register i, 0: none yet */
     uint8_t *reg_writes;   /* times register i is written: 0, 1, 2 for more */
+    uint8_t *compact;      /* register i is written by tracked operations only */
+    uint8_t *aliased;      /* register i stands for a constant row */
+    bool lazy;             /* the operation being emitted reads compact rows as they are */
     uint32_t *local_at;    /* offset of ptx->locals[i] in local memory */
     uint32_t frame_end, predicate_end; /* next free row, next free predicate */
     uint32_t carry;        /* predicate row of CC.CF, 0: none yet */
@@ -71,11 +74,15 @@ bool simt_operand_target_any(struct compiler *c, const struct rp_ptx_operand *op
 /* An address: its row, that row's width (4 or 8), and the offset to add. */
 bool simt_operand_address(struct compiler *c, const struct rp_ptx_operand *operand, uint32_t *row,
                           uint32_t *width, int64_t *offset);
+/* [parameter + constant] of a kernel: a constant of the launch. */
+bool simt_is_entry_parameter(const struct compiler *c, const struct rp_ptx_operand *operand);
 /* A variable's address as a constant row: what to fill it with. */
 bool simt_operand_variable(struct compiler *c, const struct rp_ptx_var *var, int64_t offset,
                            struct simt_row *row);
 
 uint32_t simt_constant_row(struct compiler *c, struct simt_row row);
+/* At the end: lists the registers that can be compact among the function's rows. */
+void simt_list_compact(struct compiler *c);
 uint32_t simt_value_row(struct compiler *c, uint32_t width, int64_t value);
 uint32_t simt_new_row(struct compiler *c, uint32_t width); /* width 0: a predicate */
 uint32_t simt_temporary(struct compiler *c, uint32_t width);
@@ -94,6 +101,14 @@ bool simt_emit_constant(struct compiler *c, const struct rp_ptx_operand *operand
                         uint32_t width, uint32_t row);
 /* A lane loop whose operands are the instruction's own, one after the other. */
 bool simt_emit_by_signature(struct compiler *c, int opcode);
+
+/* track.c: is this an instruction whose operation is tracked (see compact.h)? */
+bool simt_is_tracked(const struct compiler *c, const struct rp_ptx_instruction *instruction);
+/* Marks the registers that can be compact. */
+void simt_find_compact(struct compiler *c);
+bool simt_compares_compact(int opcode);
+/* After `op` with all its operands: makes it tracked. */
+void simt_track(struct simt_op *op);
 
 /* ---- emitters ----------------------------------------------------------------- */
 

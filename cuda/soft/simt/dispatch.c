@@ -6,7 +6,33 @@
  * `base` is the running split's mask with all lanes that have exited added: when that is
  * full, a lane loop needs no blending. Operations that reach outside the registers get the
  * true mask. `active` is `base`, but for the one operation after a GUARD. */
+#ifndef __clang__
+/* Every operation is to have its own jump to the next. */
+#pragma GCC optimize("no-crossjumping", "no-gcse")
+#endif
+#define LANE_LOOP_NAME(id) static inline __attribute__((always_inline)) void inlined_##id
+#include "cuda/soft/simt/access.h"
+#include "cuda/soft/simt/convert.h"
 #include "cuda/soft/simt/table.h"
+
+#include "cuda/soft/simt/loops.h"
+
+#include "cuda/soft/simt/integer.def"
+#include "cuda/soft/simt/real.def"
+#include "cuda/soft/simt/convert.def"
+#undef OP1
+#undef OP2
+#undef OP3
+#undef OP4
+#undef COLD1
+#undef COLD2
+#undef COLD3
+#undef SELECT
+#undef COMPARE
+#undef PREDICATE
+#undef CUSTOM
+#undef SCALAR
+#undef KEY
 
 #pragma GCC diagnostic ignored "-Wpedantic" /* labels as values */
 
@@ -51,15 +77,34 @@ static simt_lanes_fn *const lane_loops[] = {
         goto reschedule;                                                                        \
     } while (0)
 
-static const void *const *labels_of(enum simt_stop *stop, struct simt_warp *warp)
+/* With an operation: tells the label that handles it. With a warp: runs it. */
+static const void *dispatch(const struct simt_op *wanted, struct simt_warp *warp,
+                            enum simt_stop *stop)
 {
-    static const void *const labels[] = {
+    static const void *const control[] = {
 #define X(name) &&do_##name,
         SIMT_CONTROL(X)
 #undef X
     };
-    if (!warp)
-        return labels;
+    static const void *const hot[SIMT_OP_END] = {
+#define HOT(id) [SIMT_OP_##id] = &&hot_##id,
+#define HOT_LOAD(M, R, N, A) HOT(ld_##M##_##R##_v##N##_##A)
+#define HOT_STORE(M, R, N, A) HOT(st_##M##_##R##_v##N##_##A)
+#include "cuda/soft/simt/hot.def"
+    };
+    static const void *const tracked[SIMT_OP_END] = {
+#define TRACKED(id, ...) [SIMT_OP_##id] = &&track_##id,
+#include "cuda/soft/simt/tracked.def"
+    };
+    if (!warp) {
+        const uint32_t opcode = wanted->opcode;
+        if (opcode < SIMT_CONTROL_COUNT)
+            return control[opcode];
+        if (wanted->flags & SIMT_TRACKED)
+            return tracked[opcode] ? tracked[opcode] : &&untracked;
+        return hot[opcode] ? hot[opcode]
+                           : control[simt_signatures[opcode - SIMT_CONTROL_COUNT].control];
+    }
 
     const struct simt_op *op, *line;
     char *rows;
@@ -77,6 +122,8 @@ reschedule:
     live = warp->live;
     base = active = warp->now.mask | ~live;
     lanes = (uint32_t)__builtin_popcount(warp->now.mask);
+    warp->reunions += warp->parted && base == SIMT_FULL;
+    warp->parted = base != SIMT_FULL;
     GO;
 
 do_LOOP:
@@ -87,6 +134,43 @@ do_CHECKED:
     op->lanes(warp, rows, op, active & live);
     if (__builtin_expect(warp->faulted, 0))
         goto fault;
+    NEXT;
+
+do_EXPAND: /* the row is about to be read by somebody who does not know slots */
+    if (SLOT(op->a)->state & SIMT_STALE)
+        expand_slot(rows + op->a, op->flags & SIMT_WIDE_A);
+    NEXT;
+
+#define HOT(id)                                                                                 \
+    hot_##id:                                                                                   \
+    inlined_##id(warp, rows, op, active);                                                       \
+    NEXT;
+#define HOT_ACCESS(id, ELEMENT, M, R, N, A)                                                     \
+    hot_##id:                                                                                   \
+    if ((active & live) == SIMT_FULL) {                                                         \
+        struct access access;                                                                   \
+        const enum shape shape = shape_##A(warp, rows, op, (uint32_t)sizeof(M) * N, &access);   \
+        if (shape != SHAPE_SCATTERED) {                                                         \
+            EACH_ELEMENT_##N(ELEMENT, M, R)                                                     \
+            NEXT;                                                                               \
+        }                                                                                       \
+    }                                                                                           \
+    goto do_CHECKED;
+#define HOT_LOAD(M, R, N, A) HOT_ACCESS(ld_##M##_##R##_v##N##_##A, LOAD_ELEMENT, M, R, N, A)
+#define HOT_STORE(M, R, N, A) HOT_ACCESS(st_##M##_##R##_v##N##_##A, STORE_ELEMENT, M, R, N, A)
+#include "cuda/soft/simt/hot.def"
+
+#define TRACKED(id, ...)                                                                        \
+    track_##id:                                                                                 \
+    if (active == SIMT_FULL && compact_##id(rows, op))                                          \
+        NEXT;                                                                                   \
+    goto untracked;
+#include "cuda/soft/simt/tracked.def"
+
+untracked:
+    if (fall_back(warp, rows, op, active))
+        GO;
+    op->lanes(warp, rows, op, active);
     NEXT;
 
 do_GUARD: /* @p on the next operation: imm turns @!p */
@@ -233,18 +317,18 @@ fault:
     *stop = SIMT_FAULTED;
 leave:
     warp->worker->operations += operations;
-    return labels;
+    return NULL;
 }
 
-static const void *const *labels(void)
+static const void *label(const struct simt_op *op)
 {
-    return labels_of(NULL, NULL);
+    return dispatch(op, NULL, NULL);
 }
 
 static enum simt_stop run(struct simt_warp *warp)
 {
     enum simt_stop stop = SIMT_DONE;
-    labels_of(&stop, warp);
+    dispatch(NULL, warp, &stop);
     return stop;
 }
 
@@ -253,4 +337,4 @@ static enum simt_stop run(struct simt_warp *warp)
 
 const struct simt_isa ISA(isa);
 const struct simt_isa ISA(isa) = {
-    .name = NAME(SIMT_ISA), .run = run, .labels = labels, .lanes = lane_loops};
+    .name = NAME(SIMT_ISA), .run = run, .label = label, .lanes = lane_loops};

@@ -62,6 +62,8 @@ bool simt_emit_by_signature(struct compiler *c, int opcode)
     op->b = unary_predicate ? rows[1] : rows[2];
     op->c = rows[3];
     op->e = rows[4];
+    if (c->lazy)
+        simt_track(op);
     return true;
 }
 
@@ -247,6 +249,7 @@ static bool emit_comparison(struct compiler *c, const struct condition *conditio
 {
     const struct comparison *compare = &condition->comparison;
     uint32_t a, b;
+    c->lazy = simt_compares_compact(compare->opcode);
     if (!simt_operand_value(c, &c->at->operands[1], compare->width, condition->type, &a) ||
         !simt_operand_value(c, &c->at->operands[2], compare->width, condition->type, &b))
         return false;
@@ -256,6 +259,9 @@ static bool emit_comparison(struct compiler *c, const struct condition *conditio
     op->a = compare->swap ? b : a;
     op->b = compare->swap ? a : b;
     op->imm = compare->negate ? (int64_t)SIMT_FULL : 0;
+    if (c->lazy)
+        simt_track(op);
+    c->lazy = false;
     return true;
 }
 
@@ -414,6 +420,8 @@ static bool move_value(struct compiler *c, const struct rp_ptx_operand *to,
     struct simt_op *op = simt_emit(c, move_opcode(width));
     op->d = d;
     op->a = a;
+    if (c->lazy)
+        simt_track(op);
     return true;
 }
 
@@ -579,6 +587,8 @@ bool simt_emit_cvt(struct compiler *c)
     struct simt_op *op = widen ? simt_emit_always(c, opcode) : simt_emit(c, opcode);
     op->d = result;
     op->a = a;
+    if (c->lazy)
+        simt_track(op);
     if (widen) {
         op = simt_emit(c, resize_opcode(d_width, to, is_signed(at->type[0])));
         op->d = d;

@@ -138,7 +138,7 @@ static bool load_parameter(struct compiler *c, const struct rp_ptx_operand *item
     return true;
 }
 
-static bool is_entry_parameter(const struct compiler *c, const struct rp_ptx_operand *operand)
+bool simt_is_entry_parameter(const struct compiler *c, const struct rp_ptx_operand *operand)
 {
     return c->ptx->is_entry && operand->kind == RP_PTX_OPERAND_ADDRESS &&
            operand->base == RP_PTX_OPERAND_VAR && operand->var->space == RP_PTX_PARAM &&
@@ -158,10 +158,13 @@ static bool emit_access(struct compiler *c, bool is_load)
     const struct rp_ptx_operand *items = elements(data, &count);
     if (count != at->vector)
         return simt_refuse(c, "a vector of %u values", count);
-    if (is_load && is_entry_parameter(c, where))
+    if (is_load && simt_is_entry_parameter(c, where))
         return load_parameter(c, items, count, where);
     struct address address;
-    if (!simt_operand_address(c, where, &address.row, &address.width, &address.offset))
+    c->lazy = true; /* loads and stores make use of a compact address */
+    const bool ok = simt_operand_address(c, where, &address.row, &address.width, &address.offset);
+    c->lazy = false;
+    if (!ok)
         return false;
     /* Eight elements go in two halves; a load must not overwrite its address in between. */
     if (count == 8) {

@@ -2,6 +2,7 @@
 /* Activations: a register file and a piece of local memory for the lanes that made a call.
  * The lanes of a frame may part inside it and return one group after the other; the last
  * one gives the frame back. */
+#include "cuda/soft/simt/compact.h"
 #include "cuda/soft/simt/machine.h"
 
 #include <stdlib.h>
@@ -289,6 +290,7 @@ static uint64_t value_of(const struct simt_warp *warp, const struct simt_frame *
         return warp->block->shared_lo + run->kernel->shared_offset[row->symbol] +
                (uint64_t)row->value;
     case SIMT_FILL_LOCAL: return lane_local(warp, lane) + frame->local + (uint64_t)row->value;
+    case SIMT_FILL_REGISTER: break;
     case SIMT_FILL_FUNCTION: return SIMT_FUNCTION_BASE + row->symbol;
     case SIMT_FILL_SPECIAL:
         return row->symbol == RP_PTX_GRIDID ? run->launch->grid_id
@@ -311,6 +313,53 @@ static bool is_uniform(const struct simt_row *row)
     }
 }
 
+static uint64_t read_lane(const char *row, uint32_t width, uint32_t lane)
+{
+    uint64_t value = 0;
+    memcpy(&value, row + (size_t)lane * width, width);
+    return value;
+}
+
+bool simt_slot_compress(char *row, uint32_t width)
+{
+    struct simt_slot *slot = simt_slot_of(row);
+    const uint64_t keep = width == 4 ? UINT32_MAX : UINT64_MAX;
+    const uint64_t stride = (read_lane(row, width, 1) - read_lane(row, width, 0)) & keep;
+    bool uniform = stride == 0, linear = true;
+    uint64_t base[SIMT_QUARTERS];
+    for (uint32_t i = 0; i < SIMT_LANES; i++) {
+        const uint64_t value = read_lane(row, width, i);
+        if (i % 8 == 0)
+            base[i / 8] = value;
+        if (value != ((base[i / 8] + i % 8 * stride) & keep))
+            return false;
+    }
+    for (uint32_t q = 0; q < SIMT_QUARTERS; q++) {
+        uniform &= base[q] == base[0];
+        linear &= base[q] == ((base[0] + 8 * q * stride) & keep);
+        slot->base[q] = base[q];
+    }
+    slot->stride = stride;
+    slot->state = (slot->state & SIMT_MAYBE) | SIMT_COMPACT | (uniform ? SIMT_UNIFORM : 0) |
+                  (linear ? SIMT_LINEAR : 0);
+    return true;
+}
+
+static void fill_row(struct simt_warp *warp, const struct simt_frame *frame,
+                     const struct simt_row *row)
+{
+    char *to = frame->rows + row->offset;
+    const bool uniform = is_uniform(row);
+    uint64_t value = value_of(warp, frame, row, 0);
+    for (uint32_t i = 0; i < SIMT_LANES; i++) {
+        if (!uniform)
+            value = value_of(warp, frame, row, i);
+        memcpy(to + (size_t)i * row->width, &value, row->width);
+    }
+    if (row->width >= 4 && !simt_slot_compress(to, row->width))
+        simt_slot_of(to)->state = 0;
+}
+
 void simt_frame_fill(struct simt_warp *warp, struct simt_frame *frame, bool per_block_only)
 {
     const struct simt_function *function = frame->function;
@@ -318,18 +367,15 @@ void simt_frame_fill(struct simt_warp *warp, struct simt_frame *frame, bool per_
         const struct simt_row *row = &function->rows[k];
         if (per_block_only && !row->per_block)
             continue;
-        char *to = frame->rows + row->offset;
-        if (row->width == 0) {
-            const uint32_t mask = value_of(warp, frame, row, 0) ? SIMT_FULL : 0;
-            memcpy(to, &mask, sizeof mask);
+        if (row->fill == SIMT_FILL_REGISTER) {
+            simt_slot_of(frame->rows + row->offset)->state = SIMT_MAYBE;
             continue;
         }
-        const bool uniform = is_uniform(row);
-        uint64_t value = value_of(warp, frame, row, 0);
-        for (uint32_t i = 0; i < SIMT_LANES; i++) {
-            if (!uniform)
-                value = value_of(warp, frame, row, i);
-            memcpy(to + (size_t)i * row->width, &value, row->width);
+        if (row->width) {
+            fill_row(warp, frame, row);
+            continue;
         }
+        const uint32_t mask = value_of(warp, frame, row, 0) ? SIMT_FULL : 0;
+        memcpy(frame->rows + row->offset, &mask, sizeof mask);
     }
 }

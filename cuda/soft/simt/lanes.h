@@ -60,8 +60,12 @@ static const uint64_t lane_bit64[SIMT_LANES] __attribute__((aligned(64))) = {
          first += sizeof(T) == 2 ? 16 : 32, part >>= 16)                                        \
     VECTORISE for (uint32_t i = first; i < first + (sizeof(T) == 2 ? 16 : 32); i++)
 
+/* The dispatcher has copies of its own, to be inlined. */
+#ifndef LANE_LOOP_NAME
+#define LANE_LOOP_NAME(id) void ISA(id)
+#endif
 #define LANE_LOOP(id)                                                                           \
-    void ISA(id)(struct simt_warp *warp, char *rows, const struct simt_op *op, uint32_t mask)
+    LANE_LOOP_NAME(id)(struct simt_warp *warp, char *rows, const struct simt_op *op, uint32_t mask)
 #define UNUSED_WARP (void)warp
 
 static inline void write_mask(char *rows, uint32_t offset, uint32_t mask, uint32_t value)

@@ -62,6 +62,8 @@ struct simt_warp {
     bool rotate;            /* the turn was used up: next runs who has waited longest, */
     bool holding;           /* and is not preempted by those who stand lower */
     bool faulted;
+    bool parted;            /* some live lanes did not run, until they all do again; */
+    uint32_t reunions;      /* how often that has happened */
     bool observed;          /* the launch has an oracle: no access takes the short way */
     struct simt_range *sites; /* range cache, one entry an access site */
     struct simt_split now;  /* mask 0 when none runs */
@@ -139,7 +141,7 @@ enum simt_stop { SIMT_DONE, SIMT_BLOCKED, SIMT_TURN_OVER, SIMT_FAULTED };
 struct simt_isa {
     const char *name;
     enum simt_stop (*run)(struct simt_warp *warp);
-    const void *const *(*labels)(void);
+    const void *(*label)(const struct simt_op *op); /* where the dispatcher handles it */
     simt_lanes_fn *const *lanes; /* by opcode - SIMT_CONTROL_COUNT */
 };
 const struct simt_isa *simt_isa_chosen(void);

@@ -93,7 +93,8 @@ bool simt_memory_check(struct simt_warp *warp, const struct simt_op *op, int lan
         simt_fault_raise(warp, op, lane, SIMT_FAULT_MISALIGNED, address, is_write);
         return false;
     }
-    warp->sites[op->target] = range;
+    if (!warp->observed) /* every access must come here then */
+        warp->sites[op->target] = range;
     return true;
 }
 

@@ -39,15 +39,12 @@ static bool collect_shared(struct simt_module *module)
 static void bind(struct simt_module *module, struct simt_function *function)
 {
     const struct simt_isa *isa = simt_isa_chosen();
-    const void *const *labels = isa->labels();
     for (uint32_t i = 0; i < function->op_count; i++) {
         struct simt_op *op = &function->ops[i];
-        if (op->opcode < SIMT_CONTROL_COUNT) {
-            op->label = labels[op->opcode];
+        op->label = isa->label(op);
+        if (op->opcode < SIMT_CONTROL_COUNT)
             continue;
-        }
         const uint32_t index = op->opcode - SIMT_CONTROL_COUNT;
-        op->label = labels[simt_signatures[index].control];
         op->lanes = isa->lanes[index];
         if (simt_signatures[index].control == SIMT_CHECKED)
             op->target += module->site_count;

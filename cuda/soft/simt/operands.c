@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From PTX operands to rows. */
+#include "cuda/soft/simt/compact.h"
 #include "cuda/soft/simt/compile.h"
 #include "cuda/soft/simt/opcodes.h"
 
@@ -20,10 +21,10 @@ uint32_t simt_new_row(struct compiler *c, uint32_t width)
         c->predicate_end += 4;
         return row;
     }
-    const uint32_t row = c->frame_end;
-    c->frame_end += width * SIMT_LANES;
+    const uint32_t start = c->frame_end, row = start + (width >= 4 ? SIMT_SLOT_BYTES : 0);
+    c->frame_end = row + width * SIMT_LANES;
     if (c->frame_end > MAX_FRAME) {
-        c->frame_end = row;
+        c->frame_end = start;
         simt_refuse(c, "the function needs too many registers");
         return SIMT_SINK_ROW;
     }
@@ -44,7 +45,7 @@ uint32_t simt_temporary(struct compiler *c, uint32_t width)
 
 static bool same_row(const struct simt_row *a, const struct simt_row *b)
 {
-    return a->width == b->width && a->fill == b->fill && a->bytes == b->bytes &&
+    return a->fill != SIMT_FILL_REGISTER && a->width == b->width && a->fill == b->fill && a->bytes == b->bytes &&
            a->sign == b->sign && a->symbol == b->symbol && a->value == b->value;
 }
 
@@ -55,26 +56,41 @@ static bool depends_on_block(const struct simt_row *row)
             row->symbol == RP_PTX_CTAID_Z || row->symbol == RP_PTX_SMID);
 }
 
+static void add_row(struct compiler *c, const struct simt_row *row)
+{
+    if (c->row_count == c->row_capacity) {
+        const uint32_t capacity = c->row_capacity ? 2 * c->row_capacity : 32;
+        struct simt_row *rows = realloc(c->rows, capacity * sizeof *rows);
+        if (!rows) {
+            c->no_memory = true;
+            return;
+        }
+        c->rows = rows;
+        c->row_capacity = capacity;
+    }
+    c->rows[c->row_count++] = *row;
+}
+
 uint32_t simt_constant_row(struct compiler *c, struct simt_row row)
 {
     for (uint32_t i = 0; i < c->row_count; i++) {
         if (same_row(&c->rows[i], &row))
             return c->rows[i].offset;
     }
-    if (c->row_count == c->row_capacity) {
-        const uint32_t capacity = c->row_capacity ? 2 * c->row_capacity : 32;
-        struct simt_row *rows = realloc(c->rows, capacity * sizeof *rows);
-        if (!rows) {
-            c->no_memory = true;
-            return SIMT_SINK_ROW;
-        }
-        c->rows = rows;
-        c->row_capacity = capacity;
-    }
     row.offset = simt_new_row(c, row.width);
     row.per_block = depends_on_block(&row);
-    c->rows[c->row_count++] = row;
+    add_row(c, &row);
     return row.offset;
+}
+
+void simt_list_compact(struct compiler *c)
+{
+    for (uint32_t i = 0; i < c->ptx->reg_count; i++) {
+        if (!c->compact[i] || c->aliased[i] || !c->reg_row[i])
+            continue;
+        const struct simt_row row = {.offset = c->reg_row[i], .fill = SIMT_FILL_REGISTER};
+        add_row(c, &row);
+    }
 }
 
 uint32_t simt_value_row(struct compiler *c, uint32_t width, int64_t value)
@@ -289,6 +305,19 @@ static bool variable_row(struct compiler *c, const struct rp_ptx_operand *operan
 
 /* ---- operands ----------------------------------------------------------------- */
 
+/* The register's row as its readers want it: those that don't know compact rows get it
+ * expanded. */
+static uint32_t read_register(struct compiler *c, uint32_t reg)
+{
+    const uint32_t row = simt_register_row(c, reg);
+    if (c->compact[reg] && !c->lazy && !c->aliased[reg]) {
+        struct simt_op *op = simt_emit_always(c, SIMT_EXPAND);
+        op->a = row;
+        op->flags = simt_register_width(c, reg) == 8 ? SIMT_WIDE_A : 0;
+    }
+    return row;
+}
+
 bool simt_operand_value(struct compiler *c, const struct rp_ptx_operand *operand, uint32_t width,
                         enum rp_ptx_type type, uint32_t *row)
 {
@@ -299,7 +328,7 @@ bool simt_operand_value(struct compiler *c, const struct rp_ptx_operand *operand
         if (simt_register_width(c, operand->reg) != width)
             return simt_refuse(c, "register %s has the wrong size",
                                c->ptx->regs[operand->reg].name);
-        *row = simt_register_row(c, operand->reg);
+        *row = read_register(c, operand->reg);
         return true;
     case RP_PTX_OPERAND_IMM: return immediate_row(c, operand, width, type, row);
     case RP_PTX_OPERAND_SREG: return special_row(c, operand, width, row);
@@ -378,7 +407,7 @@ bool simt_operand_address(struct compiler *c, const struct rp_ptx_operand *opera
         *width = simt_register_width(c, operand->reg);
         if (*width != 4 && *width != 8)
             return simt_refuse(c, "an address register of this size");
-        *row = simt_register_row(c, operand->reg);
+        *row = read_register(c, operand->reg);
         return true;
     }
     struct simt_row address = {.width = 8, .fill = SIMT_FILL_VALUE, .value = operand->imm};
