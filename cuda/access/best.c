@@ -60,6 +60,8 @@ static struct origin origin_of(const struct rp_proof *proof, const struct origin
             out.rooted |= known[operands[i]].rooted;
             out.near |= known[operands[i]].near;
         }
+    if ((op->kind == RP_OP_SELECT || op->kind == RP_OP_PSELECT) && known[op->c].knowledge > NUMBER)
+        out.knowledge = worse(out.knowledge, FUZZY);
     if (makes_index((enum rp_op_kind)op->kind) || op->bits < 64) {
         out.rooted = false;
         if (out.knowledge == ANY_POINTER)

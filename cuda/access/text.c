@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A proof in words: one line for each root and side, or for each reason. */
+/* A proof in words: one line for each root and side, about the access that is known worst.
+ *
+ * p3 is the value of parameter 3 (from 0), p3.8 the field at byte 8 of it; k counts the
+ * iterations of a loop. */
 #include "cuda/access/build.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_LINES 48
-#define MAX_DEPTH 6 /* of an address that is spelt out */
+#define MAX_DEPTH 8 /* of an address that is spelt out */
 
 struct writer {
     struct rp_builder *build;
@@ -31,13 +33,8 @@ static void put(struct writer *to, const char *format, ...)
         to->used = sizeof(to->text) - 1;
 }
 
-/* A line is said once, however many instructions it is about. */
 static void end_line(struct writer *to)
 {
-    char **lines = to->lines.items;
-    for (size_t i = 0; i < to->lines.count; i++)
-        if (!strcmp(lines[i], to->text))
-            return;
     *(char **)rp_build_push(to->build, &to->lines, sizeof(char *)) =
         rp_build_format(to->build, "%s", to->text);
 }
@@ -56,25 +53,28 @@ static const char *special_name(int64_t sreg)
     return known && names[sreg] ? names[sreg] : "a special register";
 }
 
+static const char *compare_symbol(const struct rp_op *op, bool sense)
+{
+    static const char *const names[][2] = {[RP_EQ] = {" != ", " == "}, [RP_NE] = {" == ", " != "},
+                                           [RP_LT] = {" >= ", " < "},  [RP_LE] = {" > ", " <= "},
+                                           [RP_GT] = {" <= ", " > "},  [RP_GE] = {" < ", " >= "}};
+    return names[op->compare][sense];
+}
+
 static const char *symbol_of(const struct rp_op *op)
 {
     switch ((int)op->kind) {
     case RP_OP_ADD: case RP_OP_GRID: return " + ";
     case RP_OP_SUB: return " - ";
     case RP_OP_MUL: case RP_OP_MUL_WIDE: return " * ";
-    case RP_OP_SHL: return " << ";
+    case RP_OP_SHL: return " << "; /* but by a constant it is a product */
     case RP_OP_SHR: return " >> ";
     case RP_OP_AND: case RP_OP_PAND: return " & ";
     case RP_OP_OR: case RP_OP_POR: return " | ";
     case RP_OP_XOR: case RP_OP_PXOR: return " ^ ";
     case RP_OP_DIV: return " / ";
     case RP_OP_REM: return " % ";
-    case RP_OP_COMPARE: {
-        static const char *const compares[] = {[RP_EQ] = " == ", [RP_NE] = " != ",
-                                               [RP_LT] = " < ",  [RP_LE] = " <= ",
-                                               [RP_GT] = " > ",  [RP_GE] = " >= "};
-        return compares[op->compare];
-    }
+    case RP_OP_COMPARE: return compare_symbol(op, true);
     default: return NULL;
     }
 }
@@ -91,12 +91,43 @@ static void put_pair(struct writer *to, const char *before, uint32_t a, const ch
     put(to, ")");
 }
 
-static void put_param(struct writer *to, const struct rp_op *op)
+static void put_param(struct writer *to, int64_t offset)
 {
-    if (op->from == 64)
-        put(to, "p%lld", (long long)op->imm);
-    else
-        put(to, "p%lld:%u", (long long)op->imm, op->from);
+    const struct rp_ptx_function *entry = to->build->entry;
+    for (size_t i = 0; i < entry->param_count; i++) {
+        uint64_t start = entry->params[i].offset;
+        if ((uint64_t)offset < start || (uint64_t)offset >= start + entry->params[i].bytes)
+            continue;
+        put(to, "p%zu", i);
+        if ((uint64_t)offset > start)
+            put(to, ".%llu", (unsigned long long)offset - start);
+        return;
+    }
+}
+
+static bool is_constant(const struct writer *to, uint32_t value, int64_t constant)
+{
+    const struct rp_op *op = &to->proof->ops[value];
+    return op->kind == RP_OP_CONST && op->imm == constant;
+}
+
+/* Sums and products without what adds or multiplies nothing. */
+static bool put_simplified(struct writer *to, const struct rp_op *op, unsigned depth)
+{
+    const struct rp_op *by = &to->proof->ops[op->b];
+    if (op->kind == RP_OP_ADD && is_constant(to, op->a, 0)) {
+        put_value(to, op->b, depth);
+    } else if ((op->kind == RP_OP_ADD || op->kind == RP_OP_SUB || op->kind == RP_OP_INDUCTION) &&
+               is_constant(to, op->b, 0)) {
+        put_value(to, op->a, depth);
+    } else if (op->kind == RP_OP_SHL && by->kind == RP_OP_CONST && by->imm >= 0 && by->imm < 32) {
+        put(to, "(");
+        put_value(to, op->a, depth + 1);
+        put(to, " * %u)", 1u << by->imm);
+    } else {
+        return false;
+    }
+    return true;
 }
 
 static void put_value(struct writer *to, uint32_t value, unsigned depth)
@@ -107,13 +138,15 @@ static void put_value(struct writer *to, uint32_t value, unsigned depth)
         put(to, "...");
         return;
     }
+    if ((symbol || op->kind == RP_OP_INDUCTION) && put_simplified(to, op, depth))
+        return;
     if (symbol) {
         put_pair(to, "(", op->a, symbol, op->b, depth);
         return;
     }
     switch ((int)op->kind) {
     case RP_OP_CONST: put(to, "%lld", (long long)op->imm); break;
-    case RP_OP_PARAM: put_param(to, op); break;
+    case RP_OP_PARAM: put_param(to, op->imm); break;
     case RP_OP_ROOT: put(to, "&%s", to->proof->roots[op->imm].name); break;
     case RP_OP_SREG: put(to, "%s", special_name(op->imm)); break;
     case RP_OP_CONVERT: case RP_OP_EXIT: put_value(to, op->a, depth); break;
@@ -148,6 +181,27 @@ static uint32_t root_of(const struct rp_proof *proof, uint32_t value, unsigned d
     return RP_NONE;
 }
 
+/* `not (a >= b)` is a < b, and neither of two is both of the opposites. */
+static void put_condition(struct writer *to, uint32_t value, bool sense, unsigned depth)
+{
+    const struct rp_op *op = &to->proof->ops[value];
+    bool pair = op->kind == RP_OP_PAND || op->kind == RP_OP_POR;
+    if (op->kind == RP_OP_COMPARE) {
+        put_value(to, op->a, depth + 1);
+        put(to, "%s", compare_symbol(op, sense));
+        put_value(to, op->b, depth + 1);
+    } else if (op->kind == RP_OP_PNOT) {
+        put_condition(to, op->a, !sense, depth);
+    } else if (pair && (op->kind == RP_OP_PAND) == sense && depth < MAX_DEPTH) {
+        put_condition(to, op->a, sense, depth + 1);
+        put(to, " and ");
+        put_condition(to, op->b, sense, depth + 1);
+    } else {
+        put(to, sense ? "" : "not ");
+        put_value(to, value, depth);
+    }
+}
+
 static void put_guards(struct writer *to, const struct rp_touch *touch)
 {
     const struct rp_proof *proof = to->proof;
@@ -157,34 +211,43 @@ static void put_guards(struct writer *to, const struct rp_touch *touch)
         if (block->condition == RP_NONE || ++count > 4)
             continue;
         put(to, count == 1 ? ", if " : " and ");
-        put(to, block->sense ? "" : "not ");
-        put_value(to, block->condition, 2);
+        put_condition(to, block->condition, block->sense, 2);
     }
     if (touch->guard != RP_NONE) {
         put(to, count ? " and " : ", if ");
-        put_value(to, touch->guard, 2);
+        put_condition(to, touch->guard, touch->sense, 2);
     }
 }
 
-static void put_touch(struct writer *to, const struct rp_touch *touch)
+static void put_place(struct writer *to, uint32_t root)
+{
+    const struct rp_root *at = root == RP_NONE ? NULL : &to->proof->roots[root];
+    if (!at) {
+        put(to, "memory");
+    } else if (at->param == RP_NONE) {
+        put(to, "global %s", at->name);
+    } else {
+        put(to, "param ");
+        size_t before = to->used;
+        put_param(to, at->param);
+        if (before < to->used) /* without the letter */
+            memmove(to->text + before, to->text + before + 1, to->used-- - before);
+        put(to, " (%s)", at->name);
+    }
+}
+
+static void put_touch(struct writer *to, const struct rp_touch *touch, uint32_t root, size_t others)
 {
     static const char *const how[] = {
-        [RP_VERDICT_EXACT] = "exact where the launch makes all of it linear",
-        [RP_VERDICT_BOUNDED] = "within bounds",
+        [RP_VERDICT_EXACT] = "all of it, as far as the launch makes it linear",
+        [RP_VERDICT_BOUNDED] = "some of it",
         [RP_VERDICT_ROOT] = "anywhere in its allocation",
         [RP_VERDICT_REACHABLE] = "whatever the arguments lead to",
         [RP_VERDICT_EVERYTHING] = "anywhere"};
     to->used = 0;
-    put(to, "%s ", touch->effect == RP_WRITE ? "writes" : "reads");
-    if (touch->atomic)
-        put(to, "(atomically) ");
-    uint32_t root = touch->address == RP_NONE ? RP_NONE : root_of(to->proof, touch->address, 0);
-    if (root != RP_NONE && to->proof->roots[root].param != RP_NONE)
-        put(to, "param at %u (%s)", to->proof->roots[root].param, to->proof->roots[root].name);
-    else if (root != RP_NONE)
-        put(to, "global %s", to->proof->roots[root].name);
-    else
-        put(to, "memory");
+    put(to, "%s%s ", touch->effect == RP_WRITE ? "writes" : "reads",
+        touch->atomic ? " atomically" : "");
+    put_place(to, root);
     if (touch->address != RP_NONE) {
         put(to, ": %llu bytes at ", (unsigned long long)touch->width);
         put_value(to, touch->address, 0);
@@ -195,27 +258,46 @@ static void put_touch(struct writer *to, const struct rp_touch *touch)
     put(to, " (line %u): %s", touch->line, how[touch->best]);
     if (touch->reason)
         put(to, ", since %s", touch->reason);
+    if (others)
+        put(to, "; and %zu more accesses, none worse", others);
     end_line(to);
+}
+
+static uint32_t place_of(const struct rp_proof *proof, const struct rp_touch *touch)
+{
+    return touch->address == RP_NONE ? RP_NONE : root_of(proof, touch->address, 0);
+}
+
+/* The worst of the touches that belong on one line with the `first`th; they are marked. */
+static void put_line(struct writer *to, size_t first, bool *done)
+{
+    const struct rp_proof *proof = to->proof;
+    uint32_t root = place_of(proof, &proof->touches[first]);
+    size_t worst = first, count = 0;
+    for (size_t i = first; i < proof->touch_count; i++) {
+        const struct rp_touch *touch = &proof->touches[i];
+        if (touch->best == RP_VERDICT_NONE || touch->effect != proof->touches[first].effect ||
+            touch->atomic != proof->touches[first].atomic || place_of(proof, touch) != root)
+            continue;
+        done[i] = true;
+        count++;
+        if (touch->best > proof->touches[worst].best)
+            worst = i;
+    }
+    put_touch(to, &proof->touches[worst], root, count - 1);
 }
 
 void rp_text_build(struct rp_builder *build, struct rp_proof *proof)
 {
     struct writer to = {.build = build, .proof = proof};
-    size_t left_out = 0, bytes = 1;
-    for (size_t i = 0; i < proof->touch_count; i++) {
-        if (proof->touches[i].best == RP_VERDICT_NONE)
-            continue;
-        if (to.lines.count < MAX_LINES)
-            put_touch(&to, &proof->touches[i]);
-        else
-            left_out++;
-    }
+    bool *done = rp_build_alloc(build, proof->touch_count + 1);
+    size_t bytes = 1;
+    for (size_t i = 0; i < proof->touch_count; i++)
+        if (!done[i] && proof->touches[i].best != RP_VERDICT_NONE)
+            put_line(&to, i, done);
     to.used = 0;
-    if (left_out)
-        put(&to, "and %zu more accesses", left_out);
-    else if (!to.lines.count)
-        put(&to, "touches no global memory");
-    if (to.used)
+    put(&to, "touches no global memory");
+    if (!to.lines.count)
         end_line(&to);
     char **lines = to.lines.items;
     for (size_t i = 0; i < to.lines.count; i++)

@@ -419,6 +419,22 @@ static bool comparison_named(const struct rp_ptx_instruction *ptx, enum rp_compa
     return false;
 }
 
+/* A truth value that took the way over a register: (p ? 1 : 0) != 0 is p. */
+static uint32_t unwrap(const struct context *at, uint32_t value, uint32_t constant,
+                       enum rp_compare compare)
+{
+    const struct rp_op *ops = at->build->ops.items, *select = &ops[value];
+    if (select->kind != RP_OP_SELECT || ops[constant].kind != RP_OP_CONST ||
+        ops[select->a].kind != RP_OP_CONST || ops[select->b].kind != RP_OP_CONST ||
+        (compare != RP_EQ && compare != RP_NE))
+        return RP_NONE;
+    bool yes = ops[select->a].imm == ops[constant].imm, no = ops[select->b].imm == ops[constant].imm;
+    if (yes == no)
+        return RP_NONE;
+    uint32_t condition = select->c;
+    return yes == (compare == RP_EQ) ? condition : make_not(at->build, at->node, condition);
+}
+
 static uint32_t compare_operands(const struct context *at)
 {
     enum rp_compare compare;
@@ -426,6 +442,9 @@ static uint32_t compare_operands(const struct context *at)
     if (!at->is_integer || !comparison_named(at->ptx, &compare, &is_unsigned))
         return rp_ssa_opaque(at->build, at->node, 1, 1, false);
     uint32_t a = operand(at, 1, at->bits), b = operand(at, 2, at->bits);
+    uint32_t truth = unwrap(at, a, b, compare);
+    if (truth != RP_NONE)
+        return truth;
     return rp_ssa_op(at->build, (struct rp_op){
         .kind = RP_OP_COMPARE, .bits = 1, .from = (uint8_t)at->bits,
         .is_signed = at->is_signed && !is_unsigned, .compare = (uint8_t)compare, .a = a, .b = b,

@@ -81,7 +81,26 @@ static unsigned make_int(struct generator *at)
     char text[24];
     unsigned a = pick(at), b = pick(at), to = at->ints++;
     const char *sign = below(at, 2) ? "s32" : "u32";
-    switch (below(at, 22)) {
+    switch (below(at, 27)) {
+    case 22: emit(at, "mul.hi.%s %%r%u, %%r%u, %s;", sign, to, a, source(at, text)); break;
+    case 23: emit(at, "bfe.u32 %%r%u, %%r%u, %u, %u;", to, a, below(at, 6), 1 + below(at, 8)); break;
+    case 24: emit(at, "abs.s32 %%r%u, %%r%u;", to, a); break;
+    case 25: { /* there and back by 64 bits */
+        unsigned wide = at->longs++;
+        emit(at, "cvt.%s %%rd%u, %%r%u;\n%s %%rd%u, %%rd%u, %u;", below(at, 2) ? "s64.s32" : "u64.u32",
+             wide, a, below(at, 2) ? "shr.s64" : below(at, 2) ? "shr.u64" : "shl.b64", wide, wide,
+             below(at, 40));
+        emit(at, "cvt.u32.u64 %%r%u, %%rd%u;", to, wide);
+        break;
+    }
+    case 26: { /* halves of a pair */
+        unsigned wide = at->longs++, other = at->ints++;
+        emit(at, "mov.b64 %%rd%u, {%%r%u, %%r%u};\nadd.s64 %%rd%u, %%rd%u, %u;", wide, a,
+             below(at, 2) ? b : 0, wide, wide, small_constant(at));
+        emit(at, "mov.b64 {%%r%u, %%r%u}, %%rd%u;", to, other, wide);
+        keep(at, other);
+        break;
+    }
     case 0: case 1: case 2: emit(at, "add.s32 %%r%u, %%r%u, %s;", to, a, source(at, text)); break;
     case 3: emit(at, "sub.s32 %%r%u, %%r%u, %s;", to, a, source(at, text)); break;
     case 4: case 5: emit(at, "mul.lo.s32 %%r%u, %%r%u, %s;", to, a, source(at, text)); break;
@@ -136,6 +155,18 @@ static unsigned make_predicate(struct generator *at)
     const char *how = compares[below(at, 8)];
     emit(at, "setp.%s.%s %%p%u, %%r%u, %s;", how, below(at, 3) ? "s32" : "u32", to, pick(at),
          source(at, text));
+    if (below(at, 6) == 0) {
+        unsigned q = at->predicates++, r = at->predicates++;
+        emit(at, "setp.%s.%s.s32 %%p%u|%%p%u, %%r%u, %s, %s%%p%u;", compares[below(at, 8)],
+             below(at, 3) == 0 ? "xor" : below(at, 2) ? "and" : "or", q, r, pick(at), source(at, text),
+             below(at, 2) ? "!" : "", to);
+        if (below(at, 3))
+            return below(at, 2) ? q : r;
+        unsigned bit = at->ints++, again = at->predicates++;
+        emit(at, "selp.u32 %%r%u, 1, 0, %%p%u;\nsetp.%s.u32 %%p%u, %%r%u, 0;", bit, q,
+             below(at, 2) ? "eq" : "ne", again, bit);
+        return again;
+    }
     if (below(at, 3))
         return to;
     unsigned other = at->predicates++, both = at->predicates++;

@@ -205,7 +205,8 @@ static uint64_t multiply(const struct rp_ptx_instruction *ptx, uint64_t a, uint6
 static bool run_arithmetic(struct thread *at, const struct rp_ptx_instruction *ptx)
 {
     static const char *const ops[] = {"add", "sub", "mul", "mad", "shl", "shr", "and", "or", "xor",
-                                      "not", "neg", "abs", "min", "max", "div", "rem", "selp"};
+                                      "not", "neg", "abs", "min", "max", "div", "rem", "selp",
+                                      "bfe"};
     bool known = false;
     for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
         known |= is(ptx, ops[i]);
@@ -232,6 +233,7 @@ static bool run_arithmetic(struct thread *at, const struct rp_ptx_instruction *p
     else if (is(ptx, "min")) r = less ? a : b;
     else if (is(ptx, "max")) r = less ? b : a;
     else if (is(ptx, "selp")) r = c ? a : b;
+    else if (is(ptx, "bfe")) r = cut(cut(a, bits) >> b, (unsigned)c);
     else r = divide(at, a, b, bits, by_sign, is(ptx, "rem"));
     set(at, &ptx->operands[0], r);
     return true;

@@ -77,6 +77,11 @@ static void guards_become_bounds(void **state)
           "@%p1 st.global.u32 [%rd10], 0;", 4, 64, words, CLAIMS(WRITES('A', 0, 400)));
     prove("setp.ge.s32 %p1, %r3, %r1; mul.wide.s32 %rd9, %r3, 4; add.s64 %rd10, %rd1, %rd9;"
           "@!%p1 st.global.u32 [%rd10], 0;", 4, 64, words, CLAIMS(WRITES('A', 0, 400)));
+    /* a truth value in a register */
+    prove("setp.lt.s32 %p1, %r3, %r1; selp.u32 %r9, 1, 0, %p1; setp.eq.s32 %p2, %r9, 0; @%p2 ret;"
+          STORE("%r3"), 4, 64, words, CLAIMS(WRITES('A', 0, 400)));
+    prove("setp.lt.s32 %p1, %r3, %r1; selp.u32 %r9, 0, 7, %p1; setp.ne.s32 %p2, %r9, 7; @!%p2 ret;"
+          STORE("%r3"), 4, 64, words, CLAIMS(WRITES('A', 0, 400)));
     /* one thread of all, one of each block */
     prove("setp.ne.s32 %p1, %r3, 0; @%p1 ret; st.global.u64 [%rd1+16], %rd2;", 4, 64, words,
           CLAIMS(WRITES('A', 16, 24)));
@@ -463,7 +468,9 @@ static void short_parameters_and_many_threads(void **state)
     assert_int_equal(set.writes, RP_VERDICT_ROOT);
     assert_int_equal(rp_proof_writes(proof), RP_VERDICT_EXACT);
     assert_int_equal(rp_proof_reads(proof), RP_VERDICT_NONE);
-    assert_non_null(strstr(rp_proof_text(proof), "writes param at 0 (a)"));
+    assert_string_equal(rp_proof_text(proof),
+                        "writes param 0 (a): 4 bytes at (p0 + (((ctaid.x * ntid.x) + tid.x) * 4)) "
+                        "(line 14): all of it, as far as the launch makes it linear\n");
     rp_access_set_release(&set);
     rp_proof_destroy(proof);
     rp_ptx_destroy(module);

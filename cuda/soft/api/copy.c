@@ -3,6 +3,7 @@
 #include "cuda/soft/api/copy.h"
 
 #include "cuda/soft/api/memory.h"
+#include "cuda/soft/api/oracle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,17 @@ static bool reachable(const struct soft_copy *copy, const struct soft_side *side
     return side->pageable || soft_memory_allows(NULL, side->address, extent(copy, side), write);
 }
 
-static CUresult copy_run(const struct soft_work *work, const struct soft_op *op)
+static void copy_row(uint64_t to, uint64_t from, const struct soft_copy *copy,
+                     const struct soft_op *op)
+{
+    memmove(soft_pointer(to), soft_pointer(from), copy->width);
+    if (!copy->from.pageable)
+        soft_oracle_note(op, from, copy->width, false);
+    if (!copy->to.pageable)
+        soft_oracle_note(op, to, copy->width, true);
+}
+
+static CUresult copy_run(const struct soft_work *work, struct soft_op *op)
 {
     const struct soft_copy *copy = (const struct soft_copy *)work;
 
@@ -38,8 +49,7 @@ static CUresult copy_run(const struct soft_work *work, const struct soft_op *op)
         uint64_t to = copy->to.address + z * copy->to.slice;
         uint64_t from = copy->from.address + z * copy->from.slice;
         for (uint64_t y = 0; y < copy->height; y++)
-            memmove(soft_pointer(to + y * copy->to.pitch), soft_pointer(from + y * copy->from.pitch),
-                    copy->width);
+            copy_row(to + y * copy->to.pitch, from + y * copy->from.pitch, copy, op);
     }
     return CUDA_SUCCESS;
 }

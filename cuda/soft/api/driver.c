@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's own life: start, the lock, fork, the process's end. */
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/oracle.h"
 #include "cuda/soft/api/pool.h"
 #include "cuda/soft/api/work.h"
 
@@ -134,6 +135,8 @@ static CUresult start(void)
     if (!soft_arena_open(&soft.host_arena, HOST_BASE, SPACE_BYTES, PROT_READ | PROT_WRITE) ||
         !soft_arena_open(&soft.virtual_arena, VIRTUAL_BASE, SPACE_BYTES, PROT_NONE))
         return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!soft_oracle_start())
+        return CUDA_ERROR_OPERATING_SYSTEM;
     for (int i = 0; i < (int)soft.options.devices; i++) {
         CUresult result = start_device(i);
         if (result != CUDA_SUCCESS)

@@ -4,6 +4,7 @@
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/copy.h"
 #include "cuda/soft/api/memory.h"
+#include "cuda/soft/api/oracle.h"
 
 #include <string.h>
 
@@ -24,7 +25,7 @@ static void fill_row(unsigned char *at, const struct soft_fill *fill)
         memcpy(at + i * fill->element, &fill->value, fill->element);
 }
 
-static CUresult fill_run(const struct soft_work *work, const struct soft_op *op)
+static CUresult fill_run(const struct soft_work *work, struct soft_op *op)
 {
     const struct soft_fill *fill = (const struct soft_fill *)work;
 
@@ -36,8 +37,11 @@ static CUresult fill_run(const struct soft_work *work, const struct soft_op *op)
                  (unsigned long long)fill->address, (unsigned long long)op->stream);
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
-    for (uint64_t y = 0; y < fill->height; y++)
-        fill_row(soft_pointer(fill->address + y * fill->pitch), fill);
+    for (uint64_t y = 0; y < fill->height; y++) {
+        uint64_t row = fill->address + y * fill->pitch;
+        fill_row(soft_pointer(row), fill);
+        soft_oracle_note(op, row, fill->width * fill->element, true);
+    }
     return CUDA_SUCCESS;
 }
 

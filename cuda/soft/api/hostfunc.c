@@ -11,7 +11,7 @@ struct host_function {
     void *argument;
 };
 
-static CUresult host_function_run(const struct soft_work *work, const struct soft_op *op)
+static CUresult host_function_run(const struct soft_work *work, struct soft_op *op)
 {
     const struct host_function *call = (const struct host_function *)work;
     (void)op;
@@ -51,7 +51,7 @@ struct callback {
 };
 
 /* Unlike host functions, callbacks hear of a fault. */
-static CUresult callback_run(const struct soft_work *work, const struct soft_op *op)
+static CUresult callback_run(const struct soft_work *work, struct soft_op *op)
 {
     const struct callback *call = (const struct callback *)work;
     pthread_mutex_lock(&soft.lock);

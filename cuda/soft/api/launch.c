@@ -5,6 +5,7 @@
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/device.h"
 #include "cuda/soft/api/memory.h"
+#include "cuda/soft/api/oracle.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +68,7 @@ static uint64_t block_seed(const struct soft_op *op)
     return (soft.options.seed + op->rank) * UINT64_C(0x9e3779b97f4a7c15) | 1;
 }
 
-static CUresult kernel_run(const struct soft_work *base, const struct soft_op *op)
+static CUresult kernel_run(const struct soft_work *base, struct soft_op *op)
 {
     const struct kernel_work *work = (const struct kernel_work *)base;
     struct simt_fault fault = {.kind = SIMT_FAULT_NONE};
@@ -81,11 +82,14 @@ static CUresult kernel_run(const struct soft_work *base, const struct soft_op *o
         .grid_id = op->seq,
         .bounds = soft_memory_bounds,
         .bounds_ctx = op->context,
+        .oracle = op->touched != NULL ? soft_oracle_access : NULL,
+        .oracle_ctx = op,
     };
     memcpy(launch.grid, work->launch.grid, sizeof launch.grid);
     memcpy(launch.block, work->launch.block, sizeof launch.block);
 
     enum rp_status status = simt_run(soft.pool, &launch, &fault);
+    soft_oracle_end(op, work->function->name);
     if (fault.kind != SIMT_FAULT_NONE) {
         say_fault(work->function, &fault);
         return fault_result(fault.kind);

@@ -4,6 +4,7 @@
 
 #include "cuda/soft/api/capture.h"
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/oracle.h"
 
 #include <stdlib.h>
 
@@ -143,16 +144,16 @@ struct birth {
     uint64_t address, bytes;
 };
 
-static CUresult birth_run(const struct soft_work *work, const struct soft_op *op)
+static CUresult birth_run(const struct soft_work *work, struct soft_op *op)
 {
     const struct birth *birth = (const struct birth *)work;
-    (void)op;
     pthread_mutex_lock(&soft.lock);
     struct soft_allocation *allocation = soft_memory_find(birth->address);
     if (allocation != NULL && allocation->address == birth->address)
         allocation->bytes = birth->bytes;
     pthread_mutex_unlock(&soft.lock);
     soft_memory_spoil(birth->address, birth->bytes);
+    soft_oracle_note(op, birth->address, birth->bytes, true);
     return CUDA_SUCCESS;
 }
 
@@ -174,7 +175,7 @@ struct death {
     uint64_t address;
 };
 
-static CUresult death_run(const struct soft_work *work, const struct soft_op *op)
+static CUresult death_run(const struct soft_work *work, struct soft_op *op)
 {
     const struct death *death = (const struct death *)work;
     pthread_mutex_lock(&soft.lock);

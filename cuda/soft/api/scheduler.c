@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/oracle.h"
 #include "cuda/soft/api/work.h"
 
 #include <stdlib.h>
@@ -341,7 +342,10 @@ static void run(struct soft_op *op)
             scheduler.program_since = op->started_ns;
         pthread_mutex_unlock(&soft.lock);
         soft_thread.in_host_function = is_program;
+        if (!is_program)
+            soft_oracle_begin(op);
         result = type->run(op->work, op);
+        soft_oracle_end(op, type->name);
         soft_thread.in_host_function = false;
         pthread_mutex_lock(&soft.lock);
         (*running)--;

@@ -2,6 +2,7 @@
 /* Words of memory that streams write and wait for. */
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/memory.h"
+#include "cuda/soft/api/oracle.h"
 #include "cuda/soft/api/stream.h"
 
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static CUresult gone(const struct value_work *work)
 
 /* ---- writing ----------------------------------------------------------------------- */
 
-static CUresult write_run(const struct soft_work *base, const struct soft_op *op)
+static CUresult write_run(const struct soft_work *base, struct soft_op *op)
 {
     const struct value_work *work = (const struct value_work *)base;
 
@@ -40,6 +41,7 @@ static CUresult write_run(const struct soft_work *base, const struct soft_op *op
                          __ATOMIC_SEQ_CST);
     else
         __atomic_store_n((uint64_t *)soft_pointer(work->address), work->value, __ATOMIC_SEQ_CST);
+    soft_oracle_note(op, work->address, work->bytes, true);
     return CUDA_SUCCESS;
 }
 
@@ -71,13 +73,16 @@ static bool wait_ready(const struct soft_work *base, const struct soft_op *op)
     return !is_reachable(work, op, false) || holds(work);
 }
 
-static CUresult wait_run(const struct soft_work *base, const struct soft_op *op)
+static CUresult wait_run(const struct soft_work *base, struct soft_op *op)
 {
     const struct value_work *work = (const struct value_work *)base;
     pthread_mutex_lock(&soft.lock);
     bool good = is_reachable(work, op, false);
     pthread_mutex_unlock(&soft.lock);
-    return good ? CUDA_SUCCESS : gone(work);
+    if (!good)
+        return gone(work);
+    soft_oracle_note(op, work->address, work->bytes, false);
+    return CUDA_SUCCESS;
 }
 
 /* ---- submitting -------------------------------------------------------------------- */

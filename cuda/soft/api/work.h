@@ -22,6 +22,7 @@
 
 struct soft_work;
 struct soft_op;
+struct soft_touched;
 
 enum soft_work_class {
     SOFT_WORK_MARKER,  /* nothing to run: done as soon as its turn comes */
@@ -30,14 +31,14 @@ enum soft_work_class {
 };
 
 struct soft_work_type {
-    const char *name;
+    const char *name; /* as the oracle calls it; a kernel has its own */
     enum soft_work_class class_;
     CUgraphNodeType node; /* what it becomes in a graph ... */
     bool capturable;      /* ... if it may */
     /* Does it, on an executor thread without the lock; anything but CUDA_SUCCESS is the
      * context's fault from now on. Not called once the context has one, except where
      * `always` is set. */
-    CUresult (*run)(const struct soft_work *work, const struct soft_op *op);
+    CUresult (*run)(const struct soft_work *work, struct soft_op *op);
     bool always;
     /* NULL, or: can it run yet? Asked again and again, with the lock. */
     bool (*ready)(const struct soft_work *work, const struct soft_op *op);
@@ -71,6 +72,7 @@ struct soft_op {
     struct soft_op **later; /* operations that wait for this one */
     size_t later_count, later_capacity;
     struct soft_op *next; /* in the list of ready or of rankable operations */
+    struct soft_touched *touched; /* while it runs and the oracle watches (oracle.h) */
 };
 
 /* A new operation with one reference, which does not run before it is submitted. Takes over
