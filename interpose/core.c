@@ -24,9 +24,14 @@ union rp_value rp_value_text(const char *text)
     return (union rp_value){.t = {text ? text : "", text ? strlen(text) : 0}};
 }
 
+static struct rp_trace_writer *inherited_trace; /* of the parent, after a fork */
+
 enum rp_status rp_core_start(void)
 {
     struct rp_bench *bench = &rp_core.bench;
+    if (inherited_trace)
+        rp_trace_writer_abandon(inherited_trace);
+    inherited_trace = NULL;
     rp_core.driver = rp_driver_real(&rp_real);
     bench->driver = &rp_core.driver;
     rp_core.segments_wanted = rp_core.config.contract && rp_core.config.mode != RP_MODE_OBSERVE;
@@ -46,8 +51,9 @@ enum rp_status rp_core_start(void)
 
 void rp_core_forget(void)
 {
-    if (rp_core.trace)
-        rp_trace_writer_abandon(rp_core.trace);
+    /* Not abandoned here: the trace's own fork handler still holds its lock in the child. It
+     * has already cut the writer off from the parent's file. */
+    inherited_trace = rp_core.trace;
     /* The rest belongs to the parent's driver; the copies in this process are small and are
      * left where they are: freeing them could trip over what another thread held locked. */
     rp_core = (struct rp_core){.lock = PTHREAD_MUTEX_INITIALIZER};

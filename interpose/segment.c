@@ -123,12 +123,22 @@ static bool open_forward(struct rp_thread *thread, uint32_t segment, const char 
                                                 .by_launch = by_launch});
 }
 
+/* Where both patterns have a `*`, its texts are a second opinion on the pairing by order. */
+static bool contradicts_keys(uint32_t segment, const struct rp_execution *execution,
+                             const char *key)
+{
+    const struct rp_segment_rule *rule = rule_of(segment);
+    return rule->forward.kind == RP_WHERE_NVTX && rule->replay.kind == RP_WHERE_NVTX &&
+           strchr(rule->forward.nvtx, '*') && strchr(rule->replay.nvtx, '*') &&
+           strcmp(execution->key, key) != 0;
+}
+
 static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *key,
                         struct rp_execution *execution, bool by_launch)
 {
-    if (!execution)
+    if (!execution || contradicts_keys(segment, execution, key))
         rp_report_unpaired(rule_of(segment)->name, key);
-    else
+    if (execution)
         execution->phase = RP_PHASE_REPLAY;
     rp_segment_figures(segment)->replays++;
     return open_scope(thread, (struct rp_scope){.kind = RP_SCOPE_REPLAY,

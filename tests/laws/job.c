@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { N = 1000, ROWS = 8, STEPS = 3 };
 #define WORDS(count) ((size_t)(count) * sizeof(uint32_t))
@@ -127,7 +129,7 @@ static void result(const char *name, CUdeviceptr *memory, size_t bytes)
 /* What the run leaves behind, one digest (FNV-1a) a buffer. */
 static void print_results(void)
 {
-    CU(CtxSynchronize);
+    check(driver.CtxSynchronize(), "cuCtxSynchronize");
     for (size_t i = 0; i < result_count; i++) {
         unsigned char *bytes = malloc(results[i].bytes);
         uint64_t digest = 0xcbf29ce484222325u;
@@ -490,10 +492,26 @@ static void scenario_unpaired(void)
     in_range("recompute/only", step_forward);
 }
 
+/* A child that calls the driver, as data loaders do by accident; the parent goes on. */
+static void scenario_fork(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    pid_t child = fork();
+    if (child == 0) {
+        CUdevice device;
+        driver.DeviceGet(&device, 0); /* whatever it answers, it answers */
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    run_steps(step_forward, NULL);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } scenarios[] = {
+    {"fork", scenario_fork},
     {"accumulator", scenario_accumulator},
     {"generator", scenario_generator},
     {"queue", scenario_queue},

@@ -45,6 +45,7 @@ SCENARIOS = {
     "fifo": dict(buffers=[STATE], discover=True, pair="fifo", finds={("stale-read", "state")}),
     "key": dict(buffers=[STATE], discover=True, pair="key", finds={("stale-read", "state")}),
     "fresh-activations": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "fork": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "pure": dict(buffers=[QUEUE], discover=True, control=True, finds=set()),
 }
 # Jobs that no layer can put right: reported, and stopped.
@@ -88,8 +89,9 @@ def guarded(name, mode, contract, environment=None, layer="guard"):
         [REPRISE, "run", "--device", "soft", "-m", layer, "-c", "contract.json", "--no-trace",
          "-o", "guarded", "--", JOB, KERNELS, name, mode],
         capture_output=True, text=True, env=os.environ | (environment or {}))
-    summaries = list(pathlib.Path("guarded").glob("summary-*.json"))
-    return run, json.loads(summaries[0].read_text()) if summaries else {}
+    summaries = [json.loads(path.read_text()) for path in pathlib.Path("guarded").glob("summary-*")]
+    # A child that calls the driver has a summary of its own; the job's is the one with launches.
+    return run, max(summaries, key=lambda summary: summary["launches"], default={})
 
 
 results = []
@@ -147,6 +149,14 @@ def laws():
     claim("patch: discovery refuses what it cannot prove, and names the call",
           run.returncode == STOPPED and "read_queue" in {u["call"] for u in summary["unknown"]},
           run.stderr)
+    run = subprocess.run([REPRISE, "run", "--device", "soft", "-m", "observe", "-q", "-o", "traced",
+                          "--", JOB, KERNELS, "fork", "eager"], capture_output=True, text=True,
+                         timeout=60)
+    claim("fork: a traced job that forks goes on", run.stdout == bare("fork", "eager"), run.stderr)
+    crossed = contract_of(SCENARIOS["key"] | {"pair": "lifo"}, "declared", "regions")
+    run, summary = guarded("key", "replay", crossed)
+    claim("key: pairing by order that the keys contradict is reported",
+          run.returncode == STOPPED and summary["hazards"][0]["hazard"] == "unpaired", run.stderr)
     launches = contract_of(SCENARIOS["queue"], "declared", "regions")
     launches["segments"] = [{"name": "segment", "replay": {"repeat": True}, "forward": {
         "launches": {"first": "read_queue", "last": "enqueue", "nth": 0}}}]
