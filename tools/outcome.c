@@ -87,6 +87,8 @@ static void find_unseen(const struct rp_outcome *outcome, const struct rp_contra
     for (size_t i = 0; contract && i < contract->segment_count; i++)
         if (!rp_summaries_saw_segment(&outcome->summaries, contract->segments[i].name))
             list_add(unseen, "segment", contract->segments[i].name);
+        else if (!rp_summaries_saw_replay(&outcome->summaries, contract->segments[i].name))
+            list_add(unseen, "a replay of segment", contract->segments[i].name);
     for (size_t i = 0; contract && i < contract->buffer_count; i++)
         if (!rp_summaries_saw_buffer(&outcome->summaries, contract->buffers[i].name))
             list_add(unseen, "buffer", contract->buffers[i].name);

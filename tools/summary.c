@@ -104,6 +104,11 @@ bool rp_summaries_saw_segment(const struct rp_summaries *summaries, const char *
     return saw(summaries, "segments", name, "forwards");
 }
 
+bool rp_summaries_saw_replay(const struct rp_summaries *summaries, const char *name)
+{
+    return saw(summaries, "segments", name, "replays");
+}
+
 bool rp_summaries_saw_buffer(const struct rp_summaries *summaries, const char *name)
 {
     return saw(summaries, "buffers", name, "found");

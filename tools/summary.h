@@ -27,6 +27,7 @@ uint64_t rp_summaries_hazards(const struct rp_summaries *summaries);
 /* True when any process saw the segment or the buffer of the contract. A process without the
  * list (it stopped early) counts as one that saw nothing. */
 bool rp_summaries_saw_segment(const struct rp_summaries *summaries, const char *name);
+bool rp_summaries_saw_replay(const struct rp_summaries *summaries, const char *name);
 bool rp_summaries_saw_buffer(const struct rp_summaries *summaries, const char *name);
 
 /* Members of one object: 0 and "" for what is absent or of another type. */

@@ -6,9 +6,10 @@
  *
  * They know nothing of reprise. An eager run and a guarded replaying run of one scenario must
  * print the same line; a bare replaying run prints another, or there was no hazard. */
-#include <cuda.h>
-#include <dlfcn.h>
+#include "tests/laws/driver.h"
+
 #include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,90 +21,6 @@
 
 enum { N = 1000, ROWS = 8, STEPS = 3 };
 #define WORDS(count) ((size_t)(count) * sizeof(uint32_t))
-
-/* ---- the driver --------------------------------------------------------------------- */
-
-#define CALLS(X)                                                                                 \
-    X(Init) X(DeviceGet) X(CtxCreate) X(ModuleLoadData) X(ModuleGetFunction) X(MemAlloc)          \
-    X(MemFree) X(MemcpyHtoD) X(MemcpyDtoH) X(MemsetD8) X(LaunchKernel) X(StreamCreate)           \
-    X(StreamSynchronize) X(CtxSynchronize) X(EventCreate) X(EventRecord) X(StreamWaitEvent)       \
-    X(MemAddressReserve) X(MemCreate) X(MemMap) X(MemSetAccess) X(MemGetAllocationGranularity)
-#define MEMBER(name) __typeof__(cu##name) *name;
-static struct { CALLS(MEMBER) } driver;
-
-static void check(CUresult result, const char *call)
-{
-    if (result == CUDA_SUCCESS)
-        return;
-    fprintf(stderr, "law_job: %s failed with %d\n", call, (int)result);
-    exit(1);
-}
-#define CU(name, ...) check(driver.name(__VA_ARGS__), "cu" #name)
-
-static void *look_up(void *library, const char *name)
-{
-    void *address = dlsym(library, name);
-    if (!address) {
-        fprintf(stderr, "law_job: no %s\n", name);
-        exit(1);
-    }
-    return address;
-}
-
-#define TEXT(x) #x
-#define NAME(x) TEXT(x)
-#define LOAD(name) *(void **)(void *)&driver.name = look_up(library, NAME(cu##name));
-
-static char *read_file(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = calloc(1, 1 << 20);
-    if (!file || !text || !fread(text, 1, (1 << 20) - 1, file)) {
-        fprintf(stderr, "law_job: can't read %s\n", path);
-        exit(1);
-    }
-    fclose(file);
-    return text;
-}
-
-static CUmodule module;
-
-static void open_driver(const char *kernels)
-{
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-    if (!library) {
-        fprintf(stderr, "law_job: %s\n", dlerror());
-        exit(1);
-    }
-    CALLS(LOAD)
-    CUdevice device;
-    CUcontext context;
-    char *text = read_file(kernels);
-    CU(Init, 0);
-    CU(DeviceGet, &device, 0);
-    CU(CtxCreate, &context, NULL, 0, device);
-    CU(ModuleLoadData, &module, text);
-    free(text);
-}
-
-static CUdeviceptr allocate(size_t bytes)
-{
-    CUdeviceptr memory;
-    CU(MemAlloc, &memory, bytes);
-    CU(MemsetD8, memory, 0, bytes);
-    return memory;
-}
-
-static void launch_in(CUstream stream, const char *name, int threads, void **params)
-{
-    CUfunction function;
-    CU(ModuleGetFunction, &function, module, name);
-    CU(LaunchKernel, function, (unsigned)(threads + 127) / 128, 1, 1, 128, 1, 1, 0, stream, params,
-       NULL);
-}
-#define LAUNCH_IN(stream, kernel, threads, ...)                                                  \
-    launch_in(stream, kernel, threads, (void *[]){__VA_ARGS__})
-#define LAUNCH(kernel, threads, ...) LAUNCH_IN(NULL, kernel, threads, __VA_ARGS__)
 
 /* ---- a job that every scenario varies -------------------------------------------------- */
 
@@ -129,7 +46,7 @@ static void result(const char *name, CUdeviceptr *memory, size_t bytes)
 /* What the run leaves behind, one digest (FNV-1a) a buffer. */
 static void print_results(void)
 {
-    check(driver.CtxSynchronize(), "cuCtxSynchronize");
+    synchronize();
     for (size_t i = 0; i < result_count; i++) {
         unsigned char *bytes = malloc(results[i].bytes);
         uint64_t digest = 0xcbf29ce484222325u;
@@ -155,6 +72,15 @@ static void in_range(const char *name, void (*work)(void))
     nvtxRangePop();
 }
 
+/* The activation y is dropped, and made again by the forward's own launches. */
+static void replay(const char *range, void (*forward)(void))
+{
+    if (!replaying)
+        return;
+    CU(MemsetD8, y, 0xee, WORDS(n));
+    in_range(range, forward);
+}
+
 /* Forward, something in between, backward; the activation y is dropped and replayed for, or
  * retained. */
 static void run_step(int step, void (*forward)(void), void (*between)(void))
@@ -164,10 +90,7 @@ static void run_step(int step, void (*forward)(void), void (*between)(void))
     in_range("forward/only", forward);
     if (between)
         between();
-    if (replaying) {
-        CU(MemsetD8, y, 0xee, WORDS(n)); /* dropped */
-        in_range("recompute/only", forward);
-    }
+    replay("recompute/only", forward);
     LAUNCH("gradient", n, &y, &g, &n);
     nvtxRangePop();
 }
@@ -410,10 +333,7 @@ static void alive(const int *order, bool keyed)
         for (int i = 0; i < 3; i++) {
             y = ys[order[i]];
             snprintf(name, sizeof name, "recompute/%c", keyed ? 'a' + order[i] : 'x');
-            if (replaying) {
-                CU(MemsetD8, y, 0xee, WORDS(n));
-                in_range(name, step_forward);
-            }
+            replay(name, step_forward);
             LAUNCH("gradient", n, &y, &g, &n);
         }
         nvtxRangePop();
@@ -507,6 +427,392 @@ static void scenario_fork(void)
     run_steps(step_forward, NULL);
 }
 
+static CUdeviceptr journal, scratch;
+static int long_rounds = 100000;
+
+static void pure_slow_forward(void)
+{
+    LAUNCH("slow_fill", n, &scratch, &draws, &n, &long_rounds);
+    pure_forward();
+}
+
+/* The job's replay only reads the queue: another stream may read it too, without waiting. */
+static void scenario_reader_after(void)
+{
+    begin_job();
+    result("queue", &queue, WORDS(ROWS * n));
+    result("journal", &journal, WORDS(n));
+    scratch = allocate(WORDS(n));
+    CU(StreamCreate, &side, CU_STREAM_NON_BLOCKING);
+    for (int step = 1; step <= STEPS; step++) {
+        CUdeviceptr filled = queue + WORDS((step + 3) % ROWS * n);
+        queue_row = step;
+        nvtxRangePushA("step");
+        set_input(step);
+        in_range("forward/only", pure_slow_forward);
+        next_row();
+        synchronize();
+        replay("recompute/only", pure_slow_forward);
+        LAUNCH_IN(side, "append", n, &journal, &filled, &n);
+        LAUNCH("gradient", n, &y, &g, &n);
+        nvtxRangePop();
+        synchronize();
+    }
+}
+
+static struct lane {
+    CUstream stream;
+    CUdeviceptr activation, scratch;
+    const char *forward, *replay;
+} lanes[2] = {{.forward = "forward/a", .replay = "recompute/a"},
+              {.forward = "forward/b", .replay = "recompute/b"}};
+
+static void begin_lanes(void)
+{
+    begin_job();
+    result("queue", &queue, WORDS(ROWS * n));
+    for (int i = 0; i < 2; i++) {
+        CU(StreamCreate, &lanes[i].stream, CU_STREAM_NON_BLOCKING);
+        lanes[i].activation = allocate(WORDS(n));
+        lanes[i].scratch = allocate(WORDS(n));
+    }
+}
+
+static void run_lane(struct lane *lane, const char *range)
+{
+    nvtxRangePushA(range);
+    LAUNCH_IN(lane->stream, "slow_fill", n, &lane->scratch, &draws, &n, &long_rounds);
+    LAUNCH_IN(lane->stream, "read_queue", n, &queue, &x, &lane->activation, &rows, &n);
+    nvtxRangePop();
+}
+
+/* Two replays are under way at once, each in its stream, and want other bytes of one queue. */
+static void scenario_two_streams(void)
+{
+    begin_lanes();
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        synchronize();
+        run_lane(&lanes[0], lanes[0].forward);
+        synchronize();
+        queue_row = step;
+        next_row();
+        synchronize();
+        run_lane(&lanes[1], lanes[1].forward);
+        synchronize();
+        for (int i = 0; replaying && i < 2; i++)
+            CU(MemsetD8, lanes[i].activation, 0xee, WORDS(n));
+        synchronize();
+        for (int i = 0; replaying && i < 2; i++)
+            run_lane(&lanes[i], lanes[i].replay);
+        synchronize();
+        for (int i = 0; i < 2; i++)
+            LAUNCH("gradient", n, &lanes[i].activation, &g, &n);
+        nvtxRangePop();
+        synchronize();
+    }
+}
+
+static void first_row_forward(void)
+{
+    int one = 1;
+    LAUNCH("read_queue", n, &queue, &x, &y, &one, &n);
+}
+
+static void upper_writer(void)
+{
+    unsigned value = 11;
+    int quarter = n / 4;
+    CUdeviceptr upper = queue + WORDS(n - n / 4);
+    LAUNCH("fill", quarter, &upper, &value, &quarter);
+}
+
+/* One tensor lies over two physical allocations, mapped side by side. */
+static void scenario_adjacent_mappings(void)
+{
+    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr base;
+    size_t bytes;
+    begin_job();
+    CU(MemGetAllocationGranularity, &bytes, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    CU(MemAddressReserve, &base, 2 * bytes, 0, 0, 0);
+    for (size_t i = 0; i < 2; i++) {
+        CU(MemCreate, &handle, bytes, &prop, 0);
+        CU(MemMap, base + i * bytes, bytes, 0, handle, 0);
+    }
+    CU(MemSetAccess, base, 2 * bytes, &access, 1);
+    result("queue", &queue, WORDS(n));
+    queue = base + bytes - WORDS(n / 2);
+    CU(MemsetD8, queue, 0, WORDS(n));
+    run_steps(first_row_forward, upper_writer);
+}
+
+/* The upper half waits for the other stream's fill, the lower half does not. */
+static void halves_forward(void)
+{
+    static CUevent filled;
+    int half = n / 2;
+    CUdeviceptr upper_state = state_ + WORDS(half), upper_x = x + WORDS(half),
+                upper_y = y + WORDS(half);
+    if (!filled)
+        CU(EventCreate, &filled, CU_EVENT_DISABLE_TIMING);
+    LAUNCH("step_state", half, &state_, &x, &y, &half);
+    CU(EventRecord, filled, side);
+    CU(StreamWaitEvent, NULL, filled, 0);
+    LAUNCH("step_state", half, &upper_state, &upper_x, &upper_y, &half);
+}
+
+/* A half of the buffer is still being written by another stream when the segment begins. */
+static void scenario_whole_side_stream(void)
+{
+    int half = n / 2;
+    begin_job();
+    result("state", &state_, WORDS(n));
+    CU(StreamCreate, &side, CU_STREAM_NON_BLOCKING);
+    step_forward();
+    for (int step = 1; step <= STEPS; step++) {
+        unsigned value = 9u * (unsigned)step;
+        CUdeviceptr upper = state_ + WORDS(half);
+        synchronize();
+        LAUNCH_IN(side, "slow_fill", half, &upper, &value, &half, &long_rounds);
+        run_step(step, halves_forward, NULL);
+    }
+}
+
+static CUdeviceptr tables[3], second_y;
+
+static void read_tables(const CUdeviceptr *first)
+{
+    CUdeviceptr left = first[0], right = first[1];
+    int one = 1;
+    LAUNCH("read_queue", n, &left, &x, &y, &one, &n);
+    LAUNCH("read_queue", n, &right, &x, &second_y, &one, &n);
+}
+
+static void lower_forward(void)
+{
+    read_tables(&tables[0]);
+}
+
+static void upper_forward(void)
+{
+    read_tables(&tables[1]);
+}
+
+/* The first step is never replayed; its copies, still being filled in two streams, are given
+ * to the second. */
+static void scenario_expired_instance(void)
+{
+    unsigned first = 3, second = 2000;
+    begin_job();
+    result("table0", &tables[0], WORDS(n));
+    result("table1", &tables[1], WORDS(n));
+    result("table2", &tables[2], WORDS(n));
+    scratch = allocate(WORDS(n));
+    second_y = allocate(WORDS(n));
+    CU(StreamCreate, &side, CU_STREAM_NON_BLOCKING);
+    LAUNCH("fill", n, &tables[0], &draws, &n);
+    nvtxRangePushA("step");
+    set_input(1);
+    in_range("forward/only", lower_forward);
+    synchronize();
+    LAUNCH_IN(side, "slow_fill", n, &scratch, &first, &n, &long_rounds);
+    LAUNCH_IN(side, "fill", n, &tables[0], &first, &n);
+    LAUNCH("fill", n, &tables[1], &first, &n);
+    nvtxRangePop();
+    nvtxRangePushA("step");
+    in_range("forward/only", upper_forward);
+    LAUNCH("fill", n, &tables[1], &second, &n);
+    LAUNCH("fill", n, &tables[2], &second, &n);
+    CU(StreamSynchronize, side);
+    replay("recompute/only", upper_forward);
+    LAUNCH("gradient", n, &y, &g, &n);
+    LAUNCH("gradient", n, &second_y, &g, &n);
+    nvtxRangePop();
+}
+
+/* The context is destroyed with all that was in it, and another one takes its addresses. */
+static void scenario_second_context(void)
+{
+    static CUdeviceptr bystanders[2];
+    scenario_accumulator();
+    synchronize();
+    CU(CtxDestroy, context);
+    open_context();
+    result_count = 0;
+    begin_job();
+    result("state", &state_, WORDS(n));
+    result("bystander0", &bystanders[0], 1 << 20);
+    result("bystander1", &bystanders[1], 1 << 20);
+    for (int i = 0; i < 2; i++)
+        LAUNCH("fill", n, &bystanders[i], &draws, &n);
+    run_steps(step_forward, NULL);
+}
+
+/* A module that the driver reads by itself: no layer sees what its kernels do. */
+static void scenario_opaque_module(void)
+{
+    CU(ModuleLoad, &module, kernels);
+    scenario_accumulator();
+}
+
+static void reset_forward(void)
+{
+    unsigned value = 7;
+    LAUNCH("fill", n, &state_, &value, &n);
+    pure_forward();
+}
+
+static void step_between(void)
+{
+    LAUNCH("step_state", n, &state_, &x, &scratch, &n);
+}
+
+/* The segment resets the state and never reads it; somebody else steps it after. */
+static void scenario_write_only_state(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    queue = allocate(WORDS(ROWS * n));
+    scratch = allocate(WORDS(n));
+    run_steps(reset_forward, step_between);
+}
+
+static void other_kernel_forward(void)
+{
+    const char *name = replaying && turns++ % 2 ? "step_state_again" : "step_state";
+    LAUNCH(name, n, &state_, &x, &y, &n);
+}
+
+/* The replay launches another kernel with the same arguments. */
+static void scenario_other_kernel(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    run_steps(other_kernel_forward, NULL);
+}
+
+static unsigned seed;
+
+static void seed_forward(void)
+{
+    LAUNCH("draw_with_seed", n, &seed, &y, &n);
+}
+
+static void drift(void)
+{
+    seed += 1000;
+}
+
+/* A seed of the host's own has moved on: the replay's argument is another. */
+static void scenario_drifting_seed(void)
+{
+    begin_job();
+    run_steps(seed_forward, drift);
+}
+
+static unsigned host_data[N];
+
+static void upload_forward(void)
+{
+    CU(MemcpyHtoD, y, host_data, WORDS(n));
+}
+
+static void change_host_data(void)
+{
+    for (unsigned i = 0; i < N; i++)
+        host_data[i] += 17 * i + 3;
+}
+
+/* The replay uploads from host memory that has changed. */
+static void scenario_host_data(void)
+{
+    begin_job();
+    run_steps(upload_forward, change_host_data);
+}
+
+static CUdeviceptr pool;
+
+static void gather_forward(void)
+{
+    LAUNCH("gather", n, &pool, &where, &y, &n);
+}
+
+/* The replay's output lies in the pool that it gathers from: perhaps in what it reads. */
+static void scenario_output_in_pool(void)
+{
+    begin_job();
+    CUdeviceptr outside = y;
+    pool = allocate(WORDS(ROWS * n));
+    where = allocate(WORDS(1));
+    for (int step = 1; step <= STEPS; step++) {
+        unsigned value = 5u * (unsigned)step;
+        int half = n / 2;
+        nvtxRangePushA("step");
+        y = outside;
+        in_range("forward/only", gather_forward);
+        LAUNCH("fill", half, &pool, &value, &half);
+        if (replaying)
+            y = pool + WORDS(5 * n);
+        replay("recompute/only", gather_forward);
+        LAUNCH("gradient", n, &y, &g, &n);
+        nvtxRangePop();
+    }
+}
+
+static pthread_barrier_t turn;
+
+static void *replay_first(void *unused)
+{
+    CU(CtxSetCurrent, context);
+    nvtxRangePushA(lanes[0].replay);
+    LAUNCH("read_queue", n, &queue, &x, &lanes[0].activation, &rows, &n);
+    pthread_barrier_wait(&turn); /* the second begins */
+    pthread_barrier_wait(&turn);
+    nvtxRangePop();
+    pthread_barrier_wait(&turn); /* the second ends */
+    return unused;
+}
+
+static void *replay_second(void *unused)
+{
+    CU(CtxSetCurrent, context);
+    pthread_barrier_wait(&turn);
+    nvtxRangePushA(lanes[1].replay);
+    LAUNCH("read_queue", n, &queue, &x, &lanes[1].activation, &rows, &n);
+    pthread_barrier_wait(&turn); /* the first ends */
+    pthread_barrier_wait(&turn);
+    nvtxRangePop();
+    return unused;
+}
+
+/* The second thread's replay begins inside the first one's, and reads what that has rewound. */
+static void scenario_crossed_replays(void)
+{
+    pthread_t threads[2];
+    begin_lanes();
+    nvtxRangePushA("step");
+    set_input(1);
+    for (int i = 0; i < 2; i++) {
+        nvtxRangePushA(lanes[i].forward);
+        LAUNCH("read_queue", n, &queue, &x, &lanes[i].activation, &rows, &n);
+        nvtxRangePop();
+    }
+    queue_row = 1;
+    next_row();
+    pthread_barrier_init(&turn, NULL, 2);
+    pthread_create(&threads[0], NULL, replay_first, NULL);
+    pthread_create(&threads[1], NULL, replay_second, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    nvtxRangePop();
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -528,6 +834,19 @@ static const struct {
     {"pure", scenario_pure},
     {"diverging", scenario_diverging},
     {"unpaired", scenario_unpaired},
+    {"reader-after", scenario_reader_after},
+    {"two-streams", scenario_two_streams},
+    {"adjacent-mappings", scenario_adjacent_mappings},
+    {"whole-side-stream", scenario_whole_side_stream},
+    {"expired-instance", scenario_expired_instance},
+    {"second-context", scenario_second_context},
+    {"opaque-module", scenario_opaque_module},
+    {"write-only-state", scenario_write_only_state},
+    {"other-kernel", scenario_other_kernel},
+    {"drifting-seed", scenario_drifting_seed},
+    {"host-data", scenario_host_data},
+    {"output-in-pool", scenario_output_in_pool},
+    {"crossed-replays", scenario_crossed_replays},
 };
 
 int main(int argc, char **argv)
@@ -540,7 +859,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
         if (strcmp(scenarios[i].name, argv[2]) != 0)
             continue;
-        open_driver(argv[1]);
+        kernels = argv[1];
+        open_driver();
         scenarios[i].run();
         print_results();
         return 0;

@@ -90,3 +90,36 @@ extern "C" __global__ void slow_fill(unsigned *to, unsigned value, int n, int ro
     if (i < n)
         to[i] = value + i + (mixed == 1u);
 }
+
+/* The same work by another name: only the kernel tells a replay apart. */
+extern "C" __global__ void step_state_again(unsigned *state, const unsigned *x, unsigned *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = state[i] * 3u + x[i];
+        state[i] = state[i] * 5u + x[i] + 1u;
+    }
+}
+
+/* The seed is the host's: it comes as an argument. */
+extern "C" __global__ void draw_with_seed(unsigned seed, unsigned *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = (seed + i) * 2654435761u;
+}
+
+/* The row comes from memory: which bytes it reads cannot be told from the arguments. */
+extern "C" __global__ void gather(const unsigned *pool, const unsigned *row, unsigned *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = pool[row[0] * n + i] * 3u + 1u;
+}
+
+extern "C" __global__ void append(unsigned *journal, const unsigned *from, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        journal[i] = journal[i] * 3u + from[i];
+}

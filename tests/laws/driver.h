@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver as the law scenarios use it: looked up at run time, as a framework does it. A call
+ * that fails ends the job with exit code 1. One thread opens; any thread calls after that. */
+#ifndef RP_TESTS_LAWS_DRIVER_H
+#define RP_TESTS_LAWS_DRIVER_H
+
+#include <cuda.h>
+
+#include <stddef.h>
+
+#define CALLS(X)                                                                                 \
+    X(Init) X(DeviceGet) X(CtxCreate) X(ModuleLoadData) X(ModuleGetFunction) X(MemAlloc)          \
+    X(MemFree) X(MemcpyHtoD) X(MemcpyDtoH) X(MemsetD8) X(LaunchKernel) X(StreamCreate)           \
+    X(StreamSynchronize) X(CtxSynchronize) X(EventCreate) X(EventRecord) X(StreamWaitEvent)       \
+    X(MemAddressReserve) X(MemCreate) X(MemMap) X(MemSetAccess) X(MemGetAllocationGranularity)   \
+    X(CtxDestroy) X(CtxSetCurrent) X(ModuleLoad)
+#define MEMBER(name) __typeof__(cu##name) *name;
+struct driver { CALLS(MEMBER) };
+
+extern struct driver driver;
+extern const char *kernels; /* the path of their PTX; set before open_driver */
+extern CUcontext context;
+extern CUmodule module;
+
+void check_call(CUresult result, const char *call);
+void synchronize(void); /* the device */
+#define CU(name, ...) check_call(driver.name(__VA_ARGS__), "cu" #name)
+
+void open_driver(void);  /* and a context */
+void open_context(void); /* creates `context` and loads `module` into it */
+CUdeviceptr allocate(size_t bytes); /* zeroed */
+void launch_in(CUstream stream, const char *name, int threads, void **params);
+#define LAUNCH_IN(stream, kernel, threads, ...)                                                  \
+    launch_in(stream, kernel, threads, (void *[]){__VA_ARGS__})
+#define LAUNCH(kernel, threads, ...) LAUNCH_IN(NULL, kernel, threads, __VA_ARGS__)
+
+#endif
