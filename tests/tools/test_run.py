@@ -359,7 +359,10 @@ class Outcome(RunCase):
         done = self.run_with(segments=[{"name": "block", "forwards": 0}],
                              buffers=[{"name": "queue", "found": 0}])
         self.assertIn("never seen in the job: segment block, buffer queue", done.stderr)
-        done = self.run_with(segments=[{"name": "block", "forwards": 5}],
+        done = self.run_with(segments=[{"name": "block", "forwards": 5, "replays": 0}],
+                             buffers=[{"name": "queue", "found": 1}])
+        self.assertIn("never seen in the job: a replay of segment block", done.stderr)
+        done = self.run_with(segments=[{"name": "block", "forwards": 5, "replays": 5}],
                              buffers=[{"name": "queue", "found": 1}])
         self.assertNotIn("never seen", done.stderr)
 
