@@ -78,8 +78,13 @@ static void meet_param(size_t rule, const char *kernel, struct rp_param param)
     uint64_t field = at->has_field ? at->field : 0, address, offset;
     rp_alloc_id id;
     if (!param.bytes || field > param.size || param.size - field < sizeof address) {
+        /* Declared, and not to be found: it would go unprotected, and nobody would know. */
+        const struct rp_footprint call = {.name = rp_names_id(rp_core.names, kernel)};
         rp_remark(rp_core.config.contract->buffers[rule].name,
-                  "the kernel has no pointer at this parameter");
+                  "the kernel has no pointer at this parameter, or its parameters are not known: "
+                  "locate the buffer by its allocation");
+        if (rp_core.segments_wanted)
+            rp_report(RP_HAZARD_UNPROVED, NULL, &call, 0, 0, 0, NULL, NULL);
         return;
     }
     memcpy(&address, param.bytes + field, sizeof address);
