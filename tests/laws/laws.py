@@ -177,6 +177,10 @@ def laws():
                           "--", JOB, KERNELS, "fork", "eager"], capture_output=True, text=True,
                          timeout=60)
     claim("fork: a traced job that forks goes on", run.stdout == bare("fork", "eager"), run.stderr)
+    hidden = contract_of({"buffers": [STATE]}, "declared", "regions")
+    run, summary = guarded("opaque-module", "replay", hidden)
+    claim("opaque-module: a declared buffer that cannot be found is a hazard, not unprotected",
+          run.returncode == STOPPED and summary["hazards"][0]["hazard"] == "unproved", run.stderr)
     crossed = contract_of(SCENARIOS["key"] | {"pair": "lifo"}, "declared", "regions")
     run, summary = guarded("key", "replay", crossed)
     claim("key: pairing by order that the keys contradict is reported",
