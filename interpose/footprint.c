@@ -5,6 +5,32 @@
 
 #include <stdlib.h>
 
+/* Free ones, as many as were ever out at once: as many as the job has threads in the driver. */
+static struct pooled {
+    struct rp_footprint footprint; /* first: one is turned into the other */
+    struct pooled *next;
+} *pool;
+static _Thread_local struct rp_footprint last_resort;
+
+struct rp_footprint *rp_footprint_take(void)
+{
+    struct pooled *pooled = pool;
+    if (pooled)
+        pool = pooled->next;
+    else
+        pooled = calloc(1, sizeof *pooled);
+    return pooled ? &pooled->footprint : &last_resort;
+}
+
+void rp_footprint_give(struct rp_footprint *call)
+{
+    if (call == &last_resort)
+        return;
+    struct pooled *pooled = (struct pooled *)(void *)call;
+    pooled->next = pool;
+    pool = pooled;
+}
+
 void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stream)
 {
     struct rp_reach *reaches = call->reaches;

@@ -6,6 +6,7 @@
 #include "cuda/access/access.h"
 #include "cuda/driver.h"
 #include "tracker/memory.h"
+#include "tracker/version.h"
 
 /* A stretch of one allocation that the call reads or writes (one effect an entry). */
 struct rp_reach {
@@ -18,7 +19,9 @@ struct rp_reach {
 };
 
 struct rp_footprint {
-    uint64_t seq;       /* given by rp_track; the version of what it writes */
+    uint64_t seq;       /* given by rp_track; 0: not tracked (yet) */
+    rp_version version; /* of what it writes: seq, or that of the write that it repeats */
+    uint64_t launch;    /* index in its step of this launch, or of the next one */
     uint32_t name;      /* of the kernel, or of the call */
     uint64_t signature; /* equal for calls that do the same work on whatever buffers */
     uint64_t values;    /* hash of what the call is given by value: must agree in a replay */
@@ -28,7 +31,16 @@ struct rp_footprint {
     size_t count, capacity;
     enum rp_verdict reads, writes;
     const char *reason;       /* why the verdict is no better; lives as long as the process */
+    /* Kept by rp_track for rp_track_done: */
+    bool replayed;       /* it repeats a call of the thread's replay ... */
+    size_t cursor;       /* ... whose cursor stood here */
+    bool wrote_live;     /* bytes that a replay had rewound count as live since */
 };
+
+/* An empty one from a small pool, of which each thread may hold several; give it back. Never
+ * NULL: short of memory it is the thread's own, and adding to it may fail. */
+struct rp_footprint *rp_footprint_take(void);
+void rp_footprint_give(struct rp_footprint *call);
 
 /* Empties the call but keeps its storage. */
 void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stream);

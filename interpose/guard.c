@@ -235,7 +235,7 @@ void rp_guard_replay(struct rp_scope *scope, const struct rp_footprint *call)
         rp_report(RP_HAZARD_NOT_PRESERVED, scope->execution, call, 0, 0, 0, NULL, NULL);
 }
 
-static void outside_reach(const struct rp_scope *scope, const struct rp_footprint *call,
+static void outside_reach(const struct rp_scope *scope, struct rp_footprint *call,
                           const struct rp_reach *reach, struct rp_spans *rewound)
 {
     struct rp_transaction *transaction = scope->transaction;
@@ -252,12 +252,13 @@ static void outside_reach(const struct rp_scope *scope, const struct rp_footprin
     enum rp_status status = rp_transaction_join(transaction, call->stream);
     if (status == RP_OK && reach->certain)
         status = rp_transaction_live_write(transaction, reach->id, reach->lo, reach->hi);
+    call->wrote_live = true;
     if (status != RP_OK || !reach->certain) /* which bytes are live now can't be told */
         rp_report(RP_HAZARD_UNPROVED, scope->execution, call, reach->id, rewound->items[0].lo,
                   rewound->items[rewound->count - 1].hi, NULL, NULL);
 }
 
-void rp_guard_outside(const struct rp_footprint *call)
+void rp_guard_outside(struct rp_footprint *call)
 {
     struct rp_spans rewound = {0};
     for (size_t i = 0; i < rp_transactions_count(); i++)

@@ -18,7 +18,7 @@ void rp_guard_touch(struct rp_execution *execution, const struct rp_footprint *c
 void rp_guard_replay(struct rp_scope *scope, const struct rp_footprint *call);
 
 /* A call that belongs to no replay meets open transactions. */
-void rp_guard_outside(const struct rp_footprint *call);
+void rp_guard_outside(struct rp_footprint *call);
 
 /* The replay is over: reinstates. */
 void rp_guard_end(struct rp_scope *scope);

@@ -13,8 +13,17 @@
  * the job names none. */
 rp_stream rp_handler_stream(const struct rp_frame *frame);
 
-/* The footprint that all handlers build in turn, under the lock: begun for this call. */
-struct rp_footprint *rp_handler_footprint(const struct rp_frame *frame);
+/* A footprint, begun for this call, under the lock. It goes with the frame to rp_on_tracked,
+ * which must be the call's after(). */
+struct rp_footprint *rp_handler_footprint(struct rp_frame *frame);
+/* What the driver's answer says of a call. */
+enum rp_outcome rp_handler_outcome(CUresult result);
+/* True when the call was tracked and ran: to be asked in after(), before rp_on_tracked. */
+bool rp_handler_ran(const struct rp_frame *frame);
+/* The footprint of the frame, or NULL. */
+struct rp_footprint *rp_handler_tracked(const struct rp_frame *frame);
+/* After every call that was tracked: it becomes history, or was rejected. */
+void rp_on_tracked(struct rp_frame *frame);
 
 /* The call's name as the tracker knows it, under the lock. */
 uint32_t rp_handler_name(enum rp_call_id id);

@@ -8,41 +8,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-rp_stream rp_handler_stream(const struct rp_frame *frame)
-{
-    const struct rp_call_info *info = &rp_calls[frame->id];
-    CUstream stream = NULL;
-    if (info->stream_arg >= 0)
-        stream = *(CUstream *)(void *)((char *)frame->args + info->args[info->stream_arg].offset);
-    if (stream)
-        return RP_HANDLE(stream);
-    return RP_HANDLE(info->mode == RP_MODE_LEGACY ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD);
-}
-
-uint32_t rp_handler_name(enum rp_call_id id)
-{
-    if (!rp_core.call_names[id])
-        rp_core.call_names[id] = rp_names_id(rp_core.names, rp_calls[id].name);
-    return rp_core.call_names[id];
-}
-
-/* What is captured into a graph does not run now. Asking the driver for each call would cost
- * more than the tracking, so it is asked only while a capture is known to be open. */
-bool rp_handler_is_captured(const struct rp_frame *frame, rp_stream stream)
-{
-    if (!rp_core.captures || !rp_core.driver.capturing(rp_core.driver.self, stream))
-        return false;
-    rp_remark(rp_calls[frame->id].name, "captured into a graph, and so not followed");
-    return true;
-}
-
-struct rp_footprint *rp_handler_footprint(const struct rp_frame *frame)
-{
-    static struct rp_footprint footprint; /* one call is tracked at a time */
-    rp_footprint_begin(&footprint, rp_handler_name(frame->id), rp_handler_stream(frame));
-    return &footprint;
-}
-
 static void track(const struct rp_frame *frame, struct rp_footprint *call)
 {
     if (!rp_handler_is_captured(frame, call->stream))
@@ -75,7 +40,7 @@ static uint64_t host_values(const struct rp_frame *frame, uint64_t from, uint64_
 }
 
 /* Both sides may be host memory that nobody tracks: those bytes are left out. */
-static void copy(const struct rp_frame *frame, uint64_t to, uint64_t from, uint64_t bytes)
+static void copy(struct rp_frame *frame, uint64_t to, uint64_t from, uint64_t bytes)
 {
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
@@ -161,7 +126,7 @@ static enum rp_status reach_box(struct rp_footprint *call, const struct side *si
     return RP_OK;
 }
 
-static void copy_box(const struct rp_frame *frame, const struct side *to, const struct side *from,
+static void copy_box(struct rp_frame *frame, const struct side *to, const struct side *from,
                      uint64_t width, uint64_t height, uint64_t depth)
 {
     rp_core_lock();
@@ -216,7 +181,7 @@ void rp_on_copy_3d(struct rp_frame *frame)
     copy_box(frame, &to, &from, box->WidthInBytes, box->Height, box->Depth);
 }
 
-static void set(const struct rp_frame *frame, uint64_t to, uint64_t bytes, uint64_t value)
+static void set(struct rp_frame *frame, uint64_t to, uint64_t bytes, uint64_t value)
 {
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
@@ -246,7 +211,7 @@ void rp_on_memset_d32(struct rp_frame *frame)
     set(frame, args->dstDevice, args->N * 4, args->ui);
 }
 
-static void set_box(const struct rp_frame *frame, uint64_t to, uint64_t pitch, uint64_t width,
+static void set_box(struct rp_frame *frame, uint64_t to, uint64_t pitch, uint64_t width,
                     uint64_t height)
 {
     const struct side nowhere = {.type = CU_MEMORYTYPE_ARRAY};

@@ -218,7 +218,7 @@ static void note_launch(const struct launch *launch, const struct rp_footprint *
 {
     const struct rp_launch *geometry = &launch->geometry;
     RP_NOTE(launch, RP_U(call->seq), RP_T(launch->kernel->text), RP_U(call->stream),
-            RP_U(rp_core.step), RP_U(rp_core.launch_in_step - 1), RP_U(geometry->grid[0]),
+            RP_U(rp_core.step), RP_U(call->launch), RP_U(geometry->grid[0]),
             RP_U(geometry->grid[1]), RP_U(geometry->grid[2]), RP_U(geometry->block[0]),
             RP_U(geometry->block[1]), RP_U(geometry->block[2]), RP_U(geometry->shared_bytes),
             RP_T(rp_verdict_name(call->writes)));
@@ -252,64 +252,81 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
     if (status != RP_OK)
         rp_remark(launch->kernel->text, "the host is out of memory: the launch is not followed");
     rp_track(call);
-    note_launch(launch, call);
     rp_core_unlock();
 }
 
-/* Launches that open or close a segment by name are known by the kernel. */
-static void launch_done(CUfunction function)
+/* The trace has it now, if it ran; launches that open or close a segment by name are known by
+ * the kernel. */
+static void launch_done(struct rp_frame *frame, struct launch launch, CUfunction function)
 {
-    if (!rp_core.segments_wanted)
+    const struct rp_footprint *call = rp_handler_tracked(frame);
+    bool ran = rp_handler_ran(frame);
+    if (ran && rp_core.trace) {
+        rp_core_lock();
+        launch.kernel = rp_kernel_find(RP_HANDLE(function));
+        note_launch(&launch, call);
+        rp_core_unlock();
+    }
+    uint32_t name = call ? call->name : 0;
+    rp_on_tracked(frame);
+    if (!ran || !rp_core.segments_wanted)
         return;
     rp_core_lock();
-    rp_segment_after_launch(rp_thread_self(), rp_kernel_find(RP_HANDLE(function))->name);
+    rp_segment_after_launch(rp_thread_self(), name);
     rp_core_unlock();
 }
 
 /* ---- calls ------------------------------------------------------------------------ */
 
-void rp_on_launch(struct rp_frame *frame)
+static struct launch launch_of(const struct rp_args_cuLaunchKernel *args)
 {
-    const struct rp_args_cuLaunchKernel *args = frame->args;
-    struct launch launch = {
+    return (struct launch){
         .geometry = {.grid = {args->gridDimX, args->gridDimY, args->gridDimZ},
                      .block = {args->blockDimX, args->blockDimY, args->blockDimZ},
                      .shared_bytes = args->sharedMemBytes}};
-    track_launch(frame, args->f, &launch, args->kernelParams, args->extra);
 }
 
-void rp_on_launch_done(struct rp_frame *frame)
+static struct launch launch_of_config(const CUlaunchConfig *config)
 {
-    const struct rp_args_cuLaunchKernel *args = frame->args; /* cooperative ones start alike */
-    launch_done(args->f);
+    return (struct launch){
+        .geometry = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                     .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                     .shared_bytes = config->sharedMemBytes},
+        .stream = config->hStream};
+}
+
+void rp_on_launch(struct rp_frame *frame)
+{
+    const struct rp_args_cuLaunchKernel *args = frame->args;
+    struct launch launch = launch_of(args);
+    track_launch(frame, args->f, &launch, args->kernelParams, args->extra);
 }
 
 void rp_on_launch_cooperative(struct rp_frame *frame)
 {
     const struct rp_args_cuLaunchCooperativeKernel *args = frame->args;
-    struct launch launch = {
-        .geometry = {.grid = {args->gridDimX, args->gridDimY, args->gridDimZ},
-                     .block = {args->blockDimX, args->blockDimY, args->blockDimZ},
-                     .shared_bytes = args->sharedMemBytes}};
+    struct launch launch = launch_of(frame->args); /* it starts alike */
     track_launch(frame, args->f, &launch, args->kernelParams, NULL);
+}
+
+void rp_on_launch_done(struct rp_frame *frame)
+{
+    const struct rp_args_cuLaunchKernel *args = frame->args; /* cooperative ones start alike */
+    launch_done(frame, launch_of(args), args->f);
 }
 
 void rp_on_launch_ex(struct rp_frame *frame)
 {
     const struct rp_args_cuLaunchKernelEx *args = frame->args;
-    const CUlaunchConfig *config = args->config;
-    if (!config)
+    if (!args->config)
         return; /* the driver will say so */
-    struct launch launch = {
-        .geometry = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-                     .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-                     .shared_bytes = config->sharedMemBytes},
-        .stream = config->hStream};
+    struct launch launch = launch_of_config(args->config);
     track_launch(frame, args->f, &launch, args->kernelParams, args->extra);
 }
 
 void rp_on_launch_ex_done(struct rp_frame *frame)
 {
     const struct rp_args_cuLaunchKernelEx *args = frame->args;
-    launch_done(args->f);
+    if (args->config)
+        launch_done(frame, launch_of_config(args->config), args->f);
 }

@@ -155,7 +155,7 @@ static enum rp_status report_left(void *ctx, uint64_t lo, uint64_t hi, const str
     const struct leaving *leaving = ctx;
     const struct rp_footprint *call = leaving->call;
     const struct rp_writer replay = {.version = call->seq, .seq = call->seq, .name = call->name,
-                                     .launch = rp_core.launch_in_step, .stream = call->stream,
+                                     .launch = call->launch, .stream = call->stream,
                                      .step = rp_core.step};
     rp_report(RP_HAZARD_STATE_LEFT, leaving->scope->execution, call, leaving->id, lo, hi, &replay,
               live);
@@ -228,7 +228,6 @@ static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
 
 static void replay_call(struct rp_scope *scope, const struct rp_footprint *call)
 {
-    struct rp_instance *instance = scope->execution->instance;
     struct meeting meeting = {scope, call, NULL};
     if (scope->execution->refused && rp_core.config.mode == RP_MODE_GUARD)
         rp_report(RP_HAZARD_UNPROVED, scope->execution, call, 0, 0, 0, NULL, NULL);
@@ -240,10 +239,14 @@ static void replay_call(struct rp_scope *scope, const struct rp_footprint *call)
         check_state_left(scope, call, &call->reaches[i]);
         refuse_evolved(scope, call, &call->reaches[i]);
     }
+}
+
+static void replay_writes(struct rp_scope *scope, const struct rp_footprint *call)
+{
     for (size_t i = 0; i < call->count; i++)
         if (call->reaches[i].effect == RP_WRITE &&
-            rp_instance_rewrite(instance, call->reaches[i].id, call->reaches[i].lo,
-                                call->reaches[i].hi) != RP_OK)
+            rp_instance_rewrite(scope->execution->instance, call->reaches[i].id,
+                                call->reaches[i].lo, call->reaches[i].hi) != RP_OK)
             scope->tainted = true;
 }
 
@@ -258,9 +261,8 @@ static size_t find_in_log(const struct rp_scope *scope, const struct rp_footprin
     return at;
 }
 
-/* True when the call belongs to the replay; *version is then that of the repeated write. */
-static bool join_replay(struct rp_scope *scope, const struct rp_footprint *call,
-                        rp_version *version)
+/* True when the call belongs to the replay; its version is then that of the repeated write. */
+static bool join_replay(struct rp_scope *scope, struct rp_footprint *call)
 {
     size_t at = find_in_log(scope, call);
     if (at == scope->execution->log_count) {
@@ -271,10 +273,11 @@ static bool join_replay(struct rp_scope *scope, const struct rp_footprint *call,
         scope->tainted = true;
         rp_report(RP_HAZARD_DIVERGED, scope->execution, call, 0, 0, 0, NULL, NULL);
     }
+    call->cursor = scope->cursor;
     scope->cursor = at + 1;
     replay_call(scope, call);
     if (!scope->tainted)
-        *version = scope->execution->log[at].version;
+        call->version = scope->execution->log[at].version;
     return true;
 }
 
@@ -319,13 +322,13 @@ static enum rp_status write_modified(const struct rp_reach *reach, const struct 
     return status;
 }
 
-static void write_versions(const struct rp_footprint *call, rp_version version)
+static void write_versions(const struct rp_footprint *call)
 {
     struct rp_writer writer = {
-        .version = version,
-        .origin = version,
+        .version = call->version,
+        .origin = call->version,
         .seq = call->seq,
-        .launch = rp_core.launch_in_step,
+        .launch = call->launch,
         .stream = call->stream,
         .step = rp_core.step,
         .name = call->name,
@@ -347,24 +350,24 @@ static const char *effect_word(enum rp_effect effect)
     return effect == RP_READ ? "read" : "write";
 }
 
-static void note_reaches(const struct rp_footprint *call, rp_version version)
+static void note_reaches(const struct rp_footprint *call)
 {
     for (size_t i = 0; rp_core.trace && i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
         RP_NOTE(access, RP_U(call->seq), RP_U(reach->id), RP_U(reach->lo),
                 RP_U(reach->hi - reach->lo), RP_T(effect_word(reach->effect)),
-                RP_T(rp_verdict_name(reach->verdict)), RP_U(version));
+                RP_T(rp_verdict_name(reach->verdict)), RP_U(call->version));
     }
 }
 
-static void track_segments(struct rp_footprint *call, rp_version *version)
+static void track_segments(struct rp_footprint *call)
 {
     struct rp_thread *thread = rp_thread_self();
     if (call->is_launch)
         rp_segment_before_launch(thread, call);
     struct rp_scope *replay = rp_segment_replay(thread);
-    bool replayed = replay && replay->execution && join_replay(replay, call, version);
-    if (!replayed)
+    call->replayed = replay && replay->execution && join_replay(replay, call);
+    if (!call->replayed)
         rp_guard_outside(call);
     for (unsigned i = 0; i < thread->scope_count; i++) {
         struct rp_scope *scope = &thread->scopes[i];
@@ -374,7 +377,14 @@ static void track_segments(struct rp_footprint *call, rp_version *version)
         if (forward_reads(scope->execution, call) != RP_OK)
             out_of_memory(scope->execution);
     }
-    rp_guard_clobber(call, replayed ? replay->execution : NULL);
+    rp_guard_clobber(call, call->replayed ? replay->execution : NULL);
+}
+
+static void segments_ran(const struct rp_footprint *call)
+{
+    struct rp_thread *thread = rp_thread_self();
+    if (call->replayed)
+        replay_writes(rp_segment_replay(thread), call);
     for (unsigned i = 0; i < thread->scope_count; i++) {
         struct rp_scope *scope = &thread->scopes[i];
         if (scope->kind == RP_SCOPE_FORWARD &&
@@ -395,22 +405,52 @@ static void doubt_pending(const struct rp_footprint *call)
     rp_remark(rp_name(call->name), call->reason ? call->reason : "its writes are not proved");
 }
 
+/* The reads of a rejected call stay noted: they can only make more bytes count as state,
+ * which nothing but discovery would have to be sure of. */
+static void segments_rejected(const struct rp_footprint *call)
+{
+    struct rp_thread *thread = rp_thread_self();
+    rp_remark(rp_name(call->name), "the driver rejected it: it changed nothing");
+    if (call->replayed)
+        rp_segment_replay(thread)->cursor = call->cursor;
+    for (unsigned i = 0; i < thread->scope_count; i++)
+        if (thread->scopes[i].kind == RP_SCOPE_FORWARD && is_discovering())
+            refuse(thread->scopes[i].execution,
+                   "the driver rejected a call of the segment: declare the state");
+    if (call->wrote_live) /* they would not be reinstated, and nobody has written them */
+        rp_report(RP_HAZARD_UNPROVED, NULL, call, 0, 0, 0, NULL, NULL);
+}
+
 void rp_track(struct rp_footprint *call)
 {
     call->seq = ++rp_core.seq;
-    rp_version version = call->seq;
-    if (rp_core.segments_wanted) {
-        if (rp_core.config.mode == RP_MODE_GUARD)
-            rp_order_meet(rp_core.bench.order, call->stream);
-        doubt_pending(call);
-        track_segments(call, &version);
+    call->version = call->seq;
+    call->launch = rp_core.launch_in_step;
+    rp_core.launch_in_step += call->is_launch;
+    if (!rp_core.segments_wanted)
+        return;
+    if (rp_core.config.mode == RP_MODE_GUARD)
+        rp_order_meet(rp_core.bench.order, call->stream);
+    doubt_pending(call);
+    track_segments(call);
+}
+
+void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)
+{
+    if (outcome == RP_OUTCOME_REJECTED) {
+        if (rp_core.segments_wanted)
+            segments_rejected(call);
+        return;
     }
-    write_versions(call, version);
-    note_reaches(call, version);
+    for (size_t i = 0; outcome == RP_OUTCOME_UNSURE && i < call->count; i++)
+        call->reaches[i].certain = false;
+    if (rp_core.segments_wanted)
+        segments_ran(call);
+    write_versions(call);
+    note_reaches(call);
     if (call->is_launch) {
         rp_core.figures.launches++;
         rp_core.figures.launches_by_verdict[call->writes]++;
-        rp_core.launch_in_step++;
     }
 }
 

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The frame of a tracked call: from what the job passed to a footprint, and from the driver's
+ * answer to history. */
+#include "interpose/handlers.h"
+
+#include "cuda/switches.h"
+#include "interpose/report.h"
+
+rp_stream rp_handler_stream(const struct rp_frame *frame)
+{
+    const struct rp_call_info *info = &rp_calls[frame->id];
+    CUstream stream = NULL;
+    if (info->stream_arg >= 0)
+        stream = *(CUstream *)(void *)((char *)frame->args + info->args[info->stream_arg].offset);
+    if (stream)
+        return RP_HANDLE(stream);
+    return RP_HANDLE(info->mode == RP_MODE_LEGACY ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD);
+}
+
+uint32_t rp_handler_name(enum rp_call_id id)
+{
+    if (!rp_core.call_names[id])
+        rp_core.call_names[id] = rp_names_id(rp_core.names, rp_calls[id].name);
+    return rp_core.call_names[id];
+}
+
+/* What is captured into a graph does not run now. Asking the driver for each call would cost
+ * more than the tracking, so it is asked only while a capture is known to be open. */
+bool rp_handler_is_captured(const struct rp_frame *frame, rp_stream stream)
+{
+    if (!rp_core.captures || !rp_core.driver.capturing(rp_core.driver.self, stream))
+        return false;
+    rp_remark(rp_calls[frame->id].name, "captured into a graph, and so not followed");
+    return true;
+}
+
+enum { TRACKED = 3 }; /* the frame's scratch that holds the footprint */
+
+struct rp_footprint *rp_handler_footprint(struct rp_frame *frame)
+{
+    struct rp_footprint *call = rp_footprint_take();
+    rp_footprint_begin(call, rp_handler_name(frame->id), rp_handler_stream(frame));
+    frame->scratch[TRACKED] = call;
+    return call;
+}
+
+struct rp_footprint *rp_handler_tracked(const struct rp_frame *frame)
+{
+    return frame->scratch[TRACKED];
+}
+
+/* Errors that the driver finds before it does anything. All others may come from the device,
+ * of this call or of one before it. */
+static const CUresult rejections[] = {
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_NOT_INITIALIZED,
+    CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, CUDA_ERROR_NO_DEVICE,
+    CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_INVALID_CONTEXT,
+    CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, CUDA_ERROR_INVALID_HANDLE,
+    CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+    CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED,
+    CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+    CUDA_ERROR_NOT_PERMITTED, CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+    CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+    CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+    CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, CUDA_ERROR_INVALID_CLUSTER_SIZE,
+    CUDA_ERROR_FUNCTION_NOT_LOADED, CUDA_ERROR_INVALID_RESOURCE_TYPE,
+    CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION};
+
+static bool is_rejection(CUresult result)
+{
+    for (size_t i = 0; i < sizeof rejections / sizeof *rejections; i++)
+        if (rejections[i] == result)
+            return true;
+    return false;
+}
+
+enum rp_outcome rp_handler_outcome(CUresult result)
+{
+    if (result == CUDA_SUCCESS)
+        return RP_OUTCOME_RAN;
+    if (!rp_switch_on(RP_SWITCH_REJECTION))
+        return RP_OUTCOME_RAN;
+    return is_rejection(result) ? RP_OUTCOME_REJECTED : RP_OUTCOME_UNSURE;
+}
+
+bool rp_handler_ran(const struct rp_frame *frame)
+{
+    const struct rp_footprint *call = rp_handler_tracked(frame);
+    return call && call->seq && rp_handler_outcome(frame->result) != RP_OUTCOME_REJECTED;
+}
+
+void rp_on_tracked(struct rp_frame *frame)
+{
+    struct rp_footprint *call = rp_handler_tracked(frame);
+    if (!call)
+        return;
+    rp_core_lock();
+    if (call->seq) /* else it was captured: it runs when its graph is launched */
+        rp_track_done(call, rp_handler_outcome(frame->result));
+    rp_footprint_give(call);
+    rp_core_unlock();
+}

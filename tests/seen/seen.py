@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever way a job takes to the device, its writes are seen: end to end, over the software
+device. See job.h for the jobs.
+
+usage: seen.py JOB KERNELS REPRISE SUITE
+
+Suites: one a file of scenarios, and mechanisms. Each scenario says what must hold:
+finds    check finds exactly these hazards (kind, buffer); none: the job is right as it is
+guards   contract states under which a guarded replay leaves the bytes of the eager run
+stops    contract states under which guard stops it, and on which hazard
+unknown  calls that are reported as unknown writers, by name"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+JOB, KERNELS, REPRISE = map(os.path.abspath, sys.argv[1:4])
+STOPPED = 70
+
+STATE = {"name": "state", "at": {"kernel": "step_state", "param": 0}}
+QUEUE = {"name": "queue", "at": {"kernel": "read_queue", "param": 0}}
+STEPPED = {("stale-read", "state"), ("state-left", "state")}
+STALE_QUEUE = {("stale-read", "queue")}
+BOTH = ("declared", "discovered")
+
+SUITES = {
+    "rejected": {
+        "rejected-between": dict(finds=set(), guards=BOTH),
+        "rejected-in-forward": dict(finds=STEPPED, guards=("declared",),
+                                    stops={"discovered": "unproved"}),
+        "rejected-then-retried": dict(finds=STEPPED, guards=("declared",),
+                                      stops={"discovered": "unproved"}),
+    },
+}
+
+
+# Scenarios whose check or guard goes wrong without a mechanism.
+RED = {"rejection": {"rejected-between", "rejected-in-forward"}}
+
+
+def contract(state, policy="regions"):
+    segment = {"name": "segment", "forward": {"nvtx": "forward/*"},
+               "replay": {"nvtx": "recompute/*"}}
+    document = {"version": 1, "segments": [segment], "state": state, "policy": policy,
+                "step": {"nvtx": "step"}}
+    if state == "declared":
+        document["buffers"] = [STATE, QUEUE]
+    return document
+
+
+def run(name, way, mode=None, state="declared", policy="regions", off=""):
+    """One run: its outcome and its summary."""
+    command = [REPRISE, "run", "--device", "soft", "--no-trace", "-o", "data"]
+    if mode:
+        pathlib.Path("contract.json").write_text(json.dumps(contract(state, policy)))
+        command += ["-m", mode, "-c", "contract.json"]
+    else:
+        command.append("-q")
+    done = subprocess.run(command + ["--", JOB, KERNELS, name, way], capture_output=True, text=True,
+                          timeout=120, check=False,
+                          env=os.environ | {"REPRISE_TEST_DISABLE": off})
+    found = [json.loads(path.read_text()) for path in pathlib.Path("data").glob("summary-*")]
+    return done, max(found, key=lambda summary: summary["launches"], default={})
+
+
+claims = []
+
+
+def claim(text, holds, *details):
+    claims.append(holds)
+    print(f"{'ok' if holds else 'not ok'} {len(claims)} - {text}")
+    for line in () if holds else "\n".join(map(str, details)).splitlines():
+        print(f"# {line}")
+
+
+def hazards(summary):
+    return {(hazard["hazard"], hazard.get("buffer")) for hazard in summary.get("hazards", [])}
+
+
+def check(name, scenario, bare):
+    done, summary = run(name, "replay", "check")
+    claim(f"{name}: check changes nothing", done.stdout == bare, done.stderr)
+    claim(f"{name}: check finds {scenario['finds'] or 'no hazard'}",
+          hazards(summary) == scenario["finds"], hazards(summary), summary.get("unknown"))
+    named = {unknown["call"] for unknown in summary.get("unknown", [])}
+    claim(f"{name}: unknown writers are named", set(scenario.get("unknown", ())) <= named, named)
+
+
+def guard(name, scenario, eager):
+    for state in scenario.get("guards", ()):
+        for policy in "regions", "whole":
+            done, summary = run(name, "replay", "guard", state, policy)
+            claim(f"{name}: {state}, {policy}: the bytes of the eager run",
+                  done.returncode == 0 and done.stdout == eager, done.stdout, eager, done.stderr,
+                  summary.get("unknown"))
+    for state, kind in scenario.get("stops", {}).items():
+        done, summary = run(name, "replay", "guard", state)
+        claim(f"{name}: {state}: stopped on {kind}",
+              done.returncode == STOPPED and {kind} == {h[0] for h in hazards(summary)},
+              done.returncode, hazards(summary), done.stdout, eager, done.stderr)
+
+
+def examine(name, scenario):
+    eager, bare = run(name, "eager")[0], run(name, "replay")[0]
+    claim(f"{name}: runs", eager.returncode == 0 and bare.returncode == 0, eager.stderr,
+          bare.stderr)
+    if scenario["finds"]:
+        claim(f"{name}: a real hazard, wrong without a guard", bare.stdout != eager.stdout)
+    else:
+        claim(f"{name}: right without a guard", bare.stdout == eager.stdout)
+    check(name, scenario, bare.stdout)
+    guard(name, scenario, eager.stdout)
+
+
+def mechanisms():
+    scenarios = {name: scenario for suite in SUITES.values() for name, scenario in suite.items()}
+    for mechanism, expected in RED.items():
+        for name in sorted(expected):
+            eager = run(name, "eager")[0].stdout
+            found = hazards(run(name, "replay", "check", off=mechanism)[1])
+            guarded = run(name, "replay", "guard", off=mechanism)[0]
+            claim(f"{name}: goes wrong without {mechanism}",
+                  found != scenarios[name]["finds"] or guarded.stdout != eager)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    if sys.argv[4] == "mechanisms":
+        mechanisms()
+    for name_, scenario_ in SUITES.get(sys.argv[4], {}).items():
+        examine(name_, scenario_)
+print(f"1..{len(claims)}")
+sys.exit(0 if all(claims) else 1)
