@@ -22,6 +22,7 @@ _Thread_local struct soft_thread soft_thread;
 #define VIRTUAL_BASE UINT64_C(0x2c0000000000)
 #define DEVICE_STRIDE (UINT64_C(1) << 38)
 #define SPACE_BYTES (UINT64_C(1) << 40)
+#define FEWEST_BYTES (UINT64_C(1) << 30) /* of a device's addresses */
 
 uint64_t soft_now_ns(void)
 {
@@ -117,6 +118,8 @@ static CUresult start_device(int ordinal)
     uint64_t space = 4 * soft.options.memory_bytes;
     if (space > DEVICE_STRIDE)
         space = DEVICE_STRIDE;
+    if (space < FEWEST_BYTES)
+        space = FEWEST_BYTES;
 
     device->ordinal = ordinal;
     device->memory_limit = soft.options.memory_bytes;

@@ -53,7 +53,8 @@ static CUresult wait_in_stream(struct soft_stream *stream, struct soft_event *ev
 {
     if (stream->capture != NULL || event->capture != 0)
         return soft_capture_wait(stream, event);
-    if (soft_op_is_done(event->op))
+    /* With a seed, what is submitted is a function of the calls, not of what is done already. */
+    if (event->op == NULL || (!soft.options.seeded && soft_op_is_done(event->op)))
         return CUDA_SUCCESS;
     CUresult result = soft_capture_check(stream);
     if (result != CUDA_SUCCESS)

@@ -134,12 +134,14 @@ CUresult soft_launch_check(const struct soft_function *function, const struct so
     return CUDA_SUCCESS;
 }
 
-/* The pool is made when something is launched for the first time. */
+/* The pool is made when something is launched for the first time. A seed's order of blocks is
+ * one only where one thread runs them. */
 static CUresult start_pool(void)
 {
+    unsigned workers = soft.options.seeded ? 1 : (unsigned)soft.options.workers;
     if (soft.pool != NULL)
         return CUDA_SUCCESS;
-    return simt_pool_create((unsigned)soft.options.workers, &soft.pool) == RP_OK
+    return simt_pool_create(workers, &soft.pool) == RP_OK
                ? CUDA_SUCCESS
                : CUDA_ERROR_OUT_OF_MEMORY;
 }

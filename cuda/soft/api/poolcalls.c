@@ -24,6 +24,7 @@ static CUresult allocate(CUdeviceptr *address, size_t bytes, CUmemoryPool handle
         return soft_leave(result);
     struct soft_pool *pool =
         from_pool ? handle_pool(handle) : stream->context->device->current_pool;
+    soft_scheduler_poll(); /* what is free again depends on what has run */
     return soft_leave(soft_pool_allocate(pool, stream, bytes, address));
 }
 

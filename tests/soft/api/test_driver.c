@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver as a whole: before cuInit, devices, contexts, finding calls, fork and exit. */
+#include "tests/soft/api/child.h"
 #include "tests/soft/api/soft_test.h"
 
 #include <dlfcn.h>
@@ -337,47 +338,54 @@ static int leave_in_the_middle(void)
 static void leaving_with_work_pending_is_clean(void **state)
 {
     (void)state;
-    char text[256];
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        dup2(ends[1], STDOUT_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        alarm(10);
-        execl("/proc/self/exe", "test", "leave", NULL);
-        _exit(99);
-    }
-    close(ends[1]);
-    ssize_t got = read(ends[0], text, sizeof text - 1);
-    text[got > 0 ? got : 0] = '\0';
-    close(ends[0]);
-    assert_int_equal(wait_for(child), 0);
+    char text[256], errors[256];
+    assert_int_equal(child_run("leave", SETTINGS(NULL), text, errors, sizeof text), 0);
+    assert_string_equal(errors, "");
     assert_string_equal(text, "");
+}
+
+static int init_program(void)
+{
+    return (int)cuInit(0);
+}
+
+/* All of a device of one mebibyte is the program's: nothing of it is the device's own. */
+static int small_program(void)
+{
+    CUcontext context;
+    CUdeviceptr all, more;
+    size_t free_bytes, total;
+
+    ok(cuInit(0));
+    ok(cuCtxCreate(&context, NULL, 0, 0));
+    ok(cuMemGetInfo(&free_bytes, &total));
+    assert_int_equal(total, 1 << 20);
+    assert_int_equal(free_bytes, total);
+    ok(cuMemAlloc(&all, total));
+    ok(cuMemsetD8(all, 1, total));
+    expect(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&more, 1));
+    ok(cuCtxSynchronize());
+    return 0;
 }
 
 static void wrong_options_are_named(void **state)
 {
     (void)state;
-    char text[256];
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        setenv("REPRISE_SOFT_MEMORY", "8GB", 1);
-        execl("/proc/self/exe", "test", "init", NULL);
-        _exit(99);
-    }
-    close(ends[1]);
-    ssize_t got = read(ends[0], text, sizeof text - 1);
-    text[got > 0 ? got : 0] = '\0';
-    close(ends[0]);
-    assert_int_equal(WEXITSTATUS(wait_for(child)), CUDA_ERROR_INVALID_VALUE);
-    assert_string_equal(text, "reprise software device: REPRISE_SOFT_MEMORY=8GB: expected a size "
-                              "from 1MiB to 1TiB\n");
+    char errors[256];
+    assert_int_equal(child_run("init", SETTINGS("REPRISE_SOFT_MEMORY=8GB"), NULL, errors,
+                               sizeof errors),
+                     CUDA_ERROR_INVALID_VALUE);
+    assert_string_equal(errors, "reprise software device: REPRISE_SOFT_MEMORY=8GB: expected a "
+                                "size from 1MiB to 1TiB\n");
+}
+
+static void the_smallest_device_is_whole(void **state)
+{
+    (void)state;
+    char errors[256];
+    assert_int_equal(
+        child_run("small", SETTINGS("REPRISE_SOFT_MEMORY=1MiB"), NULL, errors, sizeof errors), 0);
+    assert_string_equal(errors, "");
 }
 
 int main(int argc, char **argv)
@@ -395,9 +403,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_forked_child_is_told_so),
         cmocka_unit_test(leaving_with_work_pending_is_clean),
         cmocka_unit_test(wrong_options_are_named),
+        cmocka_unit_test(the_smallest_device_is_whole),
     };
-    if (argc > 1)
-        return strcmp(argv[1], "init") == 0 ? (int)cuInit(0) : leave_in_the_middle();
+    static const struct child_program programs[] = {
+        {"init", init_program}, {"leave", leave_in_the_middle}, {"small", small_program}};
+    child_main(argc, argv, programs, sizeof programs / sizeof programs[0]);
     setenv("REPRISE_SOFT_DEVICES", "2", 1);
     setenv("REPRISE_SOFT_CAPABILITY", "7.5", 1);
     setenv("REPRISE_SOFT_MEMORY", "32MiB", 1);

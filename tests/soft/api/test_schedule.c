@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* REPRISE_SOFT_SCHEDULE: the same seed gives the same interleaving, other seeds give others, and
  * all of them are legal. Each run is a process of its own, as the seed is read once. */
+#include "tests/soft/api/child.h"
 #include "tests/soft/api/soft_test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { STREAMS = 4, STEPS = 6, LOG = STREAMS * STEPS };
 
@@ -135,28 +133,9 @@ static int gated_program(void)
 
 static void run(const char *program, unsigned seed, char *text, size_t size)
 {
-    char number[16];
-    int ends[2], status;
-    size_t length = 0;
-    ssize_t got;
-
-    snprintf(number, sizeof number, "%u", seed);
-    assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDOUT_FILENO);
-        setenv("REPRISE_SOFT_SCHEDULE", number, 1);
-        alarm(30);
-        execl("/proc/self/exe", "test", program, NULL);
-        _exit(99);
-    }
-    close(ends[1]);
-    while ((got = read(ends[0], text + length, size - 1 - length)) > 0)
-        length += (size_t)got;
-    text[length] = '\0';
-    close(ends[0]);
-    waitpid(child, &status, 0);
-    assert_int_equal(status, 0);
+    char setting[48];
+    snprintf(setting, sizeof setting, "REPRISE_SOFT_SCHEDULE=%u", seed);
+    assert_int_equal(child_run(program, SETTINGS(setting), text, NULL, size), 0);
 }
 
 static size_t place(const char *log, const char *mark)
@@ -246,15 +225,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(work_goes_on_when_nobody_asks),
         cmocka_unit_test(a_function_that_waits_for_the_program_holds_nothing_up),
     };
-    static const struct {
-        const char *name;
-        int (*main)(void);
-    } programs[] = {{"racy", racy_program},
-                    {"polling", polling_program},
-                    {"staring", staring_program},
-                    {"gated", gated_program}};
-    for (size_t i = 0; argc > 1 && i < sizeof programs / sizeof programs[0]; i++)
-        if (strcmp(argv[1], programs[i].name) == 0)
-            return programs[i].main();
+    static const struct child_program programs[] = {{"racy", racy_program},
+                                                     {"polling", polling_program},
+                                                     {"staring", staring_program},
+                                                     {"gated", gated_program}};
+    child_main(argc, argv, programs, sizeof programs / sizeof programs[0]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Works and operations: their lives, and who comes after whom. */
+#include "cuda/soft/api/scheduler.h"
+
+#include <stdlib.h>
+
+/* ---- works ------------------------------------------------------------------------- */
+
+void *soft_work_create(const struct soft_work_type *type, size_t bytes)
+{
+    struct soft_work *work = calloc(1, bytes);
+    if (work != NULL)
+        *work = (struct soft_work){type, 1};
+    return work;
+}
+
+struct soft_work *soft_work_retain(struct soft_work *work)
+{
+    work->references++;
+    return work;
+}
+
+void soft_work_release(struct soft_work *work)
+{
+    if (work == NULL || --work->references > 0)
+        return;
+    if (work->type->release != NULL)
+        work->type->release(work);
+    free(work);
+}
+
+struct soft_work *soft_work_marker(void)
+{
+    static const struct soft_work_type type = {.name = "marker",
+                                               .class_ = SOFT_WORK_MARKER,
+                                               .node = CU_GRAPH_NODE_TYPE_EMPTY,
+                                               .capturable = true};
+    static struct soft_work marker = {&type, 1};
+    return soft_work_retain(&marker);
+}
+
+/* ---- operations -------------------------------------------------------------------- */
+
+struct soft_op *soft_op_create(struct soft_context *context, struct soft_work *work)
+{
+    struct soft_op *op = calloc(1, sizeof *op);
+    if (op == NULL) {
+        soft_work_release(work);
+        return NULL;
+    }
+    op->work = work;
+    op->context = context;
+    op->references = 1;
+    return op;
+}
+
+struct soft_op *soft_op_retain(struct soft_op *op)
+{
+    op->references++;
+    return op;
+}
+
+void soft_op_release(struct soft_op *op)
+{
+    if (op == NULL || --op->references > 0)
+        return;
+    soft_work_release(op->work);
+    free(op->later);
+    free(op);
+}
+
+bool soft_op_is_done(const struct soft_op *op)
+{
+    return op == NULL || op->state == SOFT_OP_DONE;
+}
+
+void soft_op_after(struct soft_op *op, struct soft_op *earlier)
+{
+    if (soft_op_is_done(earlier))
+        return;
+    if (earlier->later_count == earlier->later_capacity) {
+        size_t capacity = earlier->later_capacity ? 2 * earlier->later_capacity : 4;
+        struct soft_op **later = realloc(earlier->later, capacity * sizeof(struct soft_op *));
+        if (later == NULL) {
+            soft_op_retain(earlier);
+            soft_op_wait(earlier);
+            soft_op_release(earlier);
+            return;
+        }
+        earlier->later = later;
+        earlier->later_capacity = capacity;
+    }
+    earlier->later[earlier->later_count++] = op;
+    op->waits++;
+    if (earlier->rank == 0)
+        op->unranked++;
+}
+
+/* ---- lists ------------------------------------------------------------------------- */
+
+void soft_op_list_insert(struct soft_op_list *list, struct soft_op *op)
+{
+    struct soft_op **at = &list->first;
+    while (*at != NULL && (*at)->rank <= op->rank)
+        at = &(*at)->next;
+    op->next = *at;
+    *at = op;
+}
+
+void soft_op_list_remove(struct soft_op_list *list, struct soft_op *op)
+{
+    struct soft_op **at = &list->first;
+    while (*at != op)
+        at = &(*at)->next;
+    *at = op->next;
+    op->next = NULL;
+}
