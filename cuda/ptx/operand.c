@@ -275,7 +275,8 @@ static void settle_label(const struct rp_ptx_parser *parser, struct rp_ptx_opera
 static void settle_local(struct rp_ptx_parser *parser, const struct rp_ptx_function *function,
                          struct rp_ptx_operand *operands, uint32_t count)
 {
-    for (struct rp_ptx_operand *at = operands; at < operands + count; at++) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct rp_ptx_operand *at = &operands[i];
         if (names_variable(at))
             settle_variable(function, at);
         else if (at->kind == RP_PTX_OPERAND_LABEL || at->kind == RP_PTX_OPERAND_FUNCTION)
@@ -297,7 +298,8 @@ void rp_ptx_settle_locals(struct rp_ptx_parser *parser, struct rp_ptx_function *
 static void settle_global(const struct rp_ptx_module *module, struct rp_ptx_operand *operands,
                           uint32_t count)
 {
-    for (struct rp_ptx_operand *at = operands; at < operands + count; at++) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct rp_ptx_operand *at = &operands[i];
         if (names_variable(at) && !at->var) {
             at->var = module->globals + at->reg;
             at->reg = at->target = 0;
