@@ -2,6 +2,7 @@
 #include "tests/laws/driver.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ void check_call(CUresult result, const char *call)
 {
     if (result == CUDA_SUCCESS)
         return;
-    fprintf(stderr, "law_job: %s failed with %d\n", call, (int)result);
+    fprintf(stderr, "%s: %s failed with %d\n", program_invocation_short_name, call, (int)result);
     exit(1);
 }
 
@@ -23,7 +24,7 @@ static void *look_up(void *library, const char *name)
 {
     void *address = dlsym(library, name);
     if (!address) {
-        fprintf(stderr, "law_job: no %s\n", name);
+        fprintf(stderr, "%s: no %s\n", program_invocation_short_name, name);
         exit(1);
     }
     return address;
@@ -38,7 +39,7 @@ static char *read_file(const char *path)
     FILE *file = fopen(path, "rb");
     char *text = calloc(1, 1 << 20);
     if (!file || !text || !fread(text, 1, (1 << 20) - 1, file)) {
-        fprintf(stderr, "law_job: can't read %s\n", path);
+        fprintf(stderr, "%s: can't read %s\n", program_invocation_short_name, path);
         exit(1);
     }
     fclose(file);
@@ -59,7 +60,7 @@ void open_driver(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     if (!library) {
-        fprintf(stderr, "law_job: %s\n", dlerror());
+        fprintf(stderr, "%s: %s\n", program_invocation_short_name, dlerror());
         exit(1);
     }
     CALLS(LOAD)

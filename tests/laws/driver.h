@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver as the law scenarios use it: looked up at run time, as a framework does it. A call
+/* The driver as jobs of the end-to-end suites use it: looked up at run time, as a framework does it. A call
  * that fails ends the job with exit code 1. One thread opens; any thread calls after that. */
 #ifndef RP_TESTS_LAWS_DRIVER_H
 #define RP_TESTS_LAWS_DRIVER_H
@@ -13,7 +13,8 @@
     X(MemFree) X(MemcpyHtoD) X(MemcpyDtoH) X(MemsetD8) X(LaunchKernel) X(StreamCreate)           \
     X(StreamSynchronize) X(CtxSynchronize) X(EventCreate) X(EventRecord) X(StreamWaitEvent)       \
     X(MemAddressReserve) X(MemCreate) X(MemMap) X(MemSetAccess) X(MemGetAllocationGranularity)   \
-    X(CtxDestroy) X(CtxSetCurrent) X(ModuleLoad)
+    X(CtxDestroy) X(CtxSetCurrent) X(ModuleLoad) X(ModuleGetGlobal) X(MemcpyHtoDAsync)            \
+    X(MemcpyDtoDAsync) X(MemsetD8Async)
 #define MEMBER(name) __typeof__(cu##name) *name;
 struct driver { CALLS(MEMBER) };
 

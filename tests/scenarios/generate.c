@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/scenarios/generate.h"
+
+#include "tests/scenarios/kinds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct kind *const tables[] = {state_kinds, order_kinds, shape_kinds};
+
+static const struct kind *find(const char *name, unsigned nth)
+{
+    unsigned seen = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (const struct kind *kind = tables[i]; kind->name; kind++)
+            if (name ? strcmp(kind->name, name) == 0 : seen++ == nth)
+                return kind;
+    return NULL;
+}
+
+static unsigned count_kinds(void)
+{
+    unsigned count = 0;
+    while (find(NULL, count))
+        count++;
+    return count;
+}
+
+/* Defaults that a kind may change: a few steps of a few forwards, state reached directly. */
+static void begin(struct scene *scene)
+{
+    scene->control = chance(scene, 20);
+    scene->steps = 2 + (int)below(scene, 2);
+    scene->alive = chance(scene, 50) ? 1 : 2 + (int)below(scene, 3);
+    scene->order = (enum scene_order)below(scene, 3);
+    scene->bytes = size(scene);
+    scene->state_bytes = size(scene);
+    scene->via = scene->stream = "";
+    scene->replays = 1;
+    if (chance(scene, 30)) {
+        static const char *const streams[] = {" @1", " @2", " @3"};
+        scene->stream = streams[below(scene, 3)];
+        scene->ordered = true;
+    }
+}
+
+int generate(FILE *out, uint64_t seed, const char *name)
+{
+    /* Kinds take turns, so that every run has them all. */
+    const struct kind *kind = find(name, (unsigned)(seed % count_kinds()));
+    if (!kind)
+        return -1;
+    char *text;
+    size_t bytes;
+    struct scene scene = {.random = seed, .out = open_memstream(&text, &bytes)};
+    begin(&scene);
+    kind->choose(&scene);
+    scene_write(&scene, kind->setup);
+    fclose(scene.out);
+    fprintf(out, "program p%llu %s%s%s%s\n%s", (unsigned long long)seed, kind->name,
+            scene.control ? " control" : "", scene.words, strchr(text, '@') ? " order" : "", text);
+    free(text);
+    return 0;
+}

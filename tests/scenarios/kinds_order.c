@@ -1,0 +1,2 @@
+#include "tests/scenarios/kinds.h"
+const struct kind order_kinds[] = {{0}};

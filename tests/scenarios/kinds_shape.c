@@ -1,0 +1,2 @@
+#include "tests/scenarios/kinds.h"
+const struct kind shape_kinds[] = {{0}};

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/scenarios/scene.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+unsigned below(struct scene *scene, unsigned limit)
+{
+    /* splitmix64 */
+    uint64_t z = scene->random += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return (unsigned)((z ^ (z >> 31)) % limit);
+}
+
+bool chance(struct scene *scene, unsigned percent)
+{
+    return below(scene, 100) < percent;
+}
+
+unsigned value(struct scene *scene)
+{
+    return 1 + below(scene, 1000000);
+}
+
+uint64_t size(struct scene *scene)
+{
+    unsigned scale = below(scene, 100);
+    unsigned exponent = scale < 80 ? 4 + below(scene, 9) : scale < 97 ? 13 + below(scene, 4)
+                                                                      : 17 + below(scene, 5);
+    uint64_t bytes = (uint64_t)1 << exponent;
+    return (bytes + below(scene, (unsigned)bytes)) & ~(uint64_t)3;
+}
+
+static void write(struct scene *scene, const char *format, va_list args)
+{
+    vfprintf(scene->out, format, args);
+    fputc('\n', scene->out);
+    scene->lines++;
+}
+
+void line(struct scene *scene, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    write(scene, format, args);
+    va_end(args);
+}
+
+void beside(struct scene *scene, const char *format, ...)
+{
+    bool aside = *scene->stream && scene->ordered;
+    va_list args;
+    if (aside)
+        line(scene, "record 0 @0\nwait 0%s", scene->stream);
+    if (aside && chance(scene, 50))
+        line(scene, "slow D k=%u%s", value(scene), scene->stream);
+    va_start(args, format);
+    vfprintf(scene->out, format, args);
+    fprintf(scene->out, "%s\n", scene->stream);
+    va_end(args);
+    if (aside)
+        line(scene, "record 1%s\nwait 1 @0", scene->stream);
+}
+
+void word(struct scene *scene, const char *text)
+{
+    strncat(scene->words, " ", sizeof scene->words - strlen(scene->words) - 1);
+    strncat(scene->words, text, sizeof scene->words - strlen(scene->words) - 1);
+}
+
+static const char *key_of(const struct scene *scene, int instance)
+{
+    static const char *const keys[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    static char text[16];
+    if (scene->order != SCENE_KEY)
+        return "x"; /* nothing but the order tells them apart */
+    if (instance < 8)
+        return keys[instance];
+    snprintf(text, sizeof text, "n%d", instance);
+    return text;
+}
+
+static void call(struct scene *scene, scene_fn part, int instance)
+{
+    if (part)
+        part(scene, instance);
+}
+
+static void write_forward(struct scene *scene, int instance)
+{
+    line(scene, "forward s %s as f%d_%d", key_of(scene, instance), scene->step, instance);
+    scene->lines = 0;
+    call(scene, scene->forward, instance);
+    fputs("end\n", scene->out);
+}
+
+static void write_replay(struct scene *scene, int instance, int lines)
+{
+    int last = (scene->stop_after ? scene->stop_after : lines) - 1;
+    line(scene, "replay s %s", key_of(scene, instance));
+    if (scene->live) {
+        line(scene, "again f%d_%d 0 0", scene->step, instance);
+        scene->live(scene, instance);
+        if (last > 0)
+            line(scene, "again f%d_%d 1 %d", scene->step, instance, last);
+    } else {
+        line(scene, "again f%d_%d 0 %d", scene->step, instance, last);
+    }
+    line(scene, "end");
+}
+
+/* The order of the replays; an instance may come once, several times or never. */
+static int choose_order(struct scene *scene, int *order)
+{
+    int count = 0;
+    for (int i = 0; i < scene->alive; i++)
+        order[count++] = scene->order == SCENE_FIFO ? i : scene->alive - 1 - i;
+    for (int i = count - 1; scene->order == SCENE_KEY && i > 0; i--) {
+        int j = (int)below(scene, (unsigned)i + 1), swap = order[i];
+        order[i] = order[j];
+        order[j] = swap;
+    }
+    return count;
+}
+
+static void write_backward(struct scene *scene, int lines)
+{
+    int order[64], count = choose_order(scene, order);
+    /* By order, only the last of the queue may be left out; by key, any. */
+    if (count > 1 && chance(scene, 20))
+        count--;
+    for (int i = 0; i < count; i++)
+        line(scene, "drop Y%d", order[i]);
+    for (int i = 0; i < count; i++) {
+        for (int again = 0; again < scene->replays; again++)
+            write_replay(scene, order[i], lines);
+        line(scene, "grad G Y%d", order[i]);
+        call(scene, scene->after_replay, order[i]);
+        if (chance(scene, 25))
+            line(scene, "check");
+    }
+}
+
+static void write_step(struct scene *scene)
+{
+    int lines = 0;
+    line(scene, "begin");
+    for (int i = 0; i < scene->alive; i++)
+        line(scene, "fill X%d k=%u", i, value(scene));
+    for (int i = 0; i < scene->alive; i++) {
+        write_forward(scene, i);
+        lines = scene->lines;
+        call(scene, scene->after_forward, i);
+    }
+    call(scene, scene->between, 0);
+    write_backward(scene, lines);
+    call(scene, scene->after_step, 0);
+    line(scene, "check");
+    line(scene, "finish");
+}
+
+void scene_write(struct scene *scene, scene_fn setup)
+{
+    static const char *const orders[] = {"lifo", "fifo", "key"};
+    line(scene, "segment s %s", orders[scene->order]);
+    line(scene, "buffer G %llu", (unsigned long long)scene->bytes);
+    line(scene, "buffer D %u", 512 + 4 * below(scene, 100));
+    for (int i = 0; i < scene->alive; i++)
+        line(scene, "buffer X%d %llu\nbuffer Y%d %llu", i, (unsigned long long)scene->bytes, i,
+             (unsigned long long)scene->bytes);
+    setup(scene, 0);
+    for (scene->step = 0; scene->step < scene->steps; scene->step++)
+        write_step(scene);
+}
