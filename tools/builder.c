@@ -8,14 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for `more` bytes and the zero behind them. */
-static bool reserve(struct rp_builder *builder, size_t more)
+static bool grow(struct rp_builder *builder, size_t need)
 {
-    size_t need = builder->length + more + 1, room = builder->room ? builder->room : 128;
+    size_t room = builder->room ? builder->room : 128;
+
     if (builder->cut)
         return false;
-    if (need <= builder->room)
-        return true;
     while (room < need)
         room *= 2;
     char *text = realloc(builder->text, room);
@@ -26,6 +24,13 @@ static bool reserve(struct rp_builder *builder, size_t more)
     builder->text = text;
     builder->room = room;
     return true;
+}
+
+/* Room for `more` bytes and the zero behind them. */
+static inline bool reserve(struct rp_builder *builder, size_t more)
+{
+    size_t need = builder->length + more + 1;
+    return (need <= builder->room && !builder->cut) || grow(builder, need);
 }
 
 void rp_builder_add(struct rp_builder *builder, const char *text, size_t length)
@@ -40,6 +45,55 @@ void rp_builder_add(struct rp_builder *builder, const char *text, size_t length)
 void rp_builder_puts(struct rp_builder *builder, const char *text)
 {
     rp_builder_add(builder, text, strlen(text));
+}
+
+void rp_builder_char(struct rp_builder *builder, char one)
+{
+    if (!reserve(builder, 1))
+        return;
+    builder->text[builder->length++] = one;
+    builder->text[builder->length] = 0;
+}
+
+void rp_builder_decimal(struct rp_builder *builder, uint64_t number, unsigned width, char pad)
+{
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233"
+                                "34353637383940414243444546474849505152535455565758596061626364656667"
+                                "6869707172737475767778798081828384858687888990919293949596979899";
+    char digits[64], *at = digits + sizeof(digits);
+
+    if (width > sizeof(digits))
+        width = sizeof(digits);
+    for (; number >= 100; number /= 100) {
+        at -= 2;
+        memcpy(at, pairs + 2 * (number % 100), 2);
+    }
+    *--at = (char)('0' + number % 10);
+    if (number >= 10)
+        *--at = (char)('0' + number / 10);
+    while ((size_t)(digits + sizeof(digits) - at) < width)
+        *--at = pad;
+    rp_builder_add(builder, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+void rp_builder_signed(struct rp_builder *builder, int64_t number)
+{
+    if (number < 0)
+        rp_builder_char(builder, '-');
+    rp_builder_decimal(builder, number < 0 ? 0 - (uint64_t)number : (uint64_t)number, 0, ' ');
+}
+
+void rp_builder_hex(struct rp_builder *builder, uint64_t number)
+{
+    char digits[18], *at = digits + sizeof(digits);
+
+    do {
+        *--at = "0123456789abcdef"[number & 15];
+        number >>= 4;
+    } while (number);
+    *--at = 'x';
+    *--at = '0';
+    rp_builder_add(builder, at, (size_t)(digits + sizeof(digits) - at));
 }
 
 void rp_builder_printf(struct rp_builder *builder, const char *format, ...)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct rp_builder {
     char *text; /* zero-terminated once anything was added, else NULL */
@@ -14,6 +15,12 @@ struct rp_builder {
 
 void rp_builder_add(struct rp_builder *builder, const char *text, size_t length);
 void rp_builder_puts(struct rp_builder *builder, const char *text);
+void rp_builder_char(struct rp_builder *builder, char one);
+/* Numbers without a format string: a dump is mostly numbers. `width` pads on the left with
+ * `pad`; 0 for none. */
+void rp_builder_decimal(struct rp_builder *builder, uint64_t number, unsigned width, char pad);
+void rp_builder_signed(struct rp_builder *builder, int64_t number);
+void rp_builder_hex(struct rp_builder *builder, uint64_t number); /* with its 0x */
 __attribute__((format(printf, 2, 3))) void rp_builder_printf(struct rp_builder *builder,
                                                              const char *format, ...);
 /* Text from a job, fit for a terminal: control characters and broken UTF-8 are escaped. */

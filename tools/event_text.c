@@ -1,34 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/event_text.h"
 
+#include "tools/event_shape.h"
+
+#include <ctype.h>
 #include <cuda.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
-
-/* Fields of a call's events that are no arguments: its number, the same on both, and its answer. */
-#define CALL "call"
-#define RESULT "result"
 
 /* Texts are quoted where they could be taken for something else. */
 static bool is_plain(const union rp_value *value)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./:[]<>*+@";
     if (!value->t.text || value->t.length == 0)
         return false;
-    for (size_t i = 0; i < value->t.length; i++)
-        if (value->t.text[i] == 0 || !strchr(plain, value->t.text[i]))
+    for (size_t i = 0; i < value->t.length; i++) {
+        unsigned char one = (unsigned char)value->t.text[i];
+        if (one >= 128 || (!isalnum(one) && !strchr("_-./:[]<>*+@", one)) || one == 0)
             return false;
+    }
     return true;
 }
 
-static void add_text(struct rp_builder *text, const union rp_value *value)
+static void add_text(struct rp_builder *text, const union rp_value *value, size_t shown)
 {
-    const char *quote = is_plain(value) ? "" : "\"";
-    rp_builder_puts(text, quote);
-    if (value->t.text)
-        rp_builder_escaped(text, value->t.text, value->t.length);
-    rp_builder_puts(text, quote);
+    if (is_plain(value)) {
+        rp_builder_add(text, value->t.text, value->t.length);
+        return;
+    }
+    rp_builder_char(text, '"');
+    rp_builder_escaped(text, value->t.text, shown);
+    rp_builder_puts(text, shown < value->t.length ? " ...\"" : "\"");
+}
+
+/* Only the first line: a proof has many, which `reprise info --proof` shows. */
+static size_t first_line(const union rp_value *value)
+{
+    const char *end = value->t.text ? memchr(value->t.text, '\n', value->t.length) : NULL;
+    return end ? (size_t)(end - value->t.text) : value->t.length;
 }
 
 static void add_value(struct rp_builder *text, enum rp_field_type type,
@@ -36,74 +45,76 @@ static void add_value(struct rp_builder *text, enum rp_field_type type,
 {
     switch (type) {
     case RP_FIELD_UINT:
-    case RP_FIELD_BYTES: rp_builder_printf(text, "%" PRIu64, value->u); break;
-    case RP_FIELD_SINT: rp_builder_printf(text, "%" PRId64, value->s); break;
-    case RP_FIELD_HEX: rp_builder_printf(text, "0x%" PRIx64, value->u); break;
+    case RP_FIELD_BYTES: rp_builder_decimal(text, value->u, 0, ' '); break;
+    case RP_FIELD_SINT: rp_builder_signed(text, value->s); break;
+    case RP_FIELD_HEX: rp_builder_hex(text, value->u); break;
     case RP_FIELD_FLOAT: rp_builder_printf(text, "%.9g", value->f); break;
-    case RP_FIELD_TEXT:
-    case RP_FIELD_NAME: add_text(text, value); break;
+    case RP_FIELD_TEXT: add_text(text, value, first_line(value)); break;
+    case RP_FIELD_NAME: add_text(text, value, value->t.length); break;
     }
 }
 
-static void add_field(struct rp_builder *text, const struct rp_event *event, uint32_t i)
+static void add_field(struct rp_builder *text, const struct rp_event *event,
+                      const struct rp_event_shape *shape, uint32_t i)
 {
-    rp_builder_printf(text, "%s=", event->def->fields[i].name);
+    rp_builder_add(text, event->def->fields[i].name, shape->length[i]);
+    rp_builder_char(text, '=');
     add_value(text, event->def->fields[i].type, &event->values[i]);
 }
 
-static bool is_argument(const struct rp_event *event, uint32_t i)
+/* Each argument with `between` before it; before the first one `first`. */
+static void add_arguments(struct rp_builder *text, const struct rp_event *event,
+                          const struct rp_event_shape *shape, const char *first,
+                          const char *between)
 {
-    const char *name = event->def->fields[i].name;
-    return strcmp(name, CALL) != 0 && strcmp(name, RESULT) != 0;
+    for (uint32_t left = shape->arguments; left; left &= left - 1) {
+        rp_builder_puts(text, first);
+        add_field(text, event, shape, (uint32_t)__builtin_ctz(left));
+        first = between;
+    }
 }
 
 void rp_event_text_enter(struct rp_builder *text, const struct rp_event *event)
 {
-    const char *between = "";
+    const struct rp_event_shape *shape = rp_event_shape(event->def);
 
-    rp_builder_printf(text, "%s(", event->def->name);
-    for (uint32_t i = 0; i < event->def->field_count; i++) {
-        if (!is_argument(event, i))
-            continue;
-        rp_builder_puts(text, between);
-        add_field(text, event, i);
-        between = ", ";
-    }
+    rp_builder_add(text, event->def->name, shape->name_length);
+    rp_builder_char(text, '(');
+    add_arguments(text, event, shape, "", ", ");
 }
 
 /* "0", or "2 CUDA_ERROR_OUT_OF_MEMORY". */
-static void add_result(struct rp_builder *text, const struct rp_event *event)
+static void add_result(struct rp_builder *text, const struct rp_event *event, int at)
 {
-    const union rp_value *result = rp_event_field(event, RESULT);
     const char *name = NULL;
 
-    if (!result) {
-        rp_builder_puts(text, "?");
+    if (at < 0) {
+        rp_builder_char(text, '?');
         return;
     }
-    rp_builder_printf(text, "%" PRId64, result->s);
-    if (result->s != 0 && cuGetErrorName((CUresult)result->s, &name) == CUDA_SUCCESS)
+    rp_builder_signed(text, event->values[at].s);
+    if (event->values[at].s != 0 &&
+        cuGetErrorName((CUresult)event->values[at].s, &name) == CUDA_SUCCESS)
         rp_builder_printf(text, " %s", name);
 }
 
 void rp_event_text_leave(struct rp_builder *text, const struct rp_event *event)
 {
+    const struct rp_event_shape *shape = rp_event_shape(event->def);
+
     rp_builder_puts(text, ") = ");
-    add_result(text, event);
-    for (uint32_t i = 0; i < event->def->field_count; i++) {
-        if (!is_argument(event, i))
-            continue;
-        rp_builder_puts(text, " ");
-        add_field(text, event, i);
-    }
+    add_result(text, event, shape->result);
+    add_arguments(text, event, shape, " ", " ");
 }
 
 void rp_event_text_note(struct rp_builder *text, const struct rp_event *event)
 {
-    rp_builder_puts(text, event->def->name);
+    const struct rp_event_shape *shape = rp_event_shape(event->def);
+
+    rp_builder_add(text, event->def->name, shape->name_length);
     for (uint32_t i = 0; i < event->def->field_count; i++) {
-        rp_builder_puts(text, " ");
-        add_field(text, event, i);
+        rp_builder_char(text, ' ');
+        add_field(text, event, shape, i);
     }
 }
 
@@ -113,9 +124,13 @@ static void add_json_value(struct rp_builder *text, enum rp_field_type type,
 {
     switch (type) {
     case RP_FIELD_UINT:
-    case RP_FIELD_BYTES: rp_builder_printf(text, "%" PRIu64, value->u); break;
-    case RP_FIELD_SINT: rp_builder_printf(text, "%" PRId64, value->s); break;
-    case RP_FIELD_HEX: rp_builder_printf(text, "\"0x%" PRIx64 "\"", value->u); break;
+    case RP_FIELD_BYTES: rp_builder_decimal(text, value->u, 0, ' '); break;
+    case RP_FIELD_SINT: rp_builder_signed(text, value->s); break;
+    case RP_FIELD_HEX:
+        rp_builder_char(text, '"');
+        rp_builder_hex(text, value->u);
+        rp_builder_char(text, '"');
+        break;
     case RP_FIELD_FLOAT:
         if (value->f - value->f == 0.0)
             rp_builder_printf(text, "%.17g", value->f);
@@ -129,10 +144,15 @@ static void add_json_value(struct rp_builder *text, enum rp_field_type type,
 
 void rp_event_json(struct rp_builder *text, const struct rp_event *event, uint64_t pid)
 {
-    rp_builder_printf(text,
-                      "{\"id\":%" PRIu64 ",\"time_ns\":%" PRIu64 ",\"pid\":%" PRIu64
-                      ",\"tid\":%" PRIu64 ",\"class\":",
-                      event->id, event->time_ns, pid, event->thread);
+    rp_builder_puts(text, "{\"id\":");
+    rp_builder_decimal(text, event->id, 0, ' ');
+    rp_builder_puts(text, ",\"time_ns\":");
+    rp_builder_decimal(text, event->time_ns, 0, ' ');
+    rp_builder_puts(text, ",\"pid\":");
+    rp_builder_decimal(text, pid, 0, ' ');
+    rp_builder_puts(text, ",\"tid\":");
+    rp_builder_decimal(text, event->thread, 0, ' ');
+    rp_builder_puts(text, ",\"class\":");
     rp_builder_json(text, event->def->class_, strlen(event->def->class_));
     rp_builder_puts(text, ",\"name\":");
     rp_builder_json(text, event->def->name, strlen(event->def->name));
@@ -150,11 +170,6 @@ void rp_event_json(struct rp_builder *text, const struct rp_event *event, uint64
 
 const union rp_value *rp_event_stream(const struct rp_event *event)
 {
-    static const char *const names[] = {"hStream", "stream"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const union rp_value *value = rp_event_field(event, names[i]);
-        if (value)
-            return value;
-    }
-    return NULL;
+    int at = rp_event_shape(event->def)->stream;
+    return at < 0 ? NULL : &event->values[at];
 }

@@ -81,7 +81,7 @@ static bool add_ranges_of_file(struct rp_filter *filter, const char *path)
 static int read_calls(const struct rp_command *command, const char *text,
                       struct rp_filter *filter)
 {
-    filter->by_call = true;
+    filter->by_id = true;
     bool good = *text == '@' ? add_ranges_of_file(filter, text + 1) : add_ranges(filter, text);
     if (good)
         return RP_EXIT_OK;
@@ -108,10 +108,57 @@ static int read_stream(const struct rp_command *command, const char *text,
     char *end;
     errno = 0;
     filter->stream = strtoull(text, &end, 0);
-    filter->by_stream = errno == 0 && end != text && *end == 0 && *text != '-';
-    if (filter->by_stream)
+    filter->facets |= RP_FACET_STREAM;
+    if (errno == 0 && end != text && *end == 0 && *text != '-')
         return RP_EXIT_OK;
     return rp_say_usage(command->name, "--stream: '%s' is no handle such as 0x55d0", text);
+}
+
+/* "1.25" in nanoseconds. */
+static bool take_seconds(const char **at, uint64_t *ns)
+{
+    uint64_t unit = 1000000000;
+    if (!take_number(at, ns) || *ns > UINT64_MAX / unit)
+        return false;
+    *ns *= unit;
+    if (**at == '.')
+        for ((*at)++; isdigit((unsigned char)**at); (*at)++) {
+            unit /= 10;
+            *ns += (uint64_t)(**at - '0') * unit;
+        }
+    return true;
+}
+
+static int read_time(const struct rp_command *command, const char *text, struct rp_filter *filter)
+{
+    const char *at = text;
+    bool good = take_seconds(&at, &filter->from_ns) && *at == '-';
+
+    filter->to_ns = UINT64_MAX;
+    filter->facets |= RP_FACET_TIME;
+    if (good && *++at)
+        good = take_seconds(&at, &filter->to_ns) && *at == 0;
+    if (good && filter->to_ns >= filter->from_ns)
+        return RP_EXIT_OK;
+    return rp_say_usage(command->name, "--time: '%s' is no time such as 1.5-2 or 3- (seconds)",
+                        text);
+}
+
+static const char *take_glob(const struct rp_options *options, enum rp_option_id id,
+                             unsigned facet, struct rp_filter *filter)
+{
+    const char *glob = options->values[id].text;
+    if (glob)
+        filter->facets |= facet;
+    return glob;
+}
+
+static uint64_t take_count(const struct rp_options *options, enum rp_option_id id, unsigned facet,
+                           struct rp_filter *filter)
+{
+    if (options->values[id].text)
+        filter->facets |= facet;
+    return options->values[id].number;
 }
 
 int rp_filter_create(const struct rp_command *command, const struct rp_options *options,
@@ -120,16 +167,22 @@ int rp_filter_create(const struct rp_command *command, const struct rp_options *
     const struct rp_option_value *values = options->values;
     int code = RP_EXIT_OK;
 
-    *filter = (struct rp_filter){.kernel = values[RP_OPT_KERNEL].text,
-                                 .segment = values[RP_OPT_SEGMENT].text,
-                                 .by_step = values[RP_OPT_STEP].text != NULL,
-                                 .step = values[RP_OPT_STEP].number};
+    *filter = (struct rp_filter){0};
+    filter->call = take_glob(options, RP_OPT_CALL, RP_FACET_CALL, filter);
+    filter->kernel = take_glob(options, RP_OPT_KERNEL, RP_FACET_KERNEL, filter);
+    filter->segment = take_glob(options, RP_OPT_SEGMENT, RP_FACET_SEGMENT, filter);
+    filter->buffer = take_glob(options, RP_OPT_BUFFER, RP_FACET_BUFFER, filter);
+    filter->verdict = take_glob(options, RP_OPT_VERDICT, RP_FACET_VERDICT, filter);
+    filter->allocation = take_count(options, RP_OPT_ALLOCATION, RP_FACET_ALLOCATION, filter);
+    filter->step = take_count(options, RP_OPT_STEP, RP_FACET_STEP, filter);
     if (values[RP_OPT_CALLS].text)
         code = read_calls(command, values[RP_OPT_CALLS].text, filter);
     if (code == RP_EXIT_OK && values[RP_OPT_GREP].text)
         code = read_line(command, values[RP_OPT_GREP].text, filter);
     if (code == RP_EXIT_OK && values[RP_OPT_STREAM].text)
         code = read_stream(command, values[RP_OPT_STREAM].text, filter);
+    if (code == RP_EXIT_OK && values[RP_OPT_TIME].text)
+        code = read_time(command, values[RP_OPT_TIME].text, filter);
     if (code != RP_EXIT_OK)
         rp_filter_release(filter);
     return code;
@@ -152,27 +205,10 @@ bool rp_filter_id(const struct rp_filter *filter, uint64_t id)
         if (id >= range->first && id <= range->last && (id - range->first) % range->stride == 0)
             return true;
     }
-    return !filter->by_call;
+    return !filter->by_id;
 }
 
 bool rp_filter_line(const struct rp_filter *filter, const char *line)
 {
     return !filter->by_line || regexec(&filter->line, line, 0, NULL, 0) == 0;
-}
-
-static bool names(const struct rp_event *event, const char *field, const char *glob)
-{
-    char text[1024];
-    return *rp_event_text(event, field, text, sizeof(text)) &&
-           rp_glob_match(glob, text, NULL, 0);
-}
-
-bool rp_filter_names_kernel(const struct rp_filter *filter, const struct rp_event *event)
-{
-    return filter->kernel && names(event, "kernel", filter->kernel);
-}
-
-bool rp_filter_names_segment(const struct rp_filter *filter, const struct rp_event *event)
-{
-    return filter->segment && names(event, "segment", filter->segment);
 }

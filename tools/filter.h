@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The filters of the reading commands. An event passes when every filter that was given lets
- * it pass; the same names mean the same everywhere. */
+/* The filters of the reading commands; the same names mean the same everywhere.
+ *
+ * A filter asks for facets (a kernel, a stream, a step ...). What is shown is a call with its
+ * notes, and it passes when for each facet that is asked for at least one of its events has it. */
 #ifndef RP_TOOLS_FILTER_H
 #define RP_TOOLS_FILTER_H
 
@@ -9,17 +11,31 @@
 
 #include <regex.h>
 
+enum {
+    RP_FACET_CALL = 1 << 0,
+    RP_FACET_KERNEL = 1 << 1,
+    RP_FACET_SEGMENT = 1 << 2,
+    RP_FACET_BUFFER = 1 << 3,
+    RP_FACET_ALLOCATION = 1 << 4,
+    RP_FACET_STREAM = 1 << 5,
+    RP_FACET_STEP = 1 << 6,
+    RP_FACET_TIME = 1 << 7,
+    RP_FACET_VERDICT = 1 << 8
+};
+
 struct rp_id_range {
     uint64_t first, last, stride; /* last is part of it */
 };
 
 struct rp_filter {
+    unsigned facets; /* those that are asked for */
+    bool by_id, by_line;
     struct rp_id_range *ranges;
     size_t range_count;
-    bool by_call, by_line, by_stream, by_step;
     regex_t line;
-    const char *kernel, *segment; /* globs, or NULL */
-    uint64_t stream, step;
+    const char *call, *kernel, *segment, *buffer, *verdict; /* globs */
+    uint64_t allocation, stream, step;
+    uint64_t from_ns, to_ns; /* since the start of the trace; to_ns is part of it */
 };
 
 /* Returns RP_EXIT_OK, or RP_EXIT_USAGE after a message. */
@@ -29,8 +45,21 @@ void rp_filter_release(struct rp_filter *filter);
 
 bool rp_filter_id(const struct rp_filter *filter, uint64_t id);
 bool rp_filter_line(const struct rp_filter *filter, const char *line);
-/* True when the event itself names a kernel, respectively a segment, that is asked for. */
-bool rp_filter_names_kernel(const struct rp_filter *filter, const struct rp_event *event);
-bool rp_filter_names_segment(const struct rp_filter *filter, const struct rp_event *event);
+
+/* What a filter must remember of one trace: where the contract's buffers lie, and which step it
+ * is. Zeros at its beginning. */
+struct rp_filter_state {
+    struct rp_filter_range {
+        uint64_t allocation, first, end;
+    } *buffer; /* of the buffers that are asked for */
+    size_t buffer_count;
+    uint64_t step;
+};
+void rp_filter_state_release(struct rp_filter_state *state);
+
+/* The facets, of those asked for, that the event itself has. `segment_depth` counts, for the
+ * event's thread, the open segments that are asked for. False in *good: out of memory. */
+unsigned rp_filter_match(const struct rp_filter *filter, struct rp_filter_state *state,
+                         uint64_t *segment_depth, const struct rp_event *event, bool *good);
 
 #endif

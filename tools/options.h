@@ -82,6 +82,15 @@ enum rp_option_type {
       "launches of these kernels")                                                                \
     X(SEGMENT, "segment", 's', TEXT, RP_NO_ENV, RP_COMMAND_DUMP | RP_COMMAND_CHECK, "GLOB",       \
       "what concerns these segments")                                                             \
+    X(CALL, "call", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "GLOB", "calls of these names")      \
+    X(BUFFER, "buffer", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "GLOB",                              \
+      "what touches these buffers of the contract")                                               \
+    X(ALLOCATION, "allocation", 0, COUNT, RP_NO_ENV, RP_COMMAND_DUMP, "N",                        \
+      "what concerns this allocation")                                                            \
+    X(VERDICT, "verdict", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "GLOB",                            \
+      "accesses known so: exact, bounded, root, ...")                                             \
+    X(TIME, "time", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "A-B",                                   \
+      "seconds since the start: 1.5-2, 3-")                                                       \
     X(STREAM, "stream", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "HANDLE", "calls on this stream")    \
     X(STEP, "step", 0, COUNT, RP_NO_ENV, RP_COMMAND_DUMP, "N", "what happened in this step")      \
     X(PROOF, "proof", 0, TEXT, RP_NO_ENV, RP_COMMAND_INFO, "KERNEL",                              \

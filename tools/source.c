@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/source.h"
 
+#include "tools/event_shape.h"
 #include "tools/folder.h"
 #include "tools/say.h"
 #include "tracker/text.h"
@@ -111,6 +112,7 @@ static bool read_trace(const char *path, const struct rp_event_visitor *visitor,
         rp_say("%s: %s", path, rp_trace_reader_message(reader));
         *code = RP_EXIT_DATA;
     }
+    rp_event_shapes_forget();
     rp_trace_reader_close(reader);
     return wanted;
 }

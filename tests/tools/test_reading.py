@@ -152,6 +152,40 @@ class Dump(ReadingCase):
                           "700 CUDA_ERROR_ILLEGAL_ADDRESS"])
         self.assertEqual(self.shown("--segment", "nothing"), [])
 
+    def test_filters_by_what_a_call_touches(self):
+        self.write(STORY + """\
+note buffer buffer=queue[0] allocation=7 offset=64 bytes=64 kernel=enqueue param=0
+enter cuLaunchKernel 0xb 0x0
+note access seq=9 allocation=7 offset=0 bytes=65 effect=write verdict=root version=9
+leave cuLaunchKernel 0
+enter cuLaunchKernel 0xc 0x0
+note access seq=10 allocation=7 offset=0 bytes=64 effect=write verdict=exact version=10
+leave cuLaunchKernel 0
+""")
+        def launches(*words):
+            return re.findall(r"f=0x(\w)", "\n".join(self.shown(*words)))
+        self.assertEqual(launches("--buffer", "queue*"), ["b"])
+        self.assertEqual(launches("--buffer", "other"), [])
+        self.assertEqual(launches("--allocation", "7"), ["b", "c"])
+        self.assertEqual(launches("--verdict", "root"), ["b"])
+        self.assertEqual(launches("--call", "cuLaunch*", "--verdict", "exact"),
+                         ["9", "a", "c"])
+        self.assertEqual(len(self.shown("--call", "cuMemAlloc*")), 2)
+
+    def test_filter_by_time(self):
+        self.write(STORY)
+        every = self.lines()
+        self.assertEqual(self.lines("--time", "0-"), every)
+        self.assertEqual(self.lines("--time", "0-1000"), every)
+        self.assertEqual(self.lines("--time", "1000.5-2000"), [])
+        for bad in ("x", "5", "2-1", "1-2x", "-3", "99999999999999999999-"):
+            self.assertRefused(self.reprise("dump", "--time", bad), 2, "--time")
+
+    def test_a_proof_is_shown_by_its_first_line(self):
+        self.write(STORY)
+        line, = [line for line in self.lines() if "note" in line or "-- kernel" in line]
+        self.assertIn('proof="writes param 3 ..."', line)
+
     def test_json_lines(self):
         self.write(STORY)
         head, *events = [json.loads(line) for line in self.lines("--json")]

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/group.h"
+
+#include "tools/event_shape.h"
+#include "tools/say.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_TEXT = 1 << 20, MOST_EVENTS = 1 << 14 }; /* of one group, before it comes in parts */
+
+/* What is held of one thread: the events of its open group, copied. */
+struct thread {
+    uint64_t id;
+    uint64_t segment_depth;
+    unsigned facets; /* of the group so far */
+    bool enters;
+    struct rp_event *events;
+    union rp_value *values; /* RP_EVENT_MAX_FIELDS for each event */
+    size_t count, capacity;
+    char *text;
+    size_t used, room;
+};
+
+struct groups {
+    const struct rp_filter *filter;
+    const struct rp_group_visitor *visitor;
+    struct rp_filter_state state;
+    struct thread **threads;
+    size_t thread_count;
+    struct thread *last; /* most events come from the thread of the one before */
+    const struct rp_event_def *step_def, *launch_def;
+    uint64_t pid, step;
+    bool no_memory;
+};
+
+/* ---- copies ------------------------------------------------------------------- */
+
+static bool grow_events(struct thread *thread)
+{
+    size_t capacity = thread->capacity ? 2 * thread->capacity : 16;
+    struct rp_event *events = realloc(thread->events, capacity * sizeof(*events));
+    if (!events)
+        return false;
+    thread->events = events;
+    size_t bytes = capacity * RP_EVENT_MAX_FIELDS * sizeof(*thread->values);
+    union rp_value *values = realloc(thread->values, bytes);
+    if (!values)
+        return false;
+    thread->values = values;
+    thread->capacity = capacity;
+    return true;
+}
+
+static size_t text_bytes(const struct rp_event *event)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < event->def->field_count; i++)
+        if (event->def->fields[i].type == RP_FIELD_TEXT ||
+            event->def->fields[i].type == RP_FIELD_NAME)
+            bytes += event->values[i].t.length;
+    return bytes;
+}
+
+static bool grow_text(struct thread *thread, size_t more)
+{
+    size_t room = thread->room ? thread->room : 4096;
+    while (room < thread->used + more)
+        room *= 2;
+    char *text = room > thread->room ? realloc(thread->text, room) : thread->text;
+    if (!text)
+        return false;
+    thread->text = text;
+    thread->room = room;
+    return true;
+}
+
+/* Texts are kept as offsets while the storage may still move; settle() turns them into
+ * pointers. */
+static bool keep(struct thread *thread, const struct rp_event *event)
+{
+    if ((thread->count == thread->capacity && !grow_events(thread)) ||
+        !grow_text(thread, text_bytes(event)))
+        return false;
+    union rp_value *values = thread->values + thread->count * RP_EVENT_MAX_FIELDS;
+    for (uint32_t i = 0; i < event->def->field_count; i++) {
+        enum rp_field_type type = event->def->fields[i].type;
+        values[i] = event->values[i];
+        if (type != RP_FIELD_TEXT && type != RP_FIELD_NAME)
+            continue;
+        if (values[i].t.length > 0)
+            memcpy(thread->text + thread->used, values[i].t.text, values[i].t.length);
+        values[i].t.text = (const char *)thread->used;
+        thread->used += values[i].t.length;
+    }
+    thread->events[thread->count++] = *event;
+    return true;
+}
+
+static void settle(struct thread *thread)
+{
+    for (size_t at = 0; at < thread->count; at++) {
+        union rp_value *values = thread->values + at * RP_EVENT_MAX_FIELDS;
+        const struct rp_event_def *def = thread->events[at].def;
+        thread->events[at].values = values;
+        for (uint32_t i = 0; i < def->field_count; i++)
+            if (def->fields[i].type == RP_FIELD_TEXT || def->fields[i].type == RP_FIELD_NAME)
+                values[i].t.text = thread->text + (size_t)values[i].t.text;
+    }
+}
+
+/* ---- groups ------------------------------------------------------------------- */
+
+static bool passes(const struct groups *groups, const struct thread *thread)
+{
+    return !groups->filter || (thread->facets == groups->filter->facets &&
+                               rp_filter_id(groups->filter, thread->events[0].id));
+}
+
+/* Shows the group if it passes, and starts the next. */
+static bool finish(struct groups *groups, struct thread *thread, bool leaves)
+{
+    bool go_on = true;
+
+    if (thread->count > 0 && passes(groups, thread)) {
+        const struct rp_group group = {thread->events, thread->count, thread->enters, leaves,
+                                       groups->pid, thread->id, groups->step};
+        settle(thread);
+        go_on = groups->visitor->group(groups->visitor->ctx, &group);
+    }
+    thread->count = thread->used = 0;
+    thread->facets = 0;
+    thread->enters = false;
+    return go_on;
+}
+
+static struct thread *thread_of(struct groups *groups, uint64_t id)
+{
+    if (groups->last && groups->last->id == id)
+        return groups->last;
+    for (size_t i = 0; i < groups->thread_count; i++)
+        if (groups->threads[i]->id == id)
+            return groups->last = groups->threads[i];
+    struct thread **more = realloc(groups->threads, (groups->thread_count + 1) * sizeof(*more));
+    struct thread *thread = calloc(1, sizeof(*thread));
+    if (more)
+        groups->threads = more;
+    if (!more || !thread) {
+        free(thread);
+        return NULL;
+    }
+    thread->id = id;
+    return groups->last = groups->threads[groups->thread_count++] = thread;
+}
+
+static void note_step(struct groups *groups, const struct rp_event *event)
+{
+    if (!groups->step_def && rp_event_is(event, "note", "step"))
+        groups->step_def = event->def;
+    if (!groups->launch_def && rp_event_is(event, "note", "launch"))
+        groups->launch_def = event->def;
+    if (event->def == groups->step_def || event->def == groups->launch_def)
+        groups->step = rp_event_number(event, "step");
+}
+
+static bool add(struct groups *groups, struct thread *thread, const struct rp_event *event)
+{
+    bool good = keep(thread, event);
+
+    note_step(groups, event);
+    if (good && groups->filter && groups->filter->facets)
+        thread->facets |= rp_filter_match(groups->filter, &groups->state, &thread->segment_depth,
+                                          event, &good);
+    groups->no_memory |= !good;
+    return good;
+}
+
+static bool take_event(void *ctx, const struct rp_trace_reader *reader,
+                       const struct rp_event *event)
+{
+    struct groups *groups = ctx;
+    struct thread *thread = thread_of(groups, event->thread);
+    const struct rp_event_shape *shape = rp_event_shape(event->def);
+    bool enters = shape->enters, leaves = shape->leaves;
+    (void)reader;
+
+    if (!thread) {
+        groups->no_memory = true;
+        return false;
+    }
+    /* Its leave was lost, or calls nest: both are shown. */
+    if (enters && thread->count > 0 && !finish(groups, thread, false))
+        return false;
+    if (!add(groups, thread, event))
+        return false;
+    thread->enters |= enters;
+    if (leaves || !thread->enters || thread->count >= MOST_EVENTS || thread->used > MOST_TEXT)
+        return finish(groups, thread, leaves);
+    return true;
+}
+
+/* ---- traces ------------------------------------------------------------------- */
+
+static void release_threads(struct groups *groups)
+{
+    for (size_t i = 0; i < groups->thread_count; i++) {
+        free(groups->threads[i]->events);
+        free(groups->threads[i]->values);
+        free(groups->threads[i]->text);
+        free(groups->threads[i]);
+    }
+    free(groups->threads);
+    groups->threads = NULL;
+    groups->thread_count = 0;
+    groups->last = NULL;
+    rp_filter_state_release(&groups->state);
+}
+
+static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reader *reader)
+{
+    struct groups *groups = ctx;
+    const char *pid = rp_trace_property(reader, "pid");
+
+    groups->pid = pid ? strtoull(pid, NULL, 10) : 0;
+    groups->step = 0;
+    groups->step_def = groups->launch_def = NULL;
+    return !groups->visitor->begin || groups->visitor->begin(groups->visitor->ctx, path, reader);
+}
+
+/* What was still going on when the trace ended: with a crash, the call that it was in. */
+static void end_trace(void *ctx, const char *path, const char *broken)
+{
+    struct groups *groups = ctx;
+
+    for (size_t i = 0; i < groups->thread_count; i++)
+        finish(groups, groups->threads[i], false);
+    release_threads(groups);
+    if (groups->visitor->end)
+        groups->visitor->end(groups->visitor->ctx, path, broken);
+}
+
+int rp_groups_read(const struct rp_source *source, const struct rp_filter *filter,
+                   const struct rp_group_visitor *visitor)
+{
+    struct groups groups = {.filter = filter, .visitor = visitor};
+    const struct rp_event_visitor events = {begin_trace, take_event, end_trace, &groups};
+    int code = rp_source_read(source, &events);
+
+    release_threads(&groups);
+    if (groups.no_memory) {
+        rp_say("out of memory");
+        return RP_EXIT_FAILURE;
+    }
+    return code;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace in groups: a driver call with what happened within it, or a note that stands alone.
+ *
+ * Entering a call and leaving it are two events; what the same thread says between them belongs
+ * to the call. Readers want them together: to show a call on one line, to filter by what it
+ * touched, to draw it as a slice. Memory is bounded by the size of one group for each thread;
+ * a larger one comes in parts. */
+#ifndef RP_TOOLS_GROUP_H
+#define RP_TOOLS_GROUP_H
+
+#include "tools/filter.h"
+#include "tools/source.h"
+
+struct rp_group {
+    const struct rp_event *events; /* in their order */
+    size_t count;
+    bool enters; /* the first event enters a call */
+    bool leaves; /* the last event leaves it; with `enters` alone it never came back */
+    uint64_t pid, thread, step;
+};
+
+struct rp_group_visitor {
+    /* A trace begins and ends; both may be NULL. Returning false from `begin` passes over it. */
+    bool (*begin)(void *ctx, const char *path, const struct rp_trace_reader *reader);
+    /* Every group that the filter lets pass, valid until this returns. False ends all reading. */
+    bool (*group)(void *ctx, const struct rp_group *group);
+    void (*end)(void *ctx, const char *path, const char *broken);
+    void *ctx;
+};
+
+/* Reads all traces of the source, one after the other. `filter` may be NULL. Exit codes as of
+ * rp_source_read, and RP_EXIT_FAILURE after a message when the host is out of memory. */
+int rp_groups_read(const struct rp_source *source, const struct rp_filter *filter,
+                   const struct rp_group_visitor *visitor);
+
+#endif
