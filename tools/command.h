@@ -26,7 +26,8 @@ enum {
     RP_COMMAND_CHECK = 1 << 3,
     RP_COMMAND_PLAN = 1 << 4,
     RP_COMMAND_DOCTOR = 1 << 5,
-    RP_COMMAND_HELP = 1 << 6
+    RP_COMMAND_HELP = 1 << 6,
+    RP_COMMAND_EXPORT = 1 << 7
 };
 
 struct rp_command {
@@ -50,6 +51,7 @@ int rp_cmd_dump(int argc, char **argv);
 int rp_cmd_info(int argc, char **argv);
 int rp_cmd_check(int argc, char **argv);
 int rp_cmd_plan(int argc, char **argv);
+int rp_cmd_export(int argc, char **argv);
 int rp_cmd_doctor(int argc, char **argv);
 int rp_cmd_help(int argc, char **argv);
 

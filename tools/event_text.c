@@ -142,6 +142,20 @@ static void add_json_value(struct rp_builder *text, enum rp_field_type type,
     }
 }
 
+void rp_event_json_fields(struct rp_builder *text, const struct rp_event *event)
+{
+    rp_builder_char(text, '{');
+    for (uint32_t i = 0; i < event->def->field_count; i++) {
+        const char *name = event->def->fields[i].name;
+        if (i > 0)
+            rp_builder_char(text, ',');
+        rp_builder_json(text, name, strlen(name));
+        rp_builder_char(text, ':');
+        add_json_value(text, event->def->fields[i].type, &event->values[i]);
+    }
+    rp_builder_char(text, '}');
+}
+
 void rp_event_json(struct rp_builder *text, const struct rp_event *event, uint64_t pid)
 {
     rp_builder_puts(text, "{\"id\":");
@@ -156,16 +170,9 @@ void rp_event_json(struct rp_builder *text, const struct rp_event *event, uint64
     rp_builder_json(text, event->def->class_, strlen(event->def->class_));
     rp_builder_puts(text, ",\"name\":");
     rp_builder_json(text, event->def->name, strlen(event->def->name));
-    rp_builder_puts(text, ",\"fields\":{");
-    for (uint32_t i = 0; i < event->def->field_count; i++) {
-        const char *name = event->def->fields[i].name;
-        if (i > 0)
-            rp_builder_puts(text, ",");
-        rp_builder_json(text, name, strlen(name));
-        rp_builder_puts(text, ":");
-        add_json_value(text, event->def->fields[i].type, &event->values[i]);
-    }
-    rp_builder_puts(text, "}}");
+    rp_builder_puts(text, ",\"fields\":");
+    rp_event_json_fields(text, event);
+    rp_builder_char(text, '}');
 }
 
 const union rp_value *rp_event_stream(const struct rp_event *event)

@@ -17,6 +17,9 @@ void rp_event_text_note(struct rp_builder *text, const struct rp_event *event);
 /* One object; 64-bit addresses and hashes as "0x..." strings. */
 void rp_event_json(struct rp_builder *text, const struct rp_event *event, uint64_t pid);
 
+/* Its fields alone, as one object. */
+void rp_event_json_fields(struct rp_builder *text, const struct rp_event *event);
+
 /* The field that says on which stream the event is, or NULL. */
 const union rp_value *rp_event_stream(const struct rp_event *event);
 

@@ -22,13 +22,14 @@ enum rp_option_type {
 };
 
 #define RP_READING (RP_COMMAND_DUMP | RP_COMMAND_INFO | RP_COMMAND_CHECK)
+#define RP_FILTERED (RP_COMMAND_DUMP | RP_COMMAND_EXPORT)
 #define RP_SHOWING (RP_READING | RP_COMMAND_DOCTOR)
 #define RP_ANY (~0u)
 #define RP_ENV true
 #define RP_NO_ENV false
 
 /* X(id, name, short, type, environment, commands, argument, help) */
-#define RP_OPTIONS(X)                                                                             \
+#define RP_OPTIONS(X) \
     X(MODE, "mode", 'm', WORD, RP_ENV, RP_COMMAND_RUN, "observe|check|guard",                     \
       "default: guard with a contract, observe without")                                          \
     X(CONTRACT, "contract", 'c', TEXT, RP_ENV, RP_COMMAND_RUN, "FILE",                            \
@@ -63,36 +64,41 @@ enum rp_option_type {
       "default reprise.data; %p pid, %h host, %r rank")                                           \
     X(PLAN_OUTPUT, "output", 'o', TEXT, RP_NO_ENV, RP_COMMAND_PLAN, "FILE",                       \
       "write the plan that `reprise run --plan` takes")                                           \
-    X(FORCE, "force", 0, FLAG, RP_NO_ENV, RP_COMMAND_PLAN, NULL, "overwrite FILE")                \
+    X(EXPORT_FORMAT, "format", 'f', WORD, RP_NO_ENV, RP_COMMAND_EXPORT,                           \
+      "chrome|csv|jsonl|memviz|folded", "for which tool")                                         \
+    X(EXPORT_OUTPUT, "output", 'o', TEXT, RP_NO_ENV, RP_COMMAND_EXPORT, "FILE",                   \
+      "default reprise.SUFFIX here; - is stdout")                                                 \
+    X(FORCE, "force", 0, FLAG, RP_NO_ENV, RP_COMMAND_PLAN | RP_COMMAND_EXPORT, NULL,              \
+      "overwrite FILE")                                                                           \
     X(DEVICE, "device", 'd', WORD, RP_ENV, RP_COMMAND_RUN, "auto|cuda|soft",                      \
       "auto: a real driver if there is one, else software")                                       \
     X(ERROR_EXITCODE, "error-exitcode", 'e', CODE, RP_ENV, RP_COMMAND_RUN | RP_COMMAND_CHECK,     \
       "N", "exit with N when there are hazards")                                                  \
     X(NO_TRACE, "no-trace", 0, FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \
       "write summaries only, no trace")                                                           \
-    X(QUIET, "quiet", 'q', FLAG, RP_NO_ENV, RP_COMMAND_RUN | RP_COMMAND_PLAN, NULL,               \
-      "don't say at the end what was written")                                                    \
+    X(QUIET, "quiet", 'q', FLAG, RP_NO_ENV, RP_COMMAND_RUN | RP_COMMAND_PLAN | RP_COMMAND_EXPORT, \
+      NULL, "don't say at the end what was written")                                              \
     X(VERBOSE, "verbose", 'v', FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \
       "show the exact environment and command")                                                   \
-    X(CALLS, "calls", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "RANGES",                              \
+    X(CALLS, "calls", 0, TEXT, RP_NO_ENV, RP_FILTERED, "RANGES",                                  \
       "by id: 5,10-20,100-,0-1000/10 (or @FILE)")                                                 \
     X(GREP, "grep", 'g', TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "RE",                                  \
       "lines that match an extended regular expression")                                          \
-    X(KERNEL, "kernel", 'k', TEXT, RP_NO_ENV, RP_COMMAND_DUMP | RP_COMMAND_INFO, "GLOB",          \
+    X(KERNEL, "kernel", 'k', TEXT, RP_NO_ENV, RP_FILTERED | RP_COMMAND_INFO, "GLOB",              \
       "launches of these kernels")                                                                \
-    X(SEGMENT, "segment", 's', TEXT, RP_NO_ENV, RP_COMMAND_DUMP | RP_COMMAND_CHECK, "GLOB",       \
+    X(SEGMENT, "segment", 's', TEXT, RP_NO_ENV, RP_FILTERED | RP_COMMAND_CHECK, "GLOB",           \
       "what concerns these segments")                                                             \
-    X(CALL, "call", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "GLOB", "calls of these names")      \
-    X(BUFFER, "buffer", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "GLOB",                              \
+    X(CALL, "call", 0, TEXT, RP_NO_ENV, RP_FILTERED, "GLOB", "calls of these names")              \
+    X(BUFFER, "buffer", 0, TEXT, RP_NO_ENV, RP_FILTERED, "GLOB",                                  \
       "what touches these buffers of the contract")                                               \
-    X(ALLOCATION, "allocation", 0, COUNT, RP_NO_ENV, RP_COMMAND_DUMP, "N",                        \
+    X(ALLOCATION, "allocation", 0, COUNT, RP_NO_ENV, RP_FILTERED, "N",                            \
       "what concerns this allocation")                                                            \
-    X(VERDICT, "verdict", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "GLOB",                            \
+    X(VERDICT, "verdict", 0, TEXT, RP_NO_ENV, RP_FILTERED, "GLOB",                                \
       "accesses known so: exact, bounded, root, ...")                                             \
-    X(TIME, "time", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "A-B",                                   \
+    X(TIME, "time", 0, TEXT, RP_NO_ENV, RP_FILTERED, "A-B",                                       \
       "seconds since the start: 1.5-2, 3-")                                                       \
-    X(STREAM, "stream", 0, TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "HANDLE", "calls on this stream")    \
-    X(STEP, "step", 0, COUNT, RP_NO_ENV, RP_COMMAND_DUMP, "N", "what happened in this step")      \
+    X(STREAM, "stream", 0, TEXT, RP_NO_ENV, RP_FILTERED, "HANDLE", "calls on this stream")        \
+    X(STEP, "step", 0, COUNT, RP_NO_ENV, RP_FILTERED, "N", "what happened in this step")          \
     X(PROOF, "proof", 0, TEXT, RP_NO_ENV, RP_COMMAND_INFO, "KERNEL",                              \
       "the proofs of these kernels in words")                                                     \
     X(JSON, "json", 'j', FLAG, RP_NO_ENV, RP_SHOWING | RP_COMMAND_PLAN, NULL,                     \

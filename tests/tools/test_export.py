@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""export: each format is read as the program reads it that it is made for.
+
+usage: test_export.py REPRISE TRACE_FROM_SCRIPT"""
+import csv
+import io
+import json
+import pathlib
+import pickle
+import pickletools
+import subprocess
+import sys
+from collections import defaultdict
+
+import harness
+
+WRITER = pathlib.Path(sys.argv[2]).resolve()
+CALLS = """\
+property pid {pid}
+property command {command}
+define enter cuMemAlloc_v2 call:UINT dptr:HEX bytesize:BYTES
+define leave cuMemAlloc_v2 call:UINT result:SINT dptr:HEX
+define enter cuMemFree_v2 call:UINT dptr:HEX
+define leave cuMemFree_v2 call:UINT result:SINT
+define enter cuLaunchKernel call:UINT f:HEX hStream:HEX
+define leave cuLaunchKernel call:UINT result:SINT
+define enter cuMemcpyHtoDAsync_v2 call:UINT hStream:HEX
+define leave cuMemcpyHtoDAsync_v2 call:UINT result:SINT
+"""
+STORY = """\
+note step step=1
+enter cuMemAlloc_v2 1 0x7fff10 4096
+note allocation allocation=1 kind=device bytes=4096 address=0x7f0000001000 seq=1
+leave cuMemAlloc_v2 1 0 0x7f0000001000
+note segment segment=block key=one phase=forward%20begins step=1 instance=1
+enter cuMemAlloc_v2 2 0x7fff10 1024
+note allocation allocation=2 kind=pool bytes=1024 address=0x7f0000002000 seq=2
+leave cuMemAlloc_v2 2 0 0x7f0000002000
+enter cuLaunchKernel 3 0x9 0x55d0
+note preserve instance=1 allocation=1 offset=16 bytes=64 version=3 writer=bn_forward stream=0x55d0
+note access seq=3 allocation=1 offset=0 bytes=4096 effect=write verdict=exact version=3
+note launch seq=3 kernel=bn_forward stream=0x55d0 step=1 index=0 grid_x=8 verdict=exact
+leave cuLaunchKernel 3 0
+note segment segment=block key=one phase=forward%20ends step=1 instance=1
+enter cuMemFree_v2 4 0x7f0000002000
+note free allocation=2 seq=4
+leave cuMemFree_v2 4 0
+enter cuMemcpyHtoDAsync_v2 5 0x0
+leave cuMemcpyHtoDAsync_v2 5 0
+note segment segment=block key=one phase=replay%20begins step=1 instance=1
+enter cuLaunchKernel 6 0x9 0x55d0
+note restore instance=1 allocation=1 offset=16 bytes=64 version=3
+note launch seq=5 kernel=bn_forward stream=0x55d0 step=1 index=1 grid_x=8 verdict=exact
+leave cuLaunchKernel 6 0
+note reinstate instance=1 allocation=1 offset=16 bytes=64
+note segment segment=block key=one phase=replay%20ends step=1 instance=1
+note hazard hazard=stale-read segment=block buffer=odd"name allocation=1 offset=0 bytes=4 step=1
+note gap lost=3
+enter cuLaunchKernel 7 0xa 0x55d0
+"""
+
+
+class ExportCase(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.run_folder = self.folder / "reprise.data"
+        self.run_folder.mkdir()
+        for pid, command in ((4242, "./train --fast"), (4243, "./other;one")):
+            self.write(CALLS.format(pid=pid, command=command) + STORY, pid)
+
+    def write(self, script, pid):
+        path = self.run_folder / f"trace-{pid}.rpt"
+        subprocess.run([WRITER, path], input=script, check=True, text=True)
+        return path
+
+    def export(self, form, *words):
+        done = subprocess.run([harness.REPRISE, "export", "--format", form, "-o", "-", *words],
+                              capture_output=True, cwd=self.folder, env=harness.environment())
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return done.stdout
+
+
+class Chrome(ExportCase):
+    """What ui.perfetto.dev wants, and silently drops when it does not get it."""
+
+    def setUp(self):
+        super().setUp()
+        self.events = json.loads(self.export("chrome"))["traceEvents"]
+
+    def of(self, phase, **members):
+        return [event for event in self.events if event["ph"] == phase and
+                all(event.get(key) == value for key, value in members.items())]
+
+    def test_slices_have_a_duration_and_nest(self):
+        tracks = defaultdict(list)
+        for event in self.of("X"):
+            self.assertGreater(event["dur"], 0)
+            self.assertGreaterEqual(event["ts"], 0)
+            tracks[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
+        for (pid, _), slices in tracks.items():
+            if pid < 10_000_000:
+                continue
+            for (_, end), (start, _) in zip(sorted(slices), sorted(slices)[1:]):
+                self.assertGreaterEqual(start, end - 1e-9)
+
+    def test_devices_are_no_processes_and_tracks_have_names_of_their_own(self):
+        names = self.of("M", name="thread_name")
+        tids = [event["tid"] for event in names]
+        self.assertEqual(len(tids), len(set(tids)))
+        self.assertEqual({event["args"]["name"] for event in names},
+                         {"reprise: preserve, restore, reinstate", "stream 0x55d0",
+                          "default stream"})
+        used = {event["tid"] for event in self.of("X") if event["pid"] >= 10_000_000}
+        self.assertLessEqual(used, set(tids))
+        self.assertEqual({event["args"]["name"] for event in self.of("M", name="process_name")},
+                         {"./train --fast", "./other;one", "device of process 4242",
+                          "device of process 4243"})
+
+    def test_flows_start_and_end_inside_slices(self):
+        slices = defaultdict(list)
+        for event in self.of("X"):
+            slices[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
+        for kind, count in (("launch", 6), ("preserved", 2)):
+            starts, ends = self.of("s", cat=kind), self.of("f", cat=kind)
+            self.assertEqual(len(ends), count)
+            self.assertEqual(sorted(event["id"] for event in starts),
+                             sorted(event["id"] for event in ends))
+            for event in starts + ends:
+                self.assertIsInstance(event["id"], int)
+                self.assertTrue(any(low <= event["ts"] <= high for low, high in
+                                    slices[event["pid"], event["tid"]]), event)
+            self.assertTrue(all(event["bp"] == "e" for event in ends))
+
+    def test_what_stands_on_the_stream(self):
+        kernels = [event["name"] for event in self.of("X", cat="kernel")]
+        self.assertEqual(kernels, ["bn_forward"] * 4)
+        self.assertEqual(len(self.of("X", cat="copy", name="cuMemcpyHtoDAsync_v2")), 2)
+
+    def test_counters_on_change_only(self):
+        first = [event["args"] for event in self.of("C")][:5]
+        self.assertEqual(first, [{"live": 4096, "preserved": 0}, {"live": 5120, "preserved": 0},
+                                 {"live": 5120, "preserved": 64}, {"live": 4096, "preserved": 64},
+                                 {"live": 4096, "preserved": 0}])
+
+    def test_segments_open_and_close(self):
+        opened = [(event["name"], event["id"]) for event in self.of("b", cat="segment")]
+        closed = [(event["name"], event["id"]) for event in self.of("e", cat="segment")]
+        self.assertEqual(opened, [("forward block one", 1), ("replay block one", 1)] * 2)
+        self.assertEqual(opened, closed)
+
+    def test_marks(self):
+        self.assertEqual({event["name"] for event in self.of("i")},
+                         {"step", "hazard", "events lost"})
+        self.assertTrue(all(event["s"] in "tpg" for event in self.of("i")))
+
+    def test_a_call_that_never_came_back(self):
+        lost, = [event for event in self.of("X", pid=4242) if event["args"].get("unfinished")]
+        self.assertEqual(lost["name"], "cuLaunchKernel")
+
+
+class Memviz(ExportCase):
+    """The page replays the trace backwards from the segments that are alive at the end."""
+
+    def setUp(self):
+        super().setUp()
+        self.raw = self.export("memviz")
+        self.snapshot = pickle.loads(self.raw)
+
+    def test_opcodes_that_the_page_knows(self):
+        known = {"PROTO", "EMPTY_DICT", "EMPTY_LIST", "MARK", "BININT1", "BININT", "LONG1",
+                 "BINUNICODE", "APPENDS", "SETITEMS", "STOP"}
+        names = [opcode.name for opcode, _, _ in pickletools.genops(self.raw)]
+        self.assertLessEqual(set(names), known)
+        self.assertEqual(self.raw[:2], b"\x80\x02")
+
+    def test_blocks_tile_their_segment(self):
+        for segment in self.snapshot["segments"]:
+            self.assertEqual(sum(block["size"] for block in segment["blocks"]),
+                             segment["total_size"])
+            self.assertIn("device", segment)
+
+    def test_backwards_to_an_empty_device(self):
+        for device, entries in enumerate(self.snapshot["device_traces"]):
+            segments = {(s["address"], s["total_size"]) for s in self.snapshot["segments"]
+                        if s["device"] == device}
+            blocks = set(segments)
+            self.assertEqual(segments, {(0x7f0000001000, 4096)})
+            for entry in reversed(entries):
+                at = (entry["addr"], entry["size"])
+                if entry["action"] == "segment_free":
+                    segments.add(at)
+                elif entry["action"] == "free_completed":
+                    self.assertIn(at, segments)
+                    blocks.add(at)
+                elif entry["action"] == "free_requested":
+                    self.assertIn(at, blocks)
+                elif entry["action"] == "alloc":
+                    blocks.remove(at)
+                elif entry["action"] == "segment_alloc":
+                    self.assertNotIn(at, blocks)
+                    segments.remove(at)
+                else:
+                    self.fail(entry["action"])
+            self.assertEqual((segments, blocks), (set(), set()))
+
+    def test_frames_say_where(self):
+        pool = [entry for entry in self.snapshot["device_traces"][0]
+                if entry.get("category") == "pool"][0]
+        self.assertEqual([frame["name"] for frame in pool["frames"]],
+                         ["cuMemAlloc_v2", "block one forward"])
+        for frame in pool["frames"]:
+            self.assertEqual([type(frame[key]) for key in ("filename", "line", "name")],
+                             [str, int, str])
+
+    def test_batches_are_short(self):
+        story = CALLS.format(pid=7, command="x")
+        for i in range(1500):
+            story += (f"enter cuMemAlloc_v2 {i} 0x1 16\nnote allocation allocation={i + 1} "
+                      f"kind=device bytes=16 address={0x1000 + 16 * i} seq={i}\n"
+                      f"leave cuMemAlloc_v2 {i} 0 0x1\n")
+        raw = self.export("memviz", self.write(story, 7))
+        self.assertEqual(len(pickle.loads(raw)["segments"]), 1500)
+        depth, longest, marks = 0, 0, []
+        for opcode, _, _ in pickletools.genops(raw):
+            if opcode.name == "MARK":
+                marks.append(depth)
+                depth = 0
+            elif opcode.name in ("APPENDS", "SETITEMS"):
+                longest = max(longest, depth if opcode.name == "APPENDS" else 0)
+                depth = marks.pop()
+            else:
+                depth += opcode.name in ("EMPTY_DICT", "EMPTY_LIST")
+        self.assertLessEqual(longest, 1000)
+
+
+class Folded(ExportCase):
+    def test_weights_are_the_bytes_at_the_peak(self):
+        lines = [line.rsplit(" ", 1) for line in self.export("folded").decode().splitlines()]
+        stacks = {stack: int(weight) for stack, weight in lines}
+        self.assertEqual(stacks, {
+            "./train --fast 4242;cuMemAlloc_v2;device": 4096,
+            "./train --fast 4242;block one forward;cuMemAlloc_v2;pool": 1024,
+            "./other_one 4243;cuMemAlloc_v2;device": 4096,
+            "./other_one 4243;block one forward;cuMemAlloc_v2;pool": 1024})
+
+    def test_a_pipe_cannot_be_read_twice(self):
+        self.assertRefused(self.reprise("export", "--format", "folded", "-o", "-", "-"), 2,
+                           "twice")
+
+
+class Csv(ExportCase):
+    def test_every_event_is_a_row(self):
+        rows = list(csv.DictReader(io.StringIO(self.export("csv").decode(), newline="")))
+        lines = self.export("jsonl").decode().splitlines()
+        self.assertEqual(len(rows), len(lines))
+        for row, line in zip(rows, lines):
+            event = json.loads(line)
+            self.assertEqual(json.loads(row["fields"]), event["fields"])
+            self.assertEqual((int(row["id"]), int(row["time_ns"]), row["name"]),
+                             (event["id"], event["time_ns"], event["name"]))
+        access = next(row for row in rows if row["name"] == "access")
+        self.assertEqual((access["allocation"], access["length_bytes"], access["effect"]),
+                         ("1", "4096", "write"))
+        hazard = next(row for row in rows if row["name"] == "hazard")
+        self.assertEqual(hazard["buffer"], 'odd"name')
+
+
+class Files(ExportCase):
+    def test_writes_whole_files_and_overwrites_none(self):
+        done = self.reprise("export", "--format", "chrome")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        size = (self.folder / "reprise.json").stat().st_size
+        self.assertEqual(done.stderr, f"reprise: reprise.json: {size} bytes\n")
+        self.assertRefused(self.reprise("export", "-f", "chrome"), 2, "--force")
+        self.assertEqual(self.reprise("export", "-f", "chrome", "--force", "-q").stderr, "")
+        self.assertEqual(self.reprise("export", "-f", "csv", "-o", "a/b/c.csv").returncode, 0)
+        self.assertTrue((self.folder / "a/b/c.csv").exists())
+        self.assertEqual([path.name for path in self.folder.glob("**/*.part")], [])
+
+    def test_filters(self):
+        lines = self.export("jsonl", "--kernel", "bn_*").decode().splitlines()
+        self.assertEqual({json.loads(line)["name"] for line in lines} - {"cuLaunchKernel"},
+                         {"access", "launch", "preserve", "restore"})
+
+    def test_a_torn_trace_is_exported_as_far_as_it_goes(self):
+        path = self.run_folder / "trace-4242.rpt"
+        path.write_bytes(path.read_bytes()[:-40])
+        done = self.reprise("export", "-f", "chrome", "-o", "-", path)
+        self.assertEqual(done.returncode, 65, done.stderr)
+        json.loads(done.stdout)
+
+    def test_bad_words(self):
+        self.assertRefused(self.reprise("export"), 2, "--format")
+        self.assertRefused(self.reprise("export", "-f", "chrom"), 2, "chrome")
+        self.assertRefused(self.reprise("export", "-f", "csv", "nothing"), 2, "nothing")
+
+    def test_a_full_disk_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([harness.REPRISE, "export", "-f", "csv", "-o", "-"], stdout=full,
+                                  stderr=subprocess.PIPE, cwd=self.folder, text=True,
+                                  env=harness.environment())
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("No space left", done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reprise export: a run in the formats of other tools. */
+#include "tools/command.h"
+#include "tools/export/format.h"
+#include "tools/file.h"
+#include "tools/options.h"
+#include "tools/say.h"
+#include "tools/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENOUGH_TO_WRITE = 1 << 16 };
+
+static const struct rp_export_format *const formats[] = {
+    &rp_export_chrome, &rp_export_csv, &rp_export_jsonl, &rp_export_memviz, &rp_export_folded};
+
+struct exporting {
+    const struct rp_export_format *format;
+    struct rp_export run;
+    void *state;
+    char command[1024];
+    struct rp_file file;
+    uint64_t written;
+    bool looking;
+};
+
+static const struct rp_export_format *find_format(const char *name)
+{
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
+/* ---- the reading loop -------------------------------------------------------------- */
+
+static bool write_out(struct exporting *exporting)
+{
+    struct rp_builder *out = &exporting->run.out;
+
+    exporting->run.no_memory |= out->cut;
+    bool good = out->length == 0 || rp_file_write(&exporting->file, out->text, out->length);
+    exporting->written += out->length;
+    rp_builder_clear(out);
+    return good && !exporting->run.no_memory;
+}
+
+static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reader *reader)
+{
+    struct exporting *exporting = ctx;
+    const char *command = rp_trace_property(reader, "command");
+    const char *start = rp_trace_property(reader, "start_ns");
+    const char *pid = rp_trace_property(reader, "pid");
+    (void)path;
+
+    snprintf(exporting->command, sizeof(exporting->command), "%s", command ? command : "");
+    exporting->run.command = exporting->command;
+    exporting->run.start_ns = start ? strtoull(start, NULL, 10) : 0;
+    exporting->run.pid = pid ? strtoull(pid, NULL, 10) : 0;
+    if (exporting->run.start_ns < exporting->run.earliest_ns) /* a trace from a pipe */
+        exporting->run.earliest_ns = exporting->run.start_ns;
+    if (exporting->looking)
+        return true;
+    if (exporting->format->process_begins)
+        exporting->format->process_begins(&exporting->run, exporting->state);
+    return true;
+}
+
+static bool take_group(void *ctx, const struct rp_group *group)
+{
+    struct exporting *exporting = ctx;
+
+    if (exporting->looking) {
+        exporting->format->look(&exporting->run, exporting->state, group);
+        return !exporting->run.no_memory;
+    }
+    exporting->format->group(&exporting->run, exporting->state, group);
+    return exporting->run.out.length < ENOUGH_TO_WRITE || write_out(exporting);
+}
+
+static void end_trace(void *ctx, const char *path, const char *broken)
+{
+    struct exporting *exporting = ctx;
+    (void)path;
+
+    if (!exporting->looking && exporting->format->process_ends)
+        exporting->format->process_ends(&exporting->run, exporting->state, broken);
+    rp_live_release(&exporting->run.live);
+    exporting->run.process++;
+}
+
+/* When the trace that began first did, without reading any of them whole. */
+static void find_earliest(struct exporting *exporting, const struct rp_source *source)
+{
+    struct rp_trace_reader *reader;
+    char message[256];
+
+    exporting->run.earliest_ns = UINT64_MAX;
+    for (size_t i = 0; i < source->trace_count; i++) {
+        if (strcmp(source->traces[i], "-") == 0 ||
+            rp_trace_reader_open(source->traces[i], &reader, message, sizeof(message)) != RP_OK)
+            continue;
+        const char *start = rp_trace_property(reader, "start_ns");
+        uint64_t ns = start ? strtoull(start, NULL, 10) : 0;
+        if (ns < exporting->run.earliest_ns)
+            exporting->run.earliest_ns = ns;
+        rp_trace_reader_close(reader);
+    }
+}
+
+static int read_all(struct exporting *exporting, const struct rp_source *source,
+                    const struct rp_filter *filter)
+{
+    const struct rp_group_visitor visitor = {begin_trace, take_group, end_trace, exporting};
+    const struct rp_export_format *format = exporting->format;
+
+    if (format->look) {
+        exporting->looking = true;
+        rp_groups_read(source, NULL, &visitor);
+        exporting->looking = false;
+        exporting->run.process = 0;
+    }
+    if (format->begin)
+        format->begin(&exporting->run, exporting->state);
+    int code = rp_groups_read(source, filter, &visitor);
+    if (format->end)
+        format->end(&exporting->run, exporting->state);
+    write_out(exporting);
+    return code;
+}
+
+/* ---- the command --------------------------------------------------------------------- */
+
+static int export_source(const struct rp_options *options, const struct rp_source *source,
+                         const struct rp_filter *filter, const struct rp_export_format *format)
+{
+    struct exporting exporting = {.format = format};
+    const char *wanted = options->values[RP_OPT_EXPORT_OUTPUT].text;
+    char name[64];
+
+    snprintf(name, sizeof(name), "reprise.%s", format->suffix);
+    int code = rp_file_create("export", wanted ? wanted : name,
+                              rp_option_given(options, RP_OPT_FORCE), &exporting.file);
+    if (code != RP_EXIT_OK)
+        return code;
+    find_earliest(&exporting, source);
+    exporting.state = calloc(1, format->state_bytes ? format->state_bytes : 1);
+    exporting.run.no_memory = !exporting.state;
+    if (exporting.state)
+        code = read_all(&exporting, source, filter);
+    if (exporting.state && format->release)
+        format->release(exporting.state);
+    free(exporting.state);
+    rp_builder_release(&exporting.run.out);
+    if (exporting.run.no_memory && code != RP_EXIT_FAILURE)
+        rp_say("out of memory");
+    if (!rp_file_finish(&exporting.file, !exporting.run.no_memory) || exporting.run.no_memory)
+        return RP_EXIT_FAILURE;
+    if (exporting.file.draft[0] && !rp_option_given(options, RP_OPT_QUIET))
+        rp_say("%s: %llu bytes", exporting.file.path, (unsigned long long)exporting.written);
+    return code;
+}
+
+static int check(const struct rp_source *source, const struct rp_export_format *format)
+{
+    if (source->trace_count == 0) {
+        rp_say("%s holds no trace; was the job run with --no-trace?", source->name);
+        return RP_EXIT_DATA;
+    }
+    if (format->look && strcmp(source->traces[0], "-") == 0)
+        return rp_say_usage("export", "%s reads the trace twice, so it can't be a pipe",
+                            format->name);
+    return RP_EXIT_OK;
+}
+
+int rp_cmd_export(int argc, char **argv)
+{
+    const struct rp_command *command = rp_command_find("export");
+    struct rp_options options;
+    struct rp_source source;
+    struct rp_filter filter;
+    int code;
+
+    if (!rp_options_begin(command, argc, argv, false, &options, &code))
+        return code;
+    const char *name = options.values[RP_OPT_EXPORT_FORMAT].text;
+    const struct rp_export_format *format = name ? find_format(name) : NULL;
+    if (!format)
+        return rp_say_usage("export", "--format is needed: chrome, csv, jsonl, memviz or folded");
+    code = rp_filter_create(command, &options, &filter);
+    if (code != RP_EXIT_OK)
+        return code;
+    code = rp_source_open(command, &options, &source);
+    if (code == RP_EXIT_OK) {
+        code = check(&source, format);
+        if (code == RP_EXIT_OK)
+            code = export_source(&options, &source, &filter, format);
+        rp_source_close(&source);
+    }
+    rp_filter_release(&filter);
+    return code;
+}

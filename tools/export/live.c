@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/export/live.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool grow(void **items, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return true;
+    size_t more = *capacity ? 2 * *capacity : 16;
+    void *grown = realloc(*items, more * size);
+    if (grown) {
+        *items = grown;
+        *capacity = more;
+    }
+    return grown != NULL;
+}
+
+/* ---- segments ----------------------------------------------------------------- */
+
+/* Names may hold ';', which separates frames, and line ends. */
+static void clean(char *text)
+{
+    for (; *text; text++)
+        if (*text == ';' || *text == '\n' || *text == '\r')
+            *text = '_';
+}
+
+static bool open_segment(struct rp_live *live, const struct rp_event *event, const char *phase)
+{
+    char name[256], key[256], frame[640];
+    const char *open = live->segments ? live->segments : "";
+
+    rp_event_text(event, "segment", name, sizeof(name));
+    rp_event_text(event, "key", key, sizeof(key));
+    snprintf(frame, sizeof(frame), "%s%s%s %s", name, *key ? " " : "", key, phase);
+    clean(frame);
+    char *joined = malloc(strlen(open) + strlen(frame) + 2);
+    if (!joined)
+        return false;
+    sprintf(joined, "%s%s%s", open, *open ? ";" : "", frame);
+    free(live->segments);
+    live->segments = joined;
+    return true;
+}
+
+static bool take_segment(struct rp_live *live, const struct rp_event *event)
+{
+    char phase[32];
+    char *word = strstr(rp_event_text(event, "phase", phase, sizeof(phase)), " begins");
+
+    if (word) {
+        *word = 0;
+        return open_segment(live, event, phase);
+    }
+    char *last = live->segments ? strrchr(live->segments, ';') : NULL;
+    if (last)
+        *last = 0;
+    else if (live->segments)
+        *live->segments = 0;
+    return true;
+}
+
+/* ---- allocations -------------------------------------------------------------- */
+
+static size_t place_of(const struct rp_live *live, uint64_t id)
+{
+    size_t low = 0, high = live->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (live->items[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static char *where_of(const struct rp_live *live, const struct rp_group *group)
+{
+    const char *open = live->segments && *live->segments ? live->segments : "";
+    const char *call = group->enters ? group->events[0].def->name : "unknown call";
+    char *where = malloc(strlen(open) + strlen(call) + 2);
+    if (where)
+        sprintf(where, "%s%s%s", open, *open ? ";" : "", call);
+    return where;
+}
+
+static bool is_device_memory(const char *kind)
+{
+    return strcmp(kind, "pinned") != 0 && strcmp(kind, "host") != 0;
+}
+
+static bool add(struct rp_live *live, const struct rp_group *group, const struct rp_event *event,
+                const char *kind)
+{
+    struct rp_live_allocation item = {.id = rp_event_number(event, "allocation"),
+                                      .bytes = rp_event_number(event, "bytes"),
+                                      .address = rp_event_number(event, "address"),
+                                      .where = where_of(live, group)};
+    size_t at = place_of(live, item.id);
+
+    if (item.address == 0) { /* physical memory has none, but readers tell blocks by theirs */
+        item.address = RP_LIVE_UNMAPPED + live->unmapped_bytes;
+        live->unmapped_bytes += item.bytes;
+    }
+    if (!item.where || !grow((void **)&live->items, live->count, &live->capacity, sizeof(item))) {
+        free(item.where);
+        return false;
+    }
+    snprintf(item.kind, sizeof(item.kind), "%s", kind);
+    memmove(live->items + at + 1, live->items + at, (live->count - at) * sizeof(item));
+    live->items[at] = item;
+    live->count++;
+    live->bytes += item.bytes;
+    return true;
+}
+
+static enum rp_live_change take_allocation(struct rp_live *live, const struct rp_group *group,
+                                           const struct rp_event *event, bool *good)
+{
+    char kind[16];
+
+    if (!is_device_memory(rp_event_text(event, "kind", kind, sizeof(kind))))
+        return RP_LIVE_NOTHING;
+    if (add(live, group, event, kind))
+        return RP_LIVE_ALLOCATED;
+    *good = false;
+    return RP_LIVE_NOTHING;
+}
+
+static enum rp_live_change take_free(struct rp_live *live, const struct rp_event *event,
+                                     struct rp_live_allocation *freed)
+{
+    uint64_t id = rp_event_number(event, "allocation");
+    size_t at = place_of(live, id);
+
+    if (at == live->count || live->items[at].id != id)
+        return RP_LIVE_NOTHING;
+    live->bytes -= live->items[at].bytes;
+    if (freed)
+        *freed = live->items[at];
+    else
+        free(live->items[at].where);
+    memmove(live->items + at, live->items + at + 1,
+            (live->count - at - 1) * sizeof(*live->items));
+    live->count--;
+    return RP_LIVE_FREED;
+}
+
+/* ---- what the layer holds ------------------------------------------------------ */
+
+static enum rp_live_change take_preserve(struct rp_live *live, const struct rp_event *event,
+                                         bool *good)
+{
+    uint64_t instance = rp_event_number(event, "instance");
+    uint64_t bytes = rp_event_number(event, "bytes");
+
+    live->held_bytes += bytes;
+    for (size_t i = live->held_count; i-- > 0;)
+        if (live->held[i].instance == instance) {
+            live->held[i].bytes += bytes;
+            return RP_LIVE_HELD;
+        }
+    if (grow((void **)&live->held, live->held_count, &live->held_capacity, sizeof(*live->held)))
+        live->held[live->held_count++] = (struct rp_live_held){instance, bytes};
+    else
+        *good = false;
+    return RP_LIVE_HELD;
+}
+
+static enum rp_live_change drop_instance(struct rp_live *live, const struct rp_event *event)
+{
+    uint64_t instance = rp_event_number(event, "instance");
+    char phase[32];
+
+    if (strcmp(rp_event_text(event, "phase", phase, sizeof(phase)), "replay ends") != 0)
+        return RP_LIVE_NOTHING;
+    for (size_t i = 0; i < live->held_count; i++)
+        if (live->held[i].instance == instance) {
+            live->held_bytes -= live->held[i].bytes;
+            live->held[i] = live->held[--live->held_count];
+            return RP_LIVE_HELD;
+        }
+    return RP_LIVE_NOTHING;
+}
+
+/* ---- events ------------------------------------------------------------------- */
+
+enum rp_live_change rp_live_take(struct rp_live *live, const struct rp_group *group,
+                                 const struct rp_event *event, struct rp_live_allocation *freed,
+                                 bool *good)
+{
+    if (strcmp(event->def->class_, "note") != 0)
+        return RP_LIVE_NOTHING;
+    if (strcmp(event->def->name, "allocation") == 0)
+        return take_allocation(live, group, event, good);
+    if (strcmp(event->def->name, "free") == 0)
+        return take_free(live, event, freed);
+    if (strcmp(event->def->name, "preserve") == 0)
+        return take_preserve(live, event, good);
+    if (strcmp(event->def->name, "segment") == 0) {
+        *good &= take_segment(live, event);
+        return drop_instance(live, event);
+    }
+    return RP_LIVE_NOTHING;
+}
+
+void rp_live_release(struct rp_live *live)
+{
+    for (size_t i = 0; i < live->count; i++)
+        free(live->items[i].where);
+    free(live->items);
+    free(live->held);
+    free(live->segments);
+    *live = (struct rp_live){0};
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A memory snapshot as PyTorch writes it (torch.cuda.memory._dump_snapshot), for the page
+ * https://docs.pytorch.org/memory_viz: device memory that the job took from the driver, by any
+ * framework or none. Each allocation is a segment with one block; each process is a device.
+ *
+ * The page reads pickles of protocol 2 to 4 and replays the trace backwards from the segments
+ * that are alive at the end, so those are written last. */
+#include "tools/export/format.h"
+#include "tools/export/pickle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct memviz {
+    struct rp_pickle_list processes, entries; /* entries: of the process that is read */
+    struct rp_builder alive;                  /* what each process left alive, already pickled */
+    struct rp_pickle_list segments;
+};
+
+/* ---- one allocation ------------------------------------------------------------ */
+
+/* frames: the call innermost, then the segments around it. */
+static void add_frames(struct rp_builder *out, const char *where)
+{
+    struct rp_pickle_list frames;
+    const char *end = where + strlen(where);
+
+    rp_pickle_text(out, "frames");
+    rp_pickle_list_begin(out, &frames);
+    while (end > where) {
+        const char *start = end;
+        while (start > where && start[-1] != ';')
+            start--;
+        rp_pickle_item(out, &frames);
+        rp_pickle_dict_begin(out);
+        rp_pickle_text_member(out, "name", start, (size_t)(end - start));
+        rp_pickle_text_member(out, "filename", "reprise", 7);
+        rp_pickle_number_member(out, "line", 0);
+        rp_pickle_dict_end(out);
+        end = start > where ? start - 1 : where;
+    }
+    rp_pickle_list_end(out, &frames);
+}
+
+static void add_entry(struct rp_export *run, struct memviz *memviz, const char *action,
+                      const struct rp_live_allocation *item, uint64_t time_ns)
+{
+    struct rp_builder *out = &run->out;
+
+    rp_pickle_item(out, &memviz->entries);
+    rp_pickle_dict_begin(out);
+    rp_pickle_text_member(out, "action", action, strlen(action));
+    rp_pickle_number_member(out, "addr", item->address);
+    rp_pickle_number_member(out, "size", item->bytes);
+    rp_pickle_number_member(out, "stream", 0);
+    rp_pickle_number_member(out, "time_us", (run->start_ns + time_ns) / 1000);
+    if (strcmp(action, "alloc") == 0)
+        rp_pickle_text_member(out, "category", item->kind, strlen(item->kind));
+    add_frames(out, item->where);
+    rp_pickle_dict_end(out);
+}
+
+static void add_segment(struct memviz *memviz, const struct rp_live_allocation *item,
+                        unsigned device)
+{
+    struct rp_builder *out = &memviz->alive;
+    struct rp_pickle_list blocks;
+
+    rp_pickle_item(out, &memviz->segments);
+    rp_pickle_dict_begin(out);
+    rp_pickle_number_member(out, "device", device);
+    rp_pickle_number_member(out, "address", item->address);
+    rp_pickle_number_member(out, "total_size", item->bytes);
+    rp_pickle_number_member(out, "allocated_size", item->bytes);
+    rp_pickle_number_member(out, "active_size", item->bytes);
+    rp_pickle_number_member(out, "stream", 0);
+    rp_pickle_text_member(out, "segment_type", "large", 5);
+    rp_pickle_text(out, "blocks");
+    rp_pickle_list_begin(out, &blocks);
+    rp_pickle_item(out, &blocks);
+    rp_pickle_dict_begin(out);
+    rp_pickle_number_member(out, "address", item->address);
+    rp_pickle_number_member(out, "size", item->bytes);
+    rp_pickle_number_member(out, "requested_size", item->bytes);
+    rp_pickle_text_member(out, "state", "active_allocated", 16);
+    add_frames(out, item->where);
+    rp_pickle_dict_end(out);
+    rp_pickle_list_end(out, &blocks);
+    rp_pickle_dict_end(out);
+}
+
+/* ---- the run ------------------------------------------------------------------- */
+
+static void begin(struct rp_export *run, void *state)
+{
+    struct memviz *memviz = state;
+
+    rp_pickle_begin(&run->out);
+    rp_pickle_dict_begin(&run->out);
+    rp_pickle_text(&run->out, "device_traces");
+    rp_pickle_list_begin(&run->out, &memviz->processes);
+    rp_pickle_list_begin(&memviz->alive, &memviz->segments);
+}
+
+static void process_begins(struct rp_export *run, void *state)
+{
+    struct memviz *memviz = state;
+
+    rp_pickle_item(&run->out, &memviz->processes);
+    rp_pickle_list_begin(&run->out, &memviz->entries);
+}
+
+static void take_event(struct rp_export *run, struct memviz *memviz,
+                       const struct rp_group *group, const struct rp_event *event)
+{
+    struct rp_live_allocation freed = {0};
+    bool good = true;
+    uint64_t id = rp_event_number(event, "allocation");
+
+    switch (rp_live_take(&run->live, group, event, &freed, &good)) {
+    case RP_LIVE_ALLOCATED:
+        for (size_t i = run->live.count; i-- > 0;)
+            if (run->live.items[i].id == id) {
+                add_entry(run, memviz, "segment_alloc", &run->live.items[i], event->time_ns);
+                add_entry(run, memviz, "alloc", &run->live.items[i], event->time_ns);
+                break;
+            }
+        break;
+    case RP_LIVE_FREED:
+        add_entry(run, memviz, "free_requested", &freed, event->time_ns);
+        add_entry(run, memviz, "free_completed", &freed, event->time_ns);
+        add_entry(run, memviz, "segment_free", &freed, event->time_ns);
+        free(freed.where);
+        break;
+    case RP_LIVE_NOTHING:
+    case RP_LIVE_HELD: break;
+    }
+    run->no_memory |= !good;
+}
+
+static void take_group(struct rp_export *run, void *state, const struct rp_group *group)
+{
+    struct memviz *memviz = state;
+    for (size_t i = 0; i < group->count; i++)
+        take_event(run, memviz, group, &group->events[i]);
+}
+
+static void process_ends(struct rp_export *run, void *state, const char *broken)
+{
+    struct memviz *memviz = state;
+
+    (void)broken;
+    rp_pickle_list_end(&run->out, &memviz->entries);
+    for (size_t i = 0; i < run->live.count; i++)
+        add_segment(memviz, &run->live.items[i], run->process);
+}
+
+static void end(struct rp_export *run, void *state)
+{
+    struct memviz *memviz = state;
+    struct rp_builder *alive = &memviz->alive;
+
+    rp_pickle_list_end(&run->out, &memviz->processes);
+    rp_pickle_text(&run->out, "segments");
+    rp_pickle_list_end(alive, &memviz->segments);
+    rp_builder_add(&run->out, alive->text, alive->length);
+    run->no_memory |= alive->cut;
+    rp_pickle_dict_end(&run->out);
+    rp_pickle_end(&run->out);
+}
+
+static void release(void *state)
+{
+    rp_builder_release(&((struct memviz *)state)->alive);
+}
+
+const struct rp_export_format rp_export_memviz = {.name = "memviz",
+                                                  .suffix = "pickle",
+                                                  .state_bytes = sizeof(struct memviz),
+                                                  .begin = begin,
+                                                  .process_begins = process_begins,
+                                                  .group = take_group,
+                                                  .process_ends = process_ends,
+                                                  .end = end,
+                                                  .release = release};
