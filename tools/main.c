@@ -37,8 +37,8 @@ const struct rp_command rp_commands[] = {
      "when none fits the budget, 2 for a bad profile.\n"},
     {"export", "--format FORMAT [OPTION...] [DIR|TRACE]",
      "Writes a run in the format of another tool", rp_cmd_export, RP_COMMAND_EXPORT,
-     "chrome opens in ui.perfetto.dev, memviz in docs.pytorch.org/memory_viz, folded in\n"
-     "speedscope or flamegraph.pl (device memory at its peak); csv is for SQL:\n\n"
+     "chrome opens in ui.perfetto.dev, memviz in docs.pytorch.org/memory_viz, folded\n"
+     "in speedscope or flamegraph.pl (device memory at its peak); csv is for SQL:\n\n"
      "  sqlite3 run.db '.import --csv reprise.csv events'\n"},
     {"doctor", "[OPTION...]", "Tells which driver would be used and whether the layer works",
      rp_cmd_doctor, RP_COMMAND_DOCTOR,
