@@ -118,7 +118,8 @@ static enum rp_status read_output(struct rp_config *config)
 
 enum rp_status rp_config_read(struct rp_config *config, char *message, size_t message_size)
 {
-    *config = (struct rp_config){.strict = is_set("REPRISE_STRICT")};
+    *config = (struct rp_config){.strict = is_set("REPRISE_STRICT"),
+                                 .only_ptx = is_set("CUDA_FORCE_PTX_JIT")};
     snprintf(message, message_size, "out of memory");
     enum rp_status status = read_mode(config, message, message_size);
     if (status == RP_OK)

@@ -12,6 +12,7 @@ struct rp_config {
     struct rp_contract *contract;  /* REPRISE_CONTRACT, or NULL */
     char *output;                  /* REPRISE_OUTPUT: an absolute folder, or NULL */
     bool trace;                    /* REPRISE_TRACE, only with an output */
+    bool only_ptx;                 /* CUDA_FORCE_PTX_JIT: the driver ignores machine code */
     bool strict;                   /* REPRISE_STRICT: run as asked or not at all */
     uint64_t budget;               /* REPRISE_BUDGET or the contract's; UINT64_MAX: none */
     int error_exitcode;            /* REPRISE_ERROR_EXITCODE; the code of a stop, default 70 */

@@ -77,9 +77,14 @@ void rp_on_mem_unmap(struct rp_frame *);
 void rp_on_mem_retain(struct rp_frame *);
 
 void rp_on_module_load(struct rp_frame *);
-void rp_on_module_load_unseen(struct rp_frame *);
+void rp_on_module_file(struct rp_frame *);
+void rp_on_module_file_done(struct rp_frame *);
 void rp_on_module_unload(struct rp_frame *);
+void rp_on_library_module(struct rp_frame *);
 void rp_on_function_got(struct rp_frame *);
+void rp_on_kernel_got(struct rp_frame *);
+void rp_on_functions_listed(struct rp_frame *);
+void rp_on_kernels_listed(struct rp_frame *);
 void rp_on_kernel_function(struct rp_frame *);
 
 void rp_on_launch(struct rp_frame *);

@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/kernel.h"
 
-#include "cuda/ptx/ptx.h"
 #include "interpose/core.h"
-#include "interpose/report.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-/* One PTX text, parsed and proved once however often it is loaded. Kept for ever: proofs
- * are small, and jobs load the same few images again and again. */
-struct image {
-    XXH128_hash_t hash;
-    struct rp_ptx_module *ptx; /* NULL when it is not readable PTX */
-    const char *unproved;      /* why, then */
-    struct proved {
-        const struct rp_ptx_function *entry;
-        struct rp_proof *proof;
-        struct rp_kernel_param *params;
-    } *entries;
-    size_t entry_count;
-};
 
 struct global {
     char *symbol;
@@ -34,82 +14,18 @@ struct global {
 
 struct module {
     uint64_t handle;
-    const struct image *image;
+    uint64_t same_as; /* another module that has the globals, or 0 */
+    const struct rp_image *image;
     struct global *globals;
     size_t global_count;
 };
 
-static struct image **images;
-static size_t image_count;
 static struct module *modules;
 static size_t module_count, module_capacity;
 
 /* Kernels by handle: open addressing, a power of two, at most half full. */
 static struct rp_kernel **slots;
 static size_t slot_count, kernel_count;
-
-/* Byte by byte: a text may be shorter than the magic. */
-static bool starts_with(const unsigned char *image, const char *magic)
-{
-    for (int i = 0; i < 4; i++)
-        if (image[i] != (unsigned char)magic[i])
-            return false;
-    return true;
-}
-
-static const char *not_text(const void *image)
-{
-    if (starts_with(image, "\177ELF"))
-        return "its image is machine code (ELF) without PTX";
-    if (starts_with(image, "\x50\xed\x55\xba") || starts_with(image, "\xb1\x43\x62\x46"))
-        return "its image is a fatbin, which is not read yet";
-    return NULL;
-}
-
-static void prove(struct image *image)
-{
-    const struct rp_ptx_module *ptx = image->ptx;
-    image->entries = calloc(ptx->function_count, sizeof *image->entries);
-    for (size_t i = 0; image->entries && i < ptx->function_count; i++) {
-        const struct rp_ptx_function *function = &ptx->functions[i];
-        struct proved *proved = &image->entries[image->entry_count];
-        if (!function->is_entry)
-            continue;
-        proved->entry = function;
-        proved->params = calloc(function->param_count + 1, sizeof *proved->params);
-        if (!proved->params || rp_proof_build(ptx, function, &proved->proof) != RP_OK)
-            return;
-        for (size_t j = 0; j < function->param_count; j++)
-            proved->params[j] = (struct rp_kernel_param){(uint32_t)function->params[j].offset,
-                                                         (uint32_t)function->params[j].bytes};
-        image->entry_count++;
-    }
-}
-
-static const struct image *image_read(const void *data)
-{
-    static const struct image out_of_memory = {.unproved = "the host is out of memory"};
-    const char *unproved = not_text(data);
-    size_t length = unproved ? 4 : strlen(data);
-    XXH128_hash_t hash = XXH3_128bits(data, length);
-    for (size_t i = 0; i < image_count; i++)
-        if (XXH128_isEqual(images[i]->hash, hash))
-            return images[i];
-    struct image **bigger = realloc(images, (image_count + 1) * sizeof(void *));
-    if (bigger)
-        images = bigger;
-    struct image *image = bigger ? calloc(1, sizeof *image) : NULL;
-    if (!image)
-        return &out_of_memory;
-    *image = (struct image){.hash = hash, .unproved = unproved};
-    images[image_count++] = image;
-    char message[256];
-    if (!unproved && rp_ptx_parse(data, length, &image->ptx, message, sizeof message) == RP_OK)
-        prove(image);
-    else if (!unproved)
-        image->unproved = "its PTX can't be read";
-    return image;
-}
 
 static struct module *module_find(uint64_t handle)
 {
@@ -119,35 +35,37 @@ static struct module *module_find(uint64_t handle)
     return NULL;
 }
 
-static void module_add(uint64_t handle, const struct image *image)
+static struct module *module_add(uint64_t handle, const struct rp_image *image)
 {
     rp_kernel_unload(handle, NULL); /* the handle was reused: the old module is gone */
     if (module_count == module_capacity) {
         size_t capacity = module_capacity ? module_capacity * 2 : 16;
         struct module *bigger = realloc(modules, capacity * sizeof *bigger);
         if (!bigger)
-            return;
+            return NULL;
         modules = bigger;
         module_capacity = capacity;
     }
-    modules[module_count++] = (struct module){.handle = handle, .image = image};
+    modules[module_count] = (struct module){.handle = handle, .image = image};
+    return &modules[module_count++];
 }
 
-void rp_kernel_load(uint64_t module, const void *data)
+void rp_kernel_load(uint64_t handle, const struct rp_image *image)
 {
-    const struct image *image = image_read(data);
-    module_add(module, image);
-    RP_NOTE(image, RP_U(module), RP_T(image->ptx ? "PTX" : "opaque"), RP_U(image->hash.low64),
-            RP_U(0), RP_U(image->entry_count));
+    if (module_add(handle, image))
+        RP_NOTE(image, RP_U(handle), RP_T(rp_image_kind_text(image)), RP_U(rp_image_hash(image)),
+                RP_U(0), RP_U(rp_image_kernel_count(image)));
 }
 
-void rp_kernel_load_unseen(uint64_t module, const char *why)
+void rp_kernel_load_same(uint64_t handle, uint64_t known)
 {
-    struct image *image = calloc(1, sizeof *image);
-    if (!image)
+    const struct module *original = module_find(known);
+    const struct rp_image *image = original ? original->image : NULL;
+    if (!image || handle == known)
         return;
-    image->unproved = why;
-    module_add(module, image);
+    struct module *module = module_add(handle, image);
+    if (module)
+        module->same_as = known;
 }
 
 static size_t slot_of(uint64_t function)
@@ -181,11 +99,9 @@ static bool rehash(size_t count, uint64_t without_module)
     return true;
 }
 
-void rp_kernel_unload(uint64_t handle, void (*buried)(rp_alloc_id id))
+static void module_remove(struct module *module, void (*buried)(rp_alloc_id id))
 {
-    struct module *module = module_find(handle);
-    if (!module)
-        return;
+    uint64_t handle = module->handle;
     for (size_t i = 0; i < module->global_count; i++) {
         if (buried)
             buried(module->globals[i].id);
@@ -195,6 +111,17 @@ void rp_kernel_unload(uint64_t handle, void (*buried)(rp_alloc_id id))
     *module = modules[--module_count];
     if (slot_count)
         rehash(slot_count, handle);
+}
+
+void rp_kernel_unload(uint64_t handle, void (*buried)(rp_alloc_id id))
+{
+    struct module *module = module_find(handle);
+    if (!module)
+        return;
+    module_remove(module, buried);
+    for (size_t i = module_count; i-- > 0;)
+        if (modules[i].same_as == handle)
+            module_remove(&modules[i], NULL);
 }
 
 static struct rp_kernel *kernel_add(uint64_t function)
@@ -211,42 +138,70 @@ static struct rp_kernel *kernel_add(uint64_t function)
     return slots[at];
 }
 
-static const struct proved *proved_find(const struct image *image, const char *name)
+static bool trusts_ptx(void)
 {
-    for (size_t i = 0; image && i < image->entry_count; i++)
-        if (strcmp(image->entries[i].entry->name, name) == 0)
-            return &image->entries[i];
-    return NULL;
+    return rp_core.config.contract && rp_core.config.contract->trust_ptx;
 }
 
-static const char *verdict_word(const struct rp_kernel *kernel)
+/* What the image says, and what the driver says of the kernel that it really loaded. */
+static void learn(struct rp_kernel *kernel, const struct rp_image_kernel *said,
+                  const struct rp_kernel_layout *told)
 {
-    return kernel->proof ? rp_verdict_name(rp_proof_writes(kernel->proof)) : "reachable";
+    kernel->proof = said->proof;
+    kernel->unproved = said->unproved;
+    kernel->escapes = said->escapes;
+    kernel->layout = said->layout;
+    if (said->layout.known && !rp_layout_same_sizes(&said->layout, told)) {
+        kernel->proof = NULL;
+        kernel->unproved = "the driver tells of other parameters than its image does";
+        kernel->layout.known = false;
+    }
+    /* Where the driver says nothing, devices agree on blocks that nothing aligns widely. */
+    kernel->packed_alike = told->known ? rp_layout_same_offsets(&said->layout, told)
+                                       : !said->aligned_widely;
 }
 
-void rp_kernel_got(uint64_t function, uint64_t handle, const char *name)
+static void learn_without_image(struct rp_kernel *kernel, const struct module *module)
+{
+    kernel->unproved = module ? rp_image_doubt(module->image)
+                              : "its image was not seen by the layer";
+    kernel->escapes = kernel->unproved;
+}
+
+static void note_kernel(const struct rp_kernel *kernel)
+{
+    const struct rp_proof *proof = kernel->proof;
+    enum rp_verdict unproved = kernel->escapes ? RP_VERDICT_EVERYTHING : RP_VERDICT_REACHABLE;
+    RP_NOTE(kernel, RP_U(kernel->function), RP_T(kernel->text),
+            RP_T(rp_verdict_name(proof ? rp_proof_writes(proof) : unproved)),
+            RP_T(proof ? rp_proof_text(proof) : kernel->unproved));
+}
+
+void rp_kernel_got(uint64_t function, uint64_t handle, const char *name,
+                   const struct rp_kernel_layout *told)
 {
     const struct module *module = module_find(handle);
-    const struct image *image = module ? module->image : NULL;
-    const struct proved *proved = proved_find(image, name);
-    struct rp_kernel *kernel = kernel_add(function);
+    const struct rp_image_kernel *said =
+        module ? rp_image_kernel(module->image, name, trusts_ptx()) : NULL;
+    uint32_t id = rp_names_id(rp_core.names, name);
+    struct rp_kernel *kernel = slot_count ? slots[slot_of(function)] : NULL;
+    if (kernel && kernel->module == handle && kernel->name == id)
+        return; /* asked for again */
+    kernel = kernel_add(function);
     if (!kernel)
         return;
     kernel->module = handle;
-    kernel->name = rp_names_id(rp_core.names, name);
+    kernel->name = id;
     kernel->text = rp_name(kernel->name);
-    if (proved) {
-        kernel->proof = proved->proof;
-        kernel->params = proved->params;
-        kernel->param_count = (uint32_t)proved->entry->param_count;
-        kernel->param_bytes = (uint32_t)proved->entry->param_bytes;
-        kernel->params_known = true;
-    } else {
-        kernel->unproved = image && image->unproved ? image->unproved
-                                                    : "its image was not seen by the layer";
+    if (said)
+        learn(kernel, said, told);
+    else
+        learn_without_image(kernel, module);
+    if (!kernel->layout.known && told->known) {
+        kernel->layout = *told;
+        kernel->packed_alike = true;
     }
-    RP_NOTE(kernel, RP_U(function), RP_T(kernel->text), RP_T(verdict_word(kernel)),
-            RP_T(kernel->proof ? rp_proof_text(kernel->proof) : kernel->unproved));
+    note_kernel(kernel);
 }
 
 void rp_kernel_same(uint64_t function, uint64_t known)
@@ -270,19 +225,9 @@ const struct rp_kernel *rp_kernel_find(uint64_t function)
     stranger = (struct rp_kernel){.function = function,
                                   .name = rp_names_id(rp_core.names, "(unknown kernel)"),
                                   .text = "(unknown kernel)",
-                                  .unproved = "its module was loaded out of the layer's sight"};
+                                  .unproved = "its module was loaded out of the layer's sight",
+                                  .escapes = "its module was loaded out of the layer's sight"};
     return &stranger;
-}
-
-void rp_kernel_globals(uint64_t handle, rp_kernel_global_fn visit, void *ctx)
-{
-    const struct module *module = module_find(handle);
-    const struct rp_ptx_module *ptx = module ? module->image->ptx : NULL;
-    for (size_t i = 0; ptx && i < ptx->global_count; i++) {
-        const struct rp_ptx_var *var = &ptx->globals[i];
-        if (var->space == RP_PTX_GLOBAL || var->space == RP_PTX_CONST)
-            visit(ctx, var->name, var->bytes);
-    }
 }
 
 void rp_kernel_global_found(uint64_t handle, const char *symbol, uint64_t address, uint64_t bytes,
@@ -301,10 +246,16 @@ void rp_kernel_global_found(uint64_t handle, const char *symbol, uint64_t addres
         module->globals[module->global_count++] = (struct global){copy, address, bytes, id};
 }
 
+/* The module that has the kernel's globals. */
+static const struct module *home_of(const struct rp_kernel *kernel)
+{
+    const struct module *module = module_find(kernel->module);
+    return module && module->same_as ? module_find(module->same_as) : module;
+}
+
 uint64_t rp_kernel_symbol(void *ctx, const char *symbol, uint64_t *bytes)
 {
-    const struct rp_kernel *kernel = ctx;
-    const struct module *module = module_find(kernel->module);
+    const struct module *module = home_of(ctx);
     for (size_t i = 0; module && i < module->global_count; i++) {
         if (strcmp(module->globals[i].symbol, symbol) != 0)
             continue;
@@ -313,6 +264,16 @@ uint64_t rp_kernel_symbol(void *ctx, const char *symbol, uint64_t *bytes)
         return module->globals[i].address;
     }
     return 0;
+}
+
+enum rp_status rp_kernel_globals(const struct rp_kernel *kernel, rp_kernel_global_fn visit,
+                                 void *ctx)
+{
+    const struct module *module = home_of(kernel);
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && module && i < module->global_count; i++)
+        status = visit(ctx, module->globals[i].address);
+    return status;
 }
 
 void rp_kernels_each(rp_kernel_fn visit, void *ctx)

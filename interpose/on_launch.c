@@ -15,6 +15,7 @@ struct launch {
     const struct rp_kernel *kernel;
     struct rp_launch geometry;
     CUstream stream;
+    bool gathered; /* the parameters lie in `geometry` as the kernel's layout says */
 };
 
 /* ---- parameters ------------------------------------------------------------------ */
@@ -39,72 +40,116 @@ static size_t gather_extra(void **extra)
 
 static size_t gather_array(const struct rp_kernel *kernel, void **params)
 {
-    for (uint32_t i = 0; i < kernel->param_count; i++) {
-        const struct rp_kernel_param *param = &kernel->params[i];
+    for (uint32_t i = 0; i < kernel->layout.count; i++) {
+        const struct rp_kernel_param *param = &kernel->layout.params[i];
         if (!params[i] || (size_t)param->offset + param->bytes > sizeof param_block)
             return 0;
         memcpy(param_block + param->offset, params[i], param->bytes);
     }
-    return kernel->param_bytes;
+    return kernel->layout.bytes;
 }
 
 /* The layout is the image's; without it the array of pointers cannot even be counted. */
 static bool gather(struct launch *launch, void **params, void **extra)
 {
+    const struct rp_kernel *kernel = launch->kernel;
     size_t bytes = 0;
     if (extra)
         bytes = gather_extra(extra);
-    else if (params && launch->kernel->params_known)
-        bytes = gather_array(launch->kernel, params);
+    else if (params && kernel->layout.known)
+        bytes = gather_array(kernel, params);
     launch->geometry.params = param_block;
     launch->geometry.param_bytes = bytes;
-    return launch->kernel->params_known && bytes >= launch->kernel->param_bytes;
+    return kernel->layout.known && bytes >= kernel->layout.bytes &&
+           (!extra || kernel->packed_alike);
 }
 
 static struct rp_param param_at(void *ctx, uint32_t position)
 {
     const struct launch *launch = ctx;
     const struct rp_kernel *kernel = launch->kernel;
-    if (!kernel->params_known || position >= kernel->param_count)
+    if (!launch->gathered || position >= kernel->layout.count)
         return (struct rp_param){NULL, 0};
-    return (struct rp_param){launch->geometry.params + kernel->params[position].offset,
-                             kernel->params[position].bytes};
+    return (struct rp_param){launch->geometry.params + kernel->layout.params[position].offset,
+                             kernel->layout.params[position].bytes};
 }
 
 /* ---- footprints ------------------------------------------------------------------- */
 
-/* Without a proof: whatever any eight bytes of the arguments may point to. Speculation, and
- * named so: REACHABLE is above every proved verdict. */
-static enum rp_status reach_suspects(struct rp_footprint *call, const struct launch *launch)
+static bool is_reached(const struct rp_footprint *call, rp_alloc_id id, enum rp_effect effect)
 {
-    const struct rp_launch *geometry = &launch->geometry;
-    for (size_t at = 0; at + 8 <= geometry->param_bytes; at++) {
-        uint64_t suspect;
-        memcpy(&suspect, geometry->params + at, sizeof suspect);
-        for (int effect = RP_READ; suspect && effect <= RP_WRITE; effect++) {
-            enum rp_status status =
-                rp_footprint_root(call, suspect,
-                                  (struct rp_reach){.effect = (enum rp_effect)effect,
-                                                    .verdict = RP_VERDICT_REACHABLE});
-            if (status != RP_OK && status != RP_NOT_FOUND)
-                return status;
-        }
+    for (size_t i = 0; i < call->count; i++)
+        if (call->reaches[i].id == id && call->reaches[i].effect == effect &&
+            call->reaches[i].verdict == RP_VERDICT_REACHABLE)
+            return true;
+    return false;
+}
+
+struct suspicion {
+    struct rp_footprint *call;
+    unsigned effects; /* enum rp_effect, or both */
+};
+
+/* Everything that `address` may lead to, if it is one. */
+static enum rp_status reach_suspect(void *ctx, uint64_t address)
+{
+    const struct suspicion *suspicion = ctx;
+    struct rp_footprint *call = suspicion->call;
+    rp_alloc_id id;
+    for (unsigned effect = RP_READ; effect <= RP_WRITE; effect++) {
+        if (!(suspicion->effects & effect) ||
+            rp_memory_find(rp_core.bench.memory, address, &id, NULL, NULL) != RP_OK ||
+            is_reached(call, id, (enum rp_effect)effect))
+            continue;
+        enum rp_status status =
+            rp_footprint_root(call, address,
+                              (struct rp_reach){.effect = (enum rp_effect)effect,
+                                                .verdict = RP_VERDICT_REACHABLE});
+        if (status != RP_OK && status != RP_NOT_FOUND)
+            return status;
     }
     return RP_OK;
 }
 
-/* Even when its arguments lead nowhere, an unproved kernel has not been proved harmless. */
-static enum rp_status reach_unproved(struct rp_footprint *call, const struct launch *launch,
-                                     const char *reason)
+/* Without a proof: whatever any eight bytes of the arguments may point to, the end of an
+ * allocation included, and the module's variables. Speculation (pointers may lie in memory,
+ * or in pieces), and named so: REACHABLE is above every proved verdict. */
+static enum rp_status reach_suspects(struct rp_footprint *call, const struct launch *launch,
+                                     unsigned effects)
 {
-    call->reads = call->writes = RP_VERDICT_REACHABLE;
-    call->reason = reason;
-    rp_remark(launch->kernel->text, reason);
-    if (launch->geometry.param_bytes)
-        return reach_suspects(call, launch);
+    const struct rp_launch *geometry = &launch->geometry;
+    struct suspicion suspicion = {call, effects};
+    enum rp_status status = RP_OK;
+    for (size_t at = 0; status == RP_OK && at + 8 <= geometry->param_bytes; at++) {
+        uint64_t suspect;
+        memcpy(&suspect, geometry->params + at, sizeof suspect);
+        if (suspect)
+            status = reach_suspect(&suspicion, suspect);
+        if (suspect && status == RP_OK)
+            status = reach_suspect(&suspicion, suspect - 1);
+    }
+    return status == RP_OK ? rp_kernel_globals(launch->kernel, reach_suspect, &suspicion) : status;
+}
+
+static enum rp_status reach_everything(struct rp_footprint *call)
+{
     call->reads = call->writes = RP_VERDICT_EVERYTHING;
     enum rp_status status = rp_footprint_everything(call, RP_READ);
     return status == RP_OK ? rp_footprint_everything(call, RP_WRITE) : status;
+}
+
+/* Even when its arguments lead nowhere, an unproved kernel has not been proved harmless. */
+static enum rp_status reach_unproved(struct rp_footprint *call, const struct launch *launch)
+{
+    const struct rp_kernel *kernel = launch->kernel;
+    bool blind = !launch->gathered && !launch->geometry.param_bytes;
+    call->reads = call->writes = RP_VERDICT_REACHABLE;
+    call->reason = kernel->proof ? "its parameters could not be read" : kernel->unproved;
+    if (kernel->escapes)
+        call->reason = kernel->escapes;
+    rp_remark(kernel->text, call->reason);
+    return kernel->escapes || blind ? reach_everything(call)
+                                    : reach_suspects(call, launch, RP_READ_WRITE);
 }
 
 /* Bytes that the call only ever reads, modifies and writes back count as read for certain
@@ -162,7 +207,7 @@ static enum rp_status reach_access(struct rp_footprint *call, const struct launc
         enum rp_status status = rp_footprint_root(call, access->root, like);
         return status == RP_NOT_FOUND ? RP_OK : status; /* the job's own host memory */
     }
-    case RP_VERDICT_REACHABLE: return reach_suspects(call, launch);
+    case RP_VERDICT_REACHABLE: return reach_suspects(call, launch, access->effect);
     case RP_VERDICT_EVERYTHING: return rp_footprint_everything(call, like.effect);
     }
     return RP_OK;
@@ -199,7 +244,7 @@ static uint64_t values_of(const struct launch *launch)
 {
     const struct rp_launch *geometry = &launch->geometry;
     uint64_t hash = geometry->shared_bytes;
-    for (uint32_t i = 0; i < launch->kernel->param_count; i++) {
+    for (uint32_t i = 0; i < launch->kernel->layout.count; i++) {
         struct rp_param param = param_at((void *)(uintptr_t)launch, i);
         size_t at = 0;
         for (; at + sizeof hash <= param.size; at += sizeof hash) {
@@ -221,7 +266,8 @@ static void note_launch(const struct launch *launch, const struct rp_footprint *
             RP_U(rp_core.step), RP_U(call->launch), RP_U(geometry->grid[0]),
             RP_U(geometry->grid[1]), RP_U(geometry->grid[2]), RP_U(geometry->block[0]),
             RP_U(geometry->block[1]), RP_U(geometry->block[2]), RP_U(geometry->shared_bytes),
-            RP_T(rp_verdict_name(call->writes)));
+            RP_T(rp_verdict_name(call->writes)), RP_T(rp_verdict_name(call->reads)),
+            RP_T(call->reason));
 }
 
 static void track_launch(struct rp_frame *frame, CUfunction function, struct launch *launch,
@@ -234,21 +280,17 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
         return;
     }
     launch->kernel = rp_kernel_find(RP_HANDLE(function));
-    bool gathered = gather(launch, params, extra);
+    launch->gathered = gather(launch, params, extra);
     struct rp_footprint *call = rp_handler_footprint(frame);
     rp_footprint_begin(call, launch->kernel->name, stream);
     call->is_launch = true;
     call->signature = signature_of(launch->kernel->name, &launch->geometry);
-    if (gathered)
+    if (launch->gathered)
         call->values = values_of(launch);
     rp_buffer_meet_launch(launch->kernel->text, param_at, launch);
-    enum rp_status status;
-    if (launch->kernel->proof && gathered)
-        status = reach_proved(call, launch);
-    else
-        status = reach_unproved(call, launch, launch->kernel->proof
-                                                  ? "its parameters could not be read"
-                                                  : launch->kernel->unproved);
+    enum rp_status status = launch->kernel->proof && launch->gathered
+                                ? reach_proved(call, launch)
+                                : reach_unproved(call, launch);
     if (status != RP_OK)
         rp_remark(launch->kernel->text, "the host is out of memory: the launch is not followed");
     rp_track(call);

@@ -3,6 +3,7 @@
 #include "interpose/handlers.h"
 
 #include "interpose/buffer.h"
+#include "interpose/file.h"
 #include "interpose/kernel.h"
 
 struct loading {
@@ -33,6 +34,39 @@ static void meet_global(void *ctx, const char *symbol, uint64_t declared_bytes)
     rp_buffer_meet_allocation(alloc);
 }
 
+/* The device that the image was loaded for. */
+static struct rp_target target_now(void)
+{
+    bool both = rp_real_runs_machine_code();
+    struct rp_target target = {.runs_machine_code = both && !rp_core.config.only_ptx,
+                               .takes_newest_ptx = !both};
+    CUdevice device;
+    int major = 0, minor = 0;
+    if (rp_real.cuCtxGetDevice(&device) != CUDA_SUCCESS ||
+        rp_real.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                     device) != CUDA_SUCCESS ||
+        rp_real.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                                     device) != CUDA_SUCCESS)
+        return target;
+    target.arch = (unsigned)(major * 10 + minor);
+    return target;
+}
+
+/* Libraries may be loaded without a context, for every device that is there. */
+static void load(struct loading *loading, const void *data, size_t bytes)
+{
+    struct rp_target target = target_now();
+    if (loading->is_library)
+        target.arch = 0;
+    rp_core_lock();
+    const struct rp_image *image =
+        data ? rp_image_read(data, bytes, &target)
+             : rp_image_unseen("the file that its image came from could not be read");
+    rp_kernel_load(RP_HANDLE(loading->module), image);
+    rp_image_globals(image, meet_global, loading);
+    rp_core_unlock();
+}
+
 /* All forms start with the place for the handle and the image. */
 void rp_on_module_load(struct rp_frame *frame)
 {
@@ -41,21 +75,27 @@ void rp_on_module_load(struct rp_frame *frame)
         return;
     struct loading loading = {.module = *args->module,
                               .is_library = frame->id == RP_CALL_cuLibraryLoadData};
-    rp_core_lock();
-    rp_kernel_load(RP_HANDLE(loading.module), args->image);
-    rp_kernel_globals(RP_HANDLE(loading.module), meet_global, &loading);
-    rp_core_unlock();
+    load(&loading, args->image, 0);
 }
 
-void rp_on_module_load_unseen(struct rp_frame *frame)
+/* The file is read before the driver does it, and used if it is still the same after. */
+void rp_on_module_file(struct rp_frame *frame)
 {
     const struct rp_args_cuModuleLoad *args = frame->args;
-    if (frame->result != CUDA_SUCCESS || !args->module)
-        return;
-    rp_core_lock();
-    rp_kernel_load_unseen(RP_HANDLE(*args->module),
-                          "its image came from a file, which is not read yet");
-    rp_core_unlock();
+    frame->scratch[0] = args->fname ? rp_file_read(args->fname) : NULL;
+}
+
+void rp_on_module_file_done(struct rp_frame *frame)
+{
+    const struct rp_args_cuModuleLoad *args = frame->args;
+    struct rp_file *file = frame->scratch[0];
+    if (frame->result == CUDA_SUCCESS && args->module) {
+        struct loading loading = {.module = *args->module,
+                                  .is_library = frame->id == RP_CALL_cuLibraryLoadFromFile};
+        bool same = file && rp_file_is_unchanged(file, args->fname);
+        load(&loading, same ? file->bytes : NULL, same ? file->size : 0);
+    }
+    rp_file_release(file);
 }
 
 void rp_on_module_unload(struct rp_frame *frame)
@@ -68,15 +108,68 @@ void rp_on_module_unload(struct rp_frame *frame)
     rp_core_unlock();
 }
 
-/* cuModuleGetFunction and cuLibraryGetKernel have the same arguments. */
+void rp_on_library_module(struct rp_frame *frame)
+{
+    const struct rp_args_cuLibraryGetModule *args = frame->args;
+    if (frame->result != CUDA_SUCCESS || !args->pMod)
+        return;
+    rp_core_lock();
+    rp_kernel_load_same(RP_HANDLE(*args->pMod), RP_HANDLE(args->library));
+    rp_core_unlock();
+}
+
+/* ---- kernels ---------------------------------------------------------------------- */
+
 void rp_on_function_got(struct rp_frame *frame)
 {
     const struct rp_args_cuModuleGetFunction *args = frame->args;
     if (frame->result != CUDA_SUCCESS || !args->hfunc || !args->name)
         return;
     rp_core_lock();
-    rp_kernel_got(RP_HANDLE(*args->hfunc), RP_HANDLE(args->hmod), args->name);
+    struct rp_kernel_layout told = rp_layout_of_function(*args->hfunc);
+    rp_kernel_got(RP_HANDLE(*args->hfunc), RP_HANDLE(args->hmod), args->name, &told);
     rp_core_unlock();
+}
+
+void rp_on_kernel_got(struct rp_frame *frame)
+{
+    const struct rp_args_cuLibraryGetKernel *args = frame->args;
+    if (frame->result != CUDA_SUCCESS || !args->pKernel || !args->name)
+        return;
+    rp_core_lock();
+    struct rp_kernel_layout told = rp_layout_of_kernel(*args->pKernel);
+    rp_kernel_got(RP_HANDLE(*args->pKernel), RP_HANDLE(args->library), args->name, &told);
+    rp_core_unlock();
+}
+
+/* Handles that come without a name: the driver knows it. */
+void rp_on_functions_listed(struct rp_frame *frame)
+{
+    const struct rp_args_cuModuleEnumerateFunctions *args = frame->args;
+    const char *name;
+    for (unsigned i = 0; frame->result == CUDA_SUCCESS && i < args->numFunctions; i++) {
+        if (!args->functions[i] ||
+            rp_real.cuFuncGetName(&name, args->functions[i]) != CUDA_SUCCESS)
+            continue;
+        rp_core_lock();
+        struct rp_kernel_layout told = rp_layout_of_function(args->functions[i]);
+        rp_kernel_got(RP_HANDLE(args->functions[i]), RP_HANDLE(args->mod), name, &told);
+        rp_core_unlock();
+    }
+}
+
+void rp_on_kernels_listed(struct rp_frame *frame)
+{
+    const struct rp_args_cuLibraryEnumerateKernels *args = frame->args;
+    const char *name;
+    for (unsigned i = 0; frame->result == CUDA_SUCCESS && i < args->numKernels; i++) {
+        if (!args->kernels[i] || rp_real.cuKernelGetName(&name, args->kernels[i]) != CUDA_SUCCESS)
+            continue;
+        rp_core_lock();
+        struct rp_kernel_layout told = rp_layout_of_kernel(args->kernels[i]);
+        rp_kernel_got(RP_HANDLE(args->kernels[i]), RP_HANDLE(args->lib), name, &told);
+        rp_core_unlock();
+    }
 }
 
 void rp_on_kernel_function(struct rp_frame *frame)

@@ -18,6 +18,7 @@ enum { CLOSED, ABSENT, OPEN };
 static _Atomic int state = CLOSED;
 static void *_Atomic driver_handle;
 static const char *_Atomic driver_path = "";
+static _Atomic bool is_soft;
 static _Thread_local bool opening;
 
 static CUresult no_driver(void)
@@ -102,6 +103,7 @@ static void publish(const struct attempt *attempt)
     fill_slots(attempt->handle);
     if (dlinfo(attempt->handle, RTLD_DI_LINKMAP, &map) == 0)
         atomic_store(&driver_path, map->l_name);
+    atomic_store(&is_soft, rp_next_dlsym(attempt->handle, "reprise_soft_device") != NULL);
     atomic_store(&driver_handle, attempt->handle);
     atomic_store(&state, OPEN);
 }
@@ -139,6 +141,11 @@ const char *rp_real_path(void)
 void *rp_real_handle(void)
 {
     return atomic_load(&driver_handle);
+}
+
+bool rp_real_runs_machine_code(void)
+{
+    return !atomic_load(&is_soft);
 }
 
 bool rp_real_has(enum rp_call_id id)

@@ -25,6 +25,8 @@ bool rp_real_open(void);
 bool rp_real_found(void);
 const char *rp_real_path(void); /* "" without a driver */
 void *rp_real_handle(void);     /* for dlsym; NULL without a driver */
+/* False for the software device, which compiles PTX and nothing else. */
+bool rp_real_runs_machine_code(void);
 /* False when the driver does not export this call. */
 bool rp_real_has(enum rp_call_id id);
 

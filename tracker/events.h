@@ -21,7 +21,8 @@
     X(kernel, F(HEX, function) F(NAME, kernel) F(NAME, verdict) F(TEXT, proof))                  \
     X(launch, F(UINT, seq) F(NAME, kernel) F(HEX, stream) F(UINT, step) F(UINT, index)           \
               F(UINT, grid_x) F(UINT, grid_y) F(UINT, grid_z) F(UINT, block_x) F(UINT, block_y)  \
-              F(UINT, block_z) F(BYTES, shared) F(NAME, verdict))                                \
+              F(UINT, block_z) F(BYTES, shared) F(NAME, verdict) F(NAME, reads)                  \
+              F(NAME, reason))                                                                   \
     X(access, F(UINT, seq) F(UINT, allocation) F(BYTES, offset) F(BYTES, bytes) F(NAME, effect)  \
               F(NAME, verdict) F(UINT, version))                                                 \
     X(step, F(UINT, step))                                                                       \

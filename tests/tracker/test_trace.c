@@ -163,7 +163,7 @@ static void the_layers_own_events_are_defined(void **state)
         assert_true(rp_event_defs[i].field_count <= RP_EVENT_MAX_FIELDS);
     }
     assert_string_equal(launch->name, "launch");
-    assert_int_equal(launch->field_count, 13);
+    assert_int_equal(launch->field_count, 15);
     assert_string_equal(launch->fields[1].name, "kernel");
     assert_int_equal(launch->fields[1].type, RP_FIELD_NAME);
     assert_string_equal(launch->fields[12].name, "verdict");

@@ -13,6 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/* By this name whoever opened the driver can tell that it is this one. */
+extern __attribute__((visibility("default"))) const int reprise_soft_device;
+const int reprise_soft_device = 1;
+
 struct soft_state soft = {.lock = PTHREAD_MUTEX_INITIALIZER};
 _Thread_local struct soft_thread soft_thread;
 
