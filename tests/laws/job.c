@@ -654,8 +654,8 @@ static void scenario_second_context(void)
     run_steps(step_forward, NULL);
 }
 
-/* A module that the driver reads by itself: no layer sees what its kernels do. */
-static void scenario_opaque_module(void)
+/* A module that the driver reads from its file by itself. */
+static void scenario_file_module(void)
 {
     CU(ModuleLoad, &module, kernels);
     scenario_accumulator();
@@ -840,7 +840,7 @@ static const struct {
     {"whole-side-stream", scenario_whole_side_stream},
     {"expired-instance", scenario_expired_instance},
     {"second-context", scenario_second_context},
-    {"opaque-module", scenario_opaque_module},
+    {"file-module", scenario_file_module},
     {"write-only-state", scenario_write_only_state},
     {"other-kernel", scenario_other_kernel},
     {"drifting-seed", scenario_drifting_seed},

@@ -29,7 +29,7 @@ STATE = kernel("state", "step_state", 0)
 GENERATOR = kernel("generator", "advance", 0)
 COUNTERS = kernel("counters", "count", 0)
 QUEUE = {"name": "queue", "at": {"allocation": {"bytes": 8 * 1000 * 4}}}
-FOURTH = {"name": "state", "at": {"allocation": {"bytes": 1000 * 4, "nth": 3}}}
+NOWHERE = kernel("state", "step_state", 9)
 MAPPINGS = {"name": "queue", "at": {"allocation": {"bytes": 2 << 20}}}
 TABLES = kernel("tables", "read_queue", 0)
 
@@ -57,7 +57,7 @@ SCENARIOS = {
     "whole-side-stream": dict(buffers=[STATE], finds={("stale-read", "state")}),
     "expired-instance": dict(buffers=[TABLES], discover=True, finds={("stale-read", "tables[1]")}),
     "second-context": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
-    "opaque-module": dict(buffers=[FOURTH], finds={("stale-read", "state")}),
+    "file-module": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "write-only-state": dict(buffers=[STATE], finds={("state-left", "state")}),
     "pure": dict(buffers=[QUEUE], discover=True, control=True, finds=set()),
 }
@@ -71,7 +71,6 @@ REFUSED = {
     "host-data": dict(buffers=[STATE], kind="diverged"),
     "output-in-pool": dict(kind="unproved"),
     "write-only-state": dict(kind="unproved"),
-    "opaque-module": dict(kind="unproved"),
     "crossed-replays": dict(pair="key", kind="live-read"),
 }
 
@@ -177,9 +176,9 @@ def laws():
                           "--", JOB, KERNELS, "fork", "eager"], capture_output=True, text=True,
                          timeout=60)
     claim("fork: a traced job that forks goes on", run.stdout == bare("fork", "eager"), run.stderr)
-    hidden = contract_of({"buffers": [STATE]}, "declared", "regions")
-    run, summary = guarded("opaque-module", "replay", hidden)
-    claim("opaque-module: a declared buffer that cannot be found is a hazard, not unprotected",
+    hidden = contract_of({"buffers": [NOWHERE]}, "declared", "regions")
+    run, summary = guarded("accumulator", "replay", hidden)
+    claim("accumulator: a declared buffer that cannot be found is a hazard, not unprotected",
           run.returncode == STOPPED and summary["hazards"][0]["hazard"] == "unproved", run.stderr)
     crossed = contract_of(SCENARIOS["key"] | {"pair": "lifo"}, "declared", "regions")
     run, summary = guarded("key", "replay", crossed)
