@@ -34,6 +34,13 @@ struct rp_driver {
     enum rp_status (*event_record)(void *self, rp_event_handle event, rp_stream stream);
     /* Later work in `stream` waits for the event's last record; the host does not. */
     enum rp_status (*stream_wait)(void *self, rp_stream stream, rp_event_handle event);
+    /* Events with timing, for measuring; recorded and destroyed like the others. */
+    enum rp_status (*timer_create)(void *self, rp_event_handle *out);
+    /* True once the event's last record is done, without waiting for it. An error counts as
+     * not done. Not to be asked while any stream captures. */
+    bool (*event_done)(void *self, rp_event_handle event);
+    /* Nanoseconds from one done timer to another, of one context. */
+    enum rp_status (*elapsed)(void *self, rp_event_handle from, rp_event_handle to, int64_t *ns);
     /* True while `stream` records into a graph instead of running. */
     bool (*capturing)(void *self, rp_stream stream);
     void *self;

@@ -24,6 +24,7 @@ struct queue {
 
 struct event {
     uint64_t submitted, done; /* records: how many were asked for, how many have run */
+    uint64_t done_at;         /* the clock at the last of these */
     bool alive;
 };
 
@@ -40,6 +41,7 @@ struct rp_host {
     struct chunk *chunks;
     size_t chunk_count;
     uint64_t limit, live;
+    uint64_t clock; /* nanoseconds; a byte copied takes one */
     rp_stream captured;
 };
 
@@ -175,6 +177,22 @@ static enum rp_status host_stream_wait(void *self, rp_stream stream, rp_event_ha
     return submit(host, stream, (struct work){.kind = WORK_WAIT, .event = event, .record = record});
 }
 
+static bool host_event_done(void *self, rp_event_handle event)
+{
+    const struct rp_host *host = self;
+    return host->events[event - 1].done == host->events[event - 1].submitted;
+}
+
+static enum rp_status host_elapsed(void *self, rp_event_handle from, rp_event_handle to,
+                                   int64_t *ns)
+{
+    const struct rp_host *host = self;
+    if (!host_event_done(self, from) || !host_event_done(self, to))
+        return RP_INVALID;
+    *ns = (int64_t)(host->events[to - 1].done_at - host->events[from - 1].done_at);
+    return RP_OK;
+}
+
 static bool host_capturing(void *self, rp_stream stream)
 {
     const struct rp_host *host = self;
@@ -200,8 +218,14 @@ static void execute_first(struct rp_host *host, struct queue *queue)
     if (!queue->first)
         queue->last = &queue->first;
     switch (work->kind) {
-    case WORK_COPY: memcpy(work->to, work->from, work->bytes); break;
-    case WORK_RECORD: host->events[work->event - 1].done = work->record; break;
+    case WORK_COPY:
+        memcpy(work->to, work->from, work->bytes);
+        host->clock += work->bytes;
+        break;
+    case WORK_RECORD:
+        host->events[work->event - 1].done = work->record;
+        host->events[work->event - 1].done_at = host->clock;
+        break;
     case WORK_WAIT: break;
     case WORK_RUN:
         work->run(work->ctx);
@@ -259,6 +283,9 @@ struct rp_driver rp_host_driver(struct rp_host *host)
         .event_destroy = host_event_destroy,
         .event_record = host_event_record,
         .stream_wait = host_stream_wait,
+        .timer_create = host_event_create,
+        .event_done = host_event_done,
+        .elapsed = host_elapsed,
         .capturing = host_capturing,
         .self = host,
     };

@@ -3,7 +3,8 @@
  *
  * Streams are queues that stand still until rp_host_run, which then executes their work in
  * a random order that respects the streams and the events. A missing event thus shows as
- * wrong bytes under some seed, and the seed repeats it. One thread only. */
+ * wrong bytes under some seed, and the seed repeats it. Its clock knows copies only, at a
+ * nanosecond a byte. One thread only. */
 #ifndef RP_CUDA_DRIVER_HOST_H
 #define RP_CUDA_DRIVER_HOST_H
 

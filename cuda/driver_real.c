@@ -75,6 +75,32 @@ static enum rp_status real_stream_wait(void *self, rp_stream stream, rp_event_ha
     return status_of(real->cuStreamWaitEvent(stream_of(stream), event_of(event), 0));
 }
 
+static enum rp_status real_timer_create(void *self, rp_event_handle *out)
+{
+    const struct rp_real *real = self;
+    CUevent event = NULL;
+    enum rp_status status = status_of(real->cuEventCreate(&event, CU_EVENT_DEFAULT));
+    *out = (uintptr_t)event;
+    return status;
+}
+
+static bool real_event_done(void *self, rp_event_handle event)
+{
+    const struct rp_real *real = self;
+    return real->cuEventQuery(event_of(event)) == CUDA_SUCCESS;
+}
+
+static enum rp_status real_elapsed(void *self, rp_event_handle from, rp_event_handle to,
+                                   int64_t *ns)
+{
+    const struct rp_real *real = self;
+    float milliseconds = 0;
+    enum rp_status status =
+        status_of(real->cuEventElapsedTime(&milliseconds, event_of(from), event_of(to)));
+    *ns = (int64_t)((double)milliseconds * 1e6 + (milliseconds < 0 ? -0.5 : 0.5));
+    return status;
+}
+
 static bool real_capturing(void *self, rp_stream stream)
 {
     const struct rp_real *real = self;
@@ -94,6 +120,9 @@ struct rp_driver rp_driver_real(const struct rp_real *real)
         .event_destroy = real_event_destroy,
         .event_record = real_event_record,
         .stream_wait = real_stream_wait,
+        .timer_create = real_timer_create,
+        .event_done = real_event_done,
+        .elapsed = real_elapsed,
         .capturing = real_capturing,
         .self = (void *)(uintptr_t)real,
     };

@@ -143,6 +143,7 @@ enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *ben
         return RP_OK;
     enum rp_status status;
     if (rp_switch_on(RP_SWITCH_COPY_ON_SAVE)) {
+        rp_meter(bench, kept->owner, RP_COPYING_PRESERVE, hi - lo, stream);
         status = rp_copy_out(&kept->copies, bench, id, lo, hi, stream);
     } else {
         struct rp_copy pointer = {.id = id, .lo = lo, .hi = hi, .stream = stream};

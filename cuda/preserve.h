@@ -14,6 +14,20 @@
 #include "tracker/memory.h"
 #include "tracker/version.h"
 
+/* What a copy is for, to whoever measures. */
+enum rp_copying {
+    RP_COPYING_PRESERVE,
+    RP_COPYING_STASH,
+    RP_COPYING_RESTORE,
+    RP_COPYING_REINSTATE,
+    RP_COPYING_COUNT
+};
+
+/* Told of every copy that is about to be submitted to `stream`: `owner` is the execution's
+ * number, rp_kept.owner. It may submit records of its own to the stream, and no more. */
+typedef void (*rp_meter_fn)(uint32_t owner, enum rp_copying what, uint64_t bytes,
+                            rp_stream stream);
+
 /* What preservation and transactions work on. All owned elsewhere. */
 struct rp_bench {
     const struct rp_driver *driver;
@@ -21,6 +35,7 @@ struct rp_bench {
     struct rp_store *store;
     struct rp_memory *memory;
     struct rp_versions *versions; /* of the live bytes */
+    rp_meter_fn meter;            /* may be NULL */
 };
 
 /* One contiguous copy. */
@@ -39,6 +54,7 @@ struct rp_copies {
 struct rp_kept {
     struct rp_copies copies;
     struct rp_versions *versions; /* of the bytes in the copies */
+    uint32_t owner;               /* whose they are, for the meter */
 };
 
 enum rp_status rp_kept_create(struct rp_kept **out);
@@ -50,6 +66,13 @@ void rp_kept_destroy(struct rp_kept *kept, const struct rp_bench *bench);
 enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *bench, rp_alloc_id id,
                                 uint64_t lo, uint64_t hi, rp_stream stream);
 uint64_t rp_kept_bytes(const struct rp_kept *kept);
+
+static inline void rp_meter(const struct rp_bench *bench, uint32_t owner, enum rp_copying what,
+                            uint64_t bytes, rp_stream stream)
+{
+    if (bench->meter && bytes)
+        bench->meter(owner, what, bytes, stream);
+}
 
 /* For transactions: copies live bytes into a new block, respectively a part of a block back
  * over the live bytes; neither touches versions. */

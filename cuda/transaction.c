@@ -14,6 +14,7 @@ struct rewound {
 struct rp_transaction {
     struct rp_bench bench;
     rp_stream stream;
+    uint32_t owner; /* of the copies, for the meter */
     struct rp_copies stash;
     struct rp_versions *live; /* versions of the stashed bytes */
     struct rewound *rewound;
@@ -83,6 +84,7 @@ static enum rp_status stash_span(struct rp_transaction *transaction, rp_alloc_id
                                  struct rp_span span, rp_stream stream)
 {
     const struct rp_bench *bench = &transaction->bench;
+    rp_meter(bench, transaction->owner, RP_COPYING_STASH, span.hi - span.lo, stream);
     enum rp_status status =
         rp_copy_out(&transaction->stash, bench, id, span.lo, span.hi, stream);
     if (status == RP_OK)
@@ -122,6 +124,7 @@ static enum rp_status restore(struct rp_transaction *transaction, struct rp_kept
         enum rp_status status = RP_OK;
         if (!is_alive(bench, copy->id))
             continue;
+        rp_meter(bench, kept->owner, RP_COPYING_RESTORE, copy->hi - copy->lo, transaction->stream);
         if (rp_switch_on(RP_SWITCH_RESTORE))
             status = rp_copy_in(copy, bench, copy->lo, copy->hi, transaction->stream);
         if (status == RP_OK)
@@ -149,6 +152,7 @@ enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept
         return RP_NO_MEMORY;
     transaction->bench = *bench;
     transaction->stream = stream;
+    transaction->owner = kept->owner;
     enum rp_status status = rp_versions_create(&transaction->live);
     if (status == RP_OK)
         status = gather(transaction);
@@ -222,6 +226,8 @@ static enum rp_status reinstate_copy(struct rp_transaction *transaction, struct 
     enum rp_status status = rp_spans_within(&rewound->spans, copy->lo, copy->hi, &spans);
     for (size_t i = 0; status == RP_OK && i < spans.count; i++) {
         struct rp_span span = spans.items[i];
+        rp_meter(bench, transaction->owner, RP_COPYING_REINSTATE, span.hi - span.lo,
+                 transaction->stream);
         if (rp_switch_on(RP_SWITCH_REINSTATE))
             status = rp_copy_in(copy, bench, span.lo, span.hi, transaction->stream);
         if (status == RP_OK)
