@@ -2,6 +2,7 @@
 #include "interpose/real.h"
 
 #include "interpose/core.h"
+#include "interpose/cost.h"
 
 #include "cuda/driver_real.h"
 
@@ -34,6 +35,7 @@ enum rp_status rp_core_start(void)
     inherited_trace = NULL;
     rp_core.driver = rp_driver_real(&rp_real);
     bench->driver = &rp_core.driver;
+    bench->meter = rp_cost_meter;
     rp_core.segments_wanted = rp_core.config.contract && rp_core.config.mode != RP_MODE_OBSERVE;
     enum rp_status status = rp_memory_create(&bench->memory);
     if (status == RP_OK)

@@ -2,6 +2,7 @@
 #include "interpose/execution.h"
 
 #include "cuda/switches.h"
+#include "interpose/chain.h"
 #include "interpose/core.h"
 #include "interpose/report.h"
 
@@ -88,6 +89,9 @@ struct rp_execution *rp_execution_begin(uint32_t segment, const char *key)
         return NULL;
     }
     snprintf(execution->key, sizeof execution->key, "%s", key);
+    execution->place = execution->kept->owner = rp_chain_join(segment, key);
+    execution->choice = rp_core.config.contract->policy == RP_POLICY_WHOLE ? RP_CHOICE_WHOLE
+                                                                          : RP_CHOICE_REGIONS;
     executions.alive[executions.count++] = execution;
     rp_segment_figures(segment)->forwards++;
     return execution;
@@ -183,5 +187,6 @@ void rp_executions_expire(void)
 
 void rp_executions_forget(void)
 {
+    rp_chain_forget();
     executions.count = 0;
 }

@@ -9,6 +9,7 @@
 
 #include "cuda/preserve.h"
 #include "interpose/footprint.h"
+#include "planner/profile.h"
 #include "tracker/contract.h"
 #include "tracker/instance.h"
 
@@ -25,6 +26,8 @@ struct rp_execution {
     struct rp_instance *instance;
     struct rp_kept *kept;
     enum rp_execution_phase phase;
+    uint32_t place;        /* in the step's chain */
+    enum rp_choice choice; /* how it is to be replayed */
     char key[RP_KEY_BYTES];
     struct rp_logged *log;
     size_t log_count, log_capacity;

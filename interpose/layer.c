@@ -3,6 +3,8 @@
 #include "interpose/wrap.h"
 
 #include "interpose/core.h"
+#include "interpose/cost.h"
+#include "interpose/estimate.h"
 #include "interpose/execution.h"
 #include "interpose/handlers.h"
 #include "interpose/kernel.h"
@@ -38,6 +40,7 @@ static void finish(void)
      * would be for ever, so the summary is given up instead. */
     if (pthread_mutex_trylock(&rp_core.lock) != 0)
         return;
+    rp_estimate_write();
     rp_summary_write();
     if (rp_core.trace)
         rp_trace_writer_finish(rp_core.trace); /* other threads may still emit */
@@ -77,6 +80,7 @@ void rp_layer_forked(void)
     rp_kernels_forget();
     rp_executions_forget();
     rp_segments_forget();
+    rp_cost_forget();
     rp_on_memory_forget();
     rp_core_forget();
 }

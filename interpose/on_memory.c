@@ -3,6 +3,7 @@
 #include "interpose/handlers.h"
 
 #include "interpose/buffer.h"
+#include "interpose/cost.h"
 #include "interpose/execution.h"
 #include "interpose/report.h"
 
@@ -38,6 +39,7 @@ static rp_alloc_id born(enum rp_alloc_kind kind, uint64_t address, uint64_t byte
     if (is_on_device(alloc))
         rp_core.device_bytes += bytes;
     share_budget();
+    rp_cost_memory();
     note_birth(alloc);
     rp_buffer_meet_allocation(alloc);
     return id;
@@ -377,6 +379,7 @@ static void context_gone(void)
         died(*id);
     free(ids);
     rp_executions_expire();
+    rp_cost_lost();
     rp_store_abandon(rp_core.bench.store);
     rp_order_abandon(rp_core.bench.order);
     rp_core.bench.store = NULL;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/segment.h"
 
+#include "interpose/chain.h"
 #include "interpose/core.h"
+#include "interpose/cost.h"
 #include "interpose/guard.h"
 #include "interpose/report.h"
 
@@ -117,6 +119,7 @@ static bool open_forward(struct rp_thread *thread, uint32_t segment, const char 
         rp_remark("segment", "the host is out of memory: a forward is not followed");
         return false;
     }
+    rp_cost_phase(RP_PHASE_OF_FORWARD, execution->place);
     return open_scope(thread, (struct rp_scope){.kind = RP_SCOPE_FORWARD,
                                                 .segment = segment,
                                                 .execution = execution,
@@ -138,8 +141,10 @@ static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *
 {
     if (!execution || contradicts_keys(segment, execution, key))
         rp_report_unpaired(rule_of(segment)->name, key);
-    if (execution)
+    if (execution) {
         execution->phase = RP_PHASE_REPLAY;
+        rp_cost_replay(execution);
+    }
     rp_segment_figures(segment)->replays++;
     return open_scope(thread, (struct rp_scope){.kind = RP_SCOPE_REPLAY,
                                                 .segment = segment,
@@ -170,7 +175,9 @@ static void close_scope(struct rp_thread *thread)
         note_incomplete(scope);
         transactions_remove(scope);
         rp_guard_end(scope);
+        uint32_t place = scope->execution->place;
         rp_execution_end(scope->execution);
+        rp_cost_phase(RP_PHASE_OF_BACKWARD, place);
     }
     thread->scope_count--;
 }
@@ -210,9 +217,12 @@ static bool push_scope(struct rp_thread *thread, const char *message)
 static void begin_step(void)
 {
     rp_executions_expire();
+    rp_cost_step_ends();
+    rp_chain_step_began();
     rp_core.step++;
     rp_core.launch_in_step = 0;
     rp_segment_step_began();
+    rp_cost_step_begins();
     RP_NOTE(step, RP_U(rp_core.step));
 }
 
@@ -238,6 +248,8 @@ void rp_segment_pop(struct rp_thread *thread)
     unsigned depth = --thread->range_depth;
     if (depth < RP_MAX_RANGES && thread->ranges[depth] == RP_RANGE_SCOPE)
         close_scope(thread);
+    else if (depth < RP_MAX_RANGES && thread->ranges[depth] == RP_RANGE_STEP)
+        rp_cost_step_ends();
 }
 
 enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, const char *key,

@@ -2,6 +2,7 @@
 #include "interpose/track.h"
 
 #include "interpose/core.h"
+#include "interpose/cost.h"
 #include "interpose/guard.h"
 #include "interpose/report.h"
 #include "interpose/segment.h"
@@ -433,6 +434,7 @@ void rp_track(struct rp_footprint *call)
         rp_order_meet(rp_core.bench.order, call->stream);
     doubt_pending(call);
     track_segments(call);
+    rp_cost_call(call->stream);
 }
 
 void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)

@@ -434,7 +434,9 @@ const char *rp_choice_name(enum rp_choice choice)
 
 const char *rp_source_name(enum rp_source source)
 {
-    static const char *const names[] = {"absent", "measured", "derived", "stated"};
+    static const char *const names[] = {"absent",  "measured",    "derived",
+                                         "stated",  "counted",     "cuda-events",
+                                         "model-clock", "cupti"};
 
     return names[source];
 }

@@ -40,7 +40,16 @@ enum rp_choice {
 #define RP_CHOICE_ALL ((1u << RP_CHOICE_COUNT) - 1)
 
 /* Where a figure comes from. An absent one is never planned with: it is an error. */
-enum rp_source { RP_SOURCE_ABSENT, RP_SOURCE_MEASURED, RP_SOURCE_DERIVED, RP_SOURCE_STATED };
+enum rp_source {
+    RP_SOURCE_ABSENT,
+    RP_SOURCE_MEASURED, /* somehow */
+    RP_SOURCE_DERIVED,  /* from other figures */
+    RP_SOURCE_STATED,   /* by somebody */
+    RP_SOURCE_COUNTED,  /* bytes that the layer saw */
+    RP_SOURCE_EVENTS,   /* between two CUDA events in the job's own stream */
+    RP_SOURCE_CLOCK,    /* the same on a software device, whose clock is a model of a GPU */
+    RP_SOURCE_CUPTI     /* the profiler's records of kernels and copies */
+};
 
 struct rp_measure {
     uint64_t value;

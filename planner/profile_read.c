@@ -11,7 +11,8 @@
 /* ---- shapes ------------------------------------------------------------------- */
 
 static const char *const format_words[] = {RP_PROFILE_FORMAT, NULL};
-static const char *const source_words[] = {"absent", "measured", "derived", "stated", NULL};
+static const char *const source_words[] = {"absent",  "measured",    "derived",     "stated",
+                                           "counted", "cuda-events", "model-clock", "cupti", NULL};
 
 static const struct rp_json_key root_keys[] = {
     {"format", RP_JSON_WORD, false, format_words},

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "planner/purpose.h"
+
+#include "planner/profile.h"
+#include "tracker/text.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *rp_purpose_contract(const char *text, size_t length, char hash[RP_PURPOSE_CONTRACT])
+{
+    static const char *const others[] = {"policy", "budget", "on_violation", "$schema"};
+    json_t *root = json_loadb(text, length, 0, NULL);
+
+    hash[0] = '\0';
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        json_object_del(root, others[i]);
+    char *plain = json_is_object(root) ? json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    if (plain != NULL)
+        snprintf(hash, RP_PURPOSE_CONTRACT, "0x%016" PRIx64,
+                 rp_fingerprint_add(rp_fingerprint_begin(), plain));
+    free(plain);
+    json_decref(root);
+    return hash;
+}
+
+static const char plain_bytes[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+
+static bool is_plain(const char *word)
+{
+    return *word != '\0' && word[strspn(word, plain_bytes)] == '\0';
+}
+
+char *rp_purpose_job(const char *const *words, size_t count)
+{
+    size_t size = 1, used = 0;
+
+    for (size_t i = 0; i < count; i++)
+        size += 4 * strlen(words[i]) + 4;
+    char *text = malloc(size);
+    for (size_t i = 0; i < count && text != NULL; i++) {
+        const char *space = i > 0 ? " " : "", *quote = is_plain(words[i]) ? "" : "\"";
+        used += (size_t)sprintf(text + used, "%s%s", space, quote);
+        rp_text_escape(text + used, size - used, words[i], strlen(words[i]));
+        used += strlen(text + used);
+        used += (size_t)sprintf(text + used, "%s", quote);
+    }
+    if (text != NULL)
+        text[used] = '\0';
+    return text;
+}
