@@ -131,6 +131,7 @@ void rp_cost_replay(const struct rp_execution *execution)
         return;
     part->replayed = true;
     part->choice = execution->choice;
+    part->no_retain = "no replay is served from kept outputs yet";
     if (rp_whole_size(execution, &part->whole_bytes, &part->whole_pieces) != RP_OK)
         depart("the host is out of memory");
 }

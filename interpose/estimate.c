@@ -233,6 +233,12 @@ static void set_measured(const struct estimate *estimate, size_t place, struct r
                   {RP_COPYING_REINSTATE, RP_TERM_REINSTATE_TIME}};
     const struct sample *sample = &estimate->sample;
     set_passes(estimate, place, cost);
+    if (rp_core.config.mode != RP_MODE_GUARD) {
+        for (int t = 0; t < RP_TERM_COUNT; t++) /* nothing was preserved that could be measured */
+            if (t != RP_TERM_FORWARD_TIME && t != RP_TERM_BACKWARD_TIME)
+                cost->terms[t].source = RP_SOURCE_ABSENT;
+        return;
+    }
     set_bytes(estimate, place, largest(sample, place, copy_bytes, RP_COPYING_PRESERVE),
               largest(sample, place, copy_bytes, RP_COPYING_STASH), cost);
     cost->terms[RP_TERM_REPLAY_TIME] = timed(median(sample, place, phase_ns, RP_PHASE_OF_REPLAY));
@@ -311,7 +317,9 @@ static void estimate_replayed(const struct estimate *estimate, size_t place,
     enum rp_choice other =
         part->choice == RP_CHOICE_WHOLE ? RP_CHOICE_REGIONS : RP_CHOICE_WHOLE;
     set_measured(estimate, place, &costs[part->choice]);
-    if (other == RP_CHOICE_WHOLE)
+    if (rp_core.config.mode != RP_MODE_GUARD)
+        mask(&costs[other], "nothing is preserved but in guard, and so nothing measured");
+    else if (other == RP_CHOICE_WHOLE)
         set_other(estimate, place, part->whole_bytes, part->whole_pieces, &costs[other]);
     else
         mask(&costs[other], "the steps were run with whole buffers, which does not tell what "

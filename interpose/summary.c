@@ -6,6 +6,8 @@
 #include "cuda/access/access.h"
 #include "interpose/buffer.h"
 #include "interpose/core.h"
+#include "interpose/cost.h"
+#include "interpose/estimate.h"
 #include "interpose/execution.h"
 #include "interpose/report.h"
 
@@ -131,6 +133,21 @@ static json_t *proofs_json(void)
     return object;
 }
 
+/* What the steps took, beside what a plan may have promised. */
+static void put_steps(json_t *summary)
+{
+    const struct rp_step_cost *last = rp_cost_last();
+    const char *refused = rp_estimate_refused();
+    json_t *object = json_object();
+    put_count(object, "measured", rp_cost_count());
+    put_count(object, "peak_bytes", rp_cost_peak());
+    if (last)
+        put_count(object, "last_ns", last->ns);
+    if (refused)
+        put_text(object, "no_profile", refused);
+    json_object_set_new(summary, "step_costs", object);
+}
+
 static void put_contract(json_t *summary)
 {
     const struct rp_contract *contract = rp_core.config.contract;
@@ -142,6 +159,7 @@ static void put_contract(json_t *summary)
     put_count(summary, "bytes_reinstated", rp_core.figures.bytes_reinstated);
     put_count(summary, "bytes_held_peak", rp_store_held_peak(rp_core.bench.store));
     put_count(summary, "bytes_reserved", rp_store_reserved(rp_core.bench.store));
+    put_steps(summary);
     json_object_set_new(summary, "segments", segments_json());
     json_object_set_new(summary, "buffers", buffers_json());
 }

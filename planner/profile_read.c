@@ -123,7 +123,7 @@ static bool read_measure(struct reader *reader, json_t *object, const char *key,
     if (measure->source == RP_SOURCE_ABSENT)
         return rp_json_wrong_value(&reader->json, value, "source",
                                    "\"%s\" is absent; it has to be measured before it can be "
-                                   "planned with",
+                                   "planned with (a run in guard measures it)",
                                    key);
     return true;
 }

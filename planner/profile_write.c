@@ -156,9 +156,10 @@ static json_t *document_of(const struct rp_profile *profile, bool rows)
         rp_document_set(root, "quantum_bytes", count(rp_profile_quantum(profile)));
     if (good && departure != NULL)
         good = rp_document_set(root, "departure", rp_document_text(departure));
+    if (good && !rows && rp_profile_copy_price(profile)->fixed.source != RP_SOURCE_ABSENT)
+        good = rp_document_set(root, "copy", copy_price_of(profile));
     if (good && has_facts && !rows)
-        good = rp_document_set(root, "copy", copy_price_of(profile)) &&
-               rp_document_set(root, "buffers", buffers_of(profile));
+        good = rp_document_set(root, "buffers", buffers_of(profile));
     good = good && rp_document_set(root, "segments", segments_of(profile, rows));
     return drop_unless(root, good);
 }

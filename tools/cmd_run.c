@@ -13,6 +13,7 @@
 #include "tools/program.h"
 #include "tools/say.h"
 #include "tools/variables.h"
+#include "planner/purpose.h"
 #include "tracker/contract.h"
 #include "tracker/text.h"
 
@@ -221,6 +222,10 @@ static void prepare_environment(struct run *run)
     rp_environment_add(list, "REPRISE_DRIVER", "%s", run->driver.path);
     rp_environment_add(list, "REPRISE_OUTPUT", "%s", run->folder);
     rp_environment_add(list, "REPRISE_TRACE", "%d", !values[RP_OPT_NO_TRACE].text);
+    char *job = rp_purpose_job((const char *const *)run->options.rest,
+                               (size_t)run->options.rest_count);
+    rp_environment_add(list, "REPRISE_JOB", "%s", job ? job : "");
+    free(job);
     if (run->contract)
         rp_environment_add(list, "REPRISE_CONTRACT", "%s/contract.json", run->folder);
     else

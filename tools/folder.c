@@ -80,7 +80,7 @@ static bool holds(const char *folder, const char *name)
 static bool remove_run(const char *folder)
 {
     static const char *const ours[] = {"trace-*.rpt", "summary-*.json", "contract.json",
-                                       "plan.json"};
+                                       "plan.json", "profile.json", "profile-*.json"};
     DIR *dir = opendir(folder);
     struct dirent *entry;
 

@@ -211,7 +211,7 @@ static void options_are_complete(void **state)
                        ", \"peak_backward_bytes\": " MEASURED(1) ", \"forward_ns\": " MEASURED(1)
                        ", \"backward_ns\": " MEASURED(1) "}}"),
                    "p:1:131: \"hold_bytes\" is absent; it has to be measured before it can be "
-                   "planned with");
+                   "planned with (a run in guard measures it)");
     assert_refused("{\"version\": 1, \"base_bytes\": 0, \"segments\": [{\"name\": \"s0\", "
                    "\"options\": {}}]}",
                    "p:1:72: no option is allowed; a segment needs one at least");

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A run leaves a profile of what its segments cost, and `reprise plan` works from it."""
+import json
+
+import jobs
+
+TIMES = ["forward_ns", "backward_ns", "preserve_ns", "stash_ns", "restore_ns", "replay_ns",
+         "reinstate_ns"]
+
+
+class Costs(jobs.Case):
+    def test_a_guarded_run_leaves_a_profile_that_can_be_planned_with(self):
+        self.contract()
+        self.good(self.digits())
+        profile = self.profile()
+        self.assertEqual([segment["name"] for segment in profile["segments"]], jobs.SEGMENTS)
+        self.assertTrue(profile["made_for"]["job"].endswith("digits --checkpoint --steps 6"))
+        self.assertRegex(profile["made_for"]["contract"], "^0x[0-9a-f]{16}$")
+        for name, options in self.options().items():
+            terms = options["regions"]["terms"]
+            for term in TIMES:
+                self.assertIn(terms[term]["source"], ("cuda-events", "model-clock"), (name, term))
+                self.assertGreater(terms[term]["value"], 0, (name, term))
+            for term in ("hold_bytes", "stash_bytes", "peak_forward_bytes"):
+                self.assertEqual(terms[term]["source"], "counted")
+        self.assertEqual(profile["copy"]["bytes_per_us"]["source"], terms["stash_ns"]["source"])
+        plan = self.good(self.reprise("plan", "-b", "1GiB", "--json"))
+        self.assertEqual(json.loads(plan.stdout)["status"], "optimal")
+
+    def test_bytes_are_those_that_the_contract_names(self):
+        self.contract()
+        self.good(self.digits())
+        options = self.options()
+        # A whole buffer is never less than what is clobbered of it.
+        for name in jobs.SEGMENTS:
+            hold = {choice: options[name][choice]["terms"]["hold_bytes"]["value"]
+                    for choice in ("whole", "regions")}
+            self.assertGreaterEqual(hold["whole"], hold["regions"])
+        whole = options["segment/contrast"]["whole"]["terms"]["hold_bytes"]["value"]
+        self.assertEqual(whole, 64 * 1024 + 2 * 1024 + 40)
+
+    def test_the_parts_add_up_to_the_step(self):
+        self.contract()
+        self.good(self.digits(steps=10))
+        total = sum(term["value"] for options in self.options().values()
+                    for name, term in options["regions"]["terms"].items() if name.endswith("_ns"))
+        # The last step's own time; on shared processors steps differ, but not by so much.
+        step = self.summary()["step_costs"]["last_ns"]
+        self.assertGreater(total, step / 3)
+        self.assertLess(total, step * 3)
+
+    def test_only_what_guard_preserves_is_measured(self):
+        self.contract()
+        self.good(self.digits("-m", "check"))
+        terms = self.options()["segment/block1"]["regions"]["terms"]
+        self.assertEqual(terms["preserve_ns"]["source"], "absent")
+        self.assertNotEqual(terms["forward_ns"]["source"], "absent")
+        self.assertRefused(self.reprise("plan", "-b", "1GiB"), 2, "is absent", "guard")
+
+    def test_without_steps_there_is_no_profile_and_the_summary_says_so(self):
+        self.contract(step=None)
+        self.good(self.digits())
+        self.assertFalse((self.folder / "reprise.data" / "profile.json").exists())
+        self.assertEqual(self.summary()["step_costs"]["no_profile"], "the contract names no step")
+        self.assertRefused(self.reprise("plan"), 2, "profile.json")
+
+    def test_replays_in_another_order_are_no_case_for_the_planner(self):
+        state = {"name": "state", "at": {"kernel": "step_state", "param": 0}}
+        segment = jobs.CONTRACT["segments"][0] | {"pair": "fifo"}
+        self.contract(segments=[segment], buffers=[state])
+        self.good(self.law("fifo"))
+        self.assertIn("reverse order", self.profile()["departure"])
+        self.assertRefused(self.reprise("plan", "-b", "1GiB"), 2, "reverse order")
+
+    def test_streams_side_by_side_are_no_case_for_the_planner(self):
+        self.contract(buffers=[{"name": "state", "at": {"kernel": "step_state", "param": 0}}])
+        self.good(self.law("side-stream"))
+        self.assertIn("streams", self.profile()["departure"])
+
+    def test_forwards_of_one_name_are_counted(self):
+        self.contract(segments=[jobs.CONTRACT["segments"][0] | {"pair": "lifo"}],
+                      buffers=[{"name": "state", "at": {"kernel": "step_state", "param": 0}}])
+        self.good(self.law("lifo"))
+        names = list(self.options())
+        self.assertEqual(len(set(names)), len(names))
+        self.assertGreater(len(names), 1)
+
+    def test_the_contract_is_the_same_under_another_policy(self):
+        hashes = set()
+        for changes in ({}, {"policy": "whole"}, {"budget": "1GiB"}, {"state": "discovered",
+                                                                      "buffers": None}):
+            self.contract(**changes)
+            self.good(self.digits(steps=3))
+            hashes.add(self.profile()["made_for"]["contract"])
+        self.assertEqual(len(hashes), 2)  # only the state makes another contract of it
+
+
+if __name__ == "__main__":
+    jobs.main()
