@@ -37,6 +37,14 @@ void rp_kept_destroy(struct rp_kept *kept, const struct rp_bench *bench)
     free(kept);
 }
 
+enum rp_status rp_kept_clear(struct rp_kept *kept, const struct rp_bench *bench)
+{
+    rp_copies_give(&kept->copies, bench);
+    rp_versions_destroy(kept->versions);
+    kept->versions = NULL;
+    return rp_versions_create(&kept->versions);
+}
+
 static enum rp_status copies_push(struct rp_copies *copies, const struct rp_copy *copy)
 {
     if (copies->count == copies->capacity) {
@@ -153,6 +161,32 @@ enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *ben
         return status;
     struct naming naming = {kept->versions, id};
     return rp_versions_read(bench->versions, id, lo, hi, name_version, &naming);
+}
+
+enum rp_status rp_kept_adopt(struct rp_kept *kept, const struct rp_bench *bench,
+                             struct rp_copy *from, const struct rp_versions *versions,
+                             uint64_t lo, uint64_t hi, rp_stream stream)
+{
+    const struct rp_driver *driver = bench->driver;
+    struct rp_copy copy = {.id = from->id, .lo = lo, .hi = hi, .stream = stream};
+    enum rp_status status = RP_OK;
+    if (rp_switch_on(RP_SWITCH_ORDER))
+        status = rp_order_after(bench->order, stream, from->stream);
+    if (status == RP_OK)
+        status = rp_store_take(bench->store, hi - lo, stream, &copy.block);
+    if (status != RP_OK)
+        return status;
+    from->stream = stream;
+    status = driver->copy(driver->self, copy.block.at, from->block.at + (lo - from->lo), hi - lo,
+                          stream);
+    if (status == RP_OK)
+        status = copies_push(&kept->copies, &copy);
+    if (status != RP_OK) {
+        rp_store_give(bench->store, &copy.block, stream);
+        return status;
+    }
+    struct naming naming = {kept->versions, from->id};
+    return rp_versions_read(versions, from->id, lo, hi, name_version, &naming);
 }
 
 uint64_t rp_kept_bytes(const struct rp_kept *kept)

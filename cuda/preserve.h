@@ -58,13 +58,20 @@ struct rp_kept {
 };
 
 enum rp_status rp_kept_create(struct rp_kept **out);
-/* Gives the blocks back, each in the order of its own last use. */
+/* Gives the blocks back, each in the order of its own last use; clearing leaves an empty one. */
 void rp_kept_destroy(struct rp_kept *kept, const struct rp_bench *bench);
+enum rp_status rp_kept_clear(struct rp_kept *kept, const struct rp_bench *bench);
 
 /* Copies [lo, hi) of `id` as it stands after all work submitted to `stream` so far, and
- * after every write that the versions name, whichever stream it is pending in. On failure nothing is held. RP_NOT_FOUND when the bytes are mapped nowhere. */
+ * after every write that the versions name, whichever stream it is pending in. On failure
+ * nothing is held. RP_NOT_FOUND when the bytes are mapped nowhere. */
 enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *bench, rp_alloc_id id,
                                 uint64_t lo, uint64_t hi, rp_stream stream);
+/* The same from a copy that somebody else holds, whose bytes have these versions: [lo, hi) lies
+ * inside it. */
+enum rp_status rp_kept_adopt(struct rp_kept *kept, const struct rp_bench *bench,
+                             struct rp_copy *from, const struct rp_versions *versions,
+                             uint64_t lo, uint64_t hi, rp_stream stream);
 uint64_t rp_kept_bytes(const struct rp_kept *kept);
 
 static inline void rp_meter(const struct rp_bench *bench, uint32_t owner, enum rp_copying what,

@@ -24,6 +24,7 @@ struct rp_store {
     rp_device_ptr slab;
     uint64_t slab_left;
     uint64_t limit, reserved, held, held_peak;
+    rp_store_spare_fn spare; /* NULL when nobody can spare anything */
 };
 
 enum rp_status rp_store_create(const struct rp_driver *driver, struct rp_order *order,
@@ -92,14 +93,17 @@ static enum rp_status reserve(struct rp_store *store, uint64_t bytes, rp_device_
     return RP_OK;
 }
 
+/* Small blocks are cut from slabs; where the limit leaves no room for one, from what it does
+ * leave room for. */
 static enum rp_status cut(struct rp_store *store, uint64_t bytes, rp_device_ptr *out)
 {
     if (bytes >= SLAB_BYTES)
         return reserve(store, bytes, out);
     if (store->slab_left < bytes) {
-        enum rp_status status = reserve(store, SLAB_BYTES, &store->slab);
-        if (status != RP_OK)
-            return status;
+        rp_device_ptr slab;
+        if (reserve(store, SLAB_BYTES, &slab) != RP_OK)
+            return reserve(store, bytes, out);
+        store->slab = slab;
         store->slab_left = SLAB_BYTES;
     }
     *out = store->slab;
@@ -117,28 +121,46 @@ static size_t bin_choose(const struct bin *bin, rp_stream stream)
     return bin->count - 1;
 }
 
+static bool is_spared(const struct rp_store *store, bool needed)
+{
+    return store->spare && store->spare(needed);
+}
+
+static enum rp_status take_idle(struct rp_store *store, struct bin *bin, rp_stream stream,
+                                struct rp_block *out)
+{
+    size_t chosen = bin_choose(bin, stream);
+    enum rp_status status = rp_order_after(store->order, stream, bin->items[chosen].last);
+    if (status != RP_OK)
+        return status;
+    out->at = bin->items[chosen].at;
+    bin->items[chosen] = bin->items[--bin->count];
+    return RP_OK;
+}
+
+static enum rp_status take(struct rp_store *store, unsigned class, rp_stream stream,
+                           struct rp_block *out)
+{
+    struct bin *bin = &store->bins[class];
+    uint64_t rounded = UINT64_C(1) << class;
+    while (!bin->count && store->slab_left < rounded && is_spared(store, false)) {
+    }
+    if (bin->count)
+        return take_idle(store, bin, stream, out);
+    enum rp_status status = cut(store, rounded, &out->at);
+    while (status == RP_NO_MEMORY && !bin->count && is_spared(store, true)) {
+    }
+    return status == RP_NO_MEMORY && bin->count ? take_idle(store, bin, stream, out) : status;
+}
+
 enum rp_status rp_store_take(struct rp_store *store, uint64_t bytes, rp_stream stream,
                              struct rp_block *out)
 {
     unsigned class = class_of(bytes);
-    if (class >= CLASS_COUNT)
-        return RP_NO_MEMORY;
-    struct bin *bin = &store->bins[class];
-    enum rp_status status;
     *out = (struct rp_block){.bytes = bytes};
-    if (bin->count) {
-        size_t chosen = bin_choose(bin, stream);
-        status = rp_order_after(store->order, stream, bin->items[chosen].last);
-        if (status != RP_OK)
-            return status;
-        out->at = bin->items[chosen].at;
-        bin->items[chosen] = bin->items[--bin->count];
-    } else {
-        uint64_t rounded = UINT64_C(1) << class;
-        status = cut(store, rounded, &out->at);
-        if (status != RP_OK)
-            return status;
-    }
+    enum rp_status status = class < CLASS_COUNT ? take(store, class, stream, out) : RP_NO_MEMORY;
+    if (status != RP_OK)
+        return status;
     store->held += bytes;
     if (store->held > store->held_peak)
         store->held_peak = store->held;
@@ -151,6 +173,11 @@ enum rp_status rp_store_give(struct rp_store *store, const struct rp_block *bloc
     store->held -= block->bytes;
     return bin_push(&store->bins[class_of(block->bytes)],
                     (struct idle){.at = block->at, .last = stream});
+}
+
+void rp_store_on_shortage(struct rp_store *store, rp_store_spare_fn spare)
+{
+    store->spare = spare;
 }
 
 void rp_store_limit(struct rp_store *store, uint64_t bytes)

@@ -32,6 +32,12 @@ enum rp_status rp_store_take(struct rp_store *store, uint64_t bytes, rp_stream s
 enum rp_status rp_store_give(struct rp_store *store, const struct rp_block *block,
                              rp_stream stream);
 
+/* To be asked before memory is taken from the driver: gives blocks back that can be done
+ * without, and returns false when there are none. `needed` is false as long as the driver may
+ * still have some: what was merely kept for luck ought to go then, but need not. */
+typedef bool (*rp_store_spare_fn)(bool needed);
+void rp_store_on_shortage(struct rp_store *store, rp_store_spare_fn spare);
+
 /* Bytes taken from the driver, in use or not, may not exceed `bytes`; UINT64_MAX at first. */
 void rp_store_limit(struct rp_store *store, uint64_t bytes);
 uint64_t rp_store_reserved(const struct rp_store *store);  /* taken from the driver */

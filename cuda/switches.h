@@ -14,6 +14,7 @@ enum rp_switch {
     RP_SWITCH_REINSTATE,    /* put the live bytes back after it */
     RP_SWITCH_LIVE_WRITES,  /* let writes from outside the replay survive reinstatement */
     RP_SWITCH_PAIRING,      /* replay the instance that the rule names */
+    RP_SWITCH_ABSENCE,      /* take what was never written for a value like any other */
     RP_SWITCH_ORDER,        /* make streams wait for each other's copies */
     RP_SWITCH_REJECTION,    /* forget what the driver rejected */
     RP_SWITCH_COUNT

@@ -215,6 +215,77 @@ enum rp_status rp_transaction_rewound(const struct rp_transaction *transaction, 
     return rewound ? rp_spans_within(&rewound->spans, lo, hi, out) : RP_OK;
 }
 
+/* ---- for other instances ---------------------------------------------------------- */
+
+struct matching {
+    const struct rp_versions *expected;
+    rp_alloc_id id;
+    rp_version stashed;
+    struct rp_spans *out;
+};
+
+static enum rp_status match_expected(void *ctx, uint64_t lo, uint64_t hi,
+                                     const struct rp_writer *writer)
+{
+    const struct matching *matching = ctx;
+    return writer->version == matching->stashed ? rp_spans_add(matching->out, lo, hi) : RP_OK;
+}
+
+static enum rp_status match_stashed(void *ctx, uint64_t lo, uint64_t hi,
+                                    const struct rp_writer *writer)
+{
+    struct matching *matching = ctx;
+    matching->stashed = writer->version;
+    return rp_versions_read(matching->expected, matching->id, lo, hi, match_expected, matching);
+}
+
+/* out = the stashed part of [lo, hi) whose live versions are the expected ones. */
+static enum rp_status find_expected(const struct rp_transaction *transaction,
+                                    const struct rp_versions *expected, rp_alloc_id id,
+                                    uint64_t lo, uint64_t hi, struct rp_spans *out)
+{
+    struct matching matching = {expected, id, 0, out};
+    struct rp_spans rewound = {0};
+    enum rp_status status = rp_transaction_rewound(transaction, id, lo, hi, &rewound);
+    rp_spans_clear(out);
+    for (size_t i = 0; status == RP_OK && i < rewound.count; i++)
+        status = rp_versions_read(transaction->live, id, rewound.items[i].lo, rewound.items[i].hi,
+                                  match_stashed, &matching);
+    rp_spans_release(&rewound);
+    return status;
+}
+
+enum rp_status rp_transaction_hand_on(struct rp_transaction *transaction, struct rp_kept *kept,
+                                      const struct rp_versions *expected, rp_alloc_id id,
+                                      uint64_t lo, uint64_t hi, rp_stream stream,
+                                      struct rp_spans *handed)
+{
+    struct rp_spans part = {0};
+    enum rp_status status = find_expected(transaction, expected, id, lo, hi, handed);
+    for (size_t i = 0; status == RP_OK && i < transaction->stash.count; i++) {
+        struct rp_copy *copy = &transaction->stash.items[i];
+        if (copy->id == id)
+            status = rp_spans_within(handed, copy->lo, copy->hi, &part);
+        for (size_t j = 0; status == RP_OK && copy->id == id && j < part.count; j++)
+            status = rp_kept_adopt(kept, &transaction->bench, copy, transaction->live,
+                                   part.items[j].lo, part.items[j].hi, stream);
+    }
+    rp_spans_release(&part);
+    return status;
+}
+
+void rp_transaction_each(const struct rp_transaction *transaction, rp_transaction_fn visit,
+                         void *ctx)
+{
+    for (size_t i = 0; i < transaction->rewound_count; i++) {
+        const struct rewound *rewound = &transaction->rewound[i];
+        for (size_t j = 0; j < rewound->spans.count; j++)
+            visit(ctx, rewound->id, rewound->spans.items[j].lo, rewound->spans.items[j].hi);
+    }
+}
+
+/* ---- the end -------------------------------------------------------------------------- */
+
 static enum rp_status reinstate_copy(struct rp_transaction *transaction, struct rp_copy *copy,
                                      uint64_t *bytes)
 {

@@ -37,6 +37,18 @@ enum rp_status rp_transaction_live_write(struct rp_transaction *transaction, rp_
 enum rp_status rp_transaction_rewound(const struct rp_transaction *transaction, rp_alloc_id id,
                                       uint64_t lo, uint64_t hi, struct rp_spans *out);
 
+/* [lo, hi) is wanted at the versions that are stashed, by another instance: copies into `kept`
+ * what is stashed of it at those of `expected`; *handed = the bytes that were. */
+enum rp_status rp_transaction_hand_on(struct rp_transaction *transaction, struct rp_kept *kept,
+                                      const struct rp_versions *expected, rp_alloc_id id,
+                                      uint64_t lo, uint64_t hi, rp_stream stream,
+                                      struct rp_spans *handed);
+
+/* Visits all that is stashed now. */
+typedef void (*rp_transaction_fn)(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi);
+void rp_transaction_each(const struct rp_transaction *transaction, rp_transaction_fn visit,
+                         void *ctx);
+
 /* Reinstates in the stream of the transaction's beginning, which waits for all known
  * streams, and makes those wait for the reinstatement. Frees the transaction in any case. */
 enum rp_status rp_transaction_end(struct rp_transaction *transaction, uint64_t *reinstated_bytes);

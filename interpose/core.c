@@ -5,6 +5,7 @@
 #include "interpose/cost.h"
 
 #include "cuda/driver_real.h"
+#include "interpose/execution.h"
 
 #include <string.h>
 
@@ -44,6 +45,8 @@ enum rp_status rp_core_start(void)
         status = rp_order_create(bench->driver, &bench->order);
     if (status == RP_OK)
         status = rp_store_create(bench->driver, bench->order, &bench->store);
+    if (status == RP_OK)
+        rp_store_on_shortage(bench->store, rp_executions_spare);
     if (status == RP_OK)
         status = rp_state_create(&rp_core.state);
     if (status == RP_OK)

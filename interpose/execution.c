@@ -11,6 +11,8 @@
 #include <string.h>
 
 enum { MOST_ALIVE = 512 };
+/* What copies of served executions may take before they are recycled for others. */
+#define LUCKY_BYTES (UINT64_C(64) << 20)
 
 static struct {
     struct rp_execution **alive; /* in order of their forwards */
@@ -59,21 +61,68 @@ static void execution_free(struct rp_execution *execution)
     free(execution);
 }
 
+static uint32_t segment_of(const struct rp_execution *execution)
+{
+    return execution->instance->segment;
+}
+
+static bool is_pending(const struct rp_execution *execution)
+{
+    return execution->phase == RP_PHASE_PENDING;
+}
+
+/* What the rule says, or more once more was seen. */
+static uint32_t promised_replays(uint32_t segment)
+{
+    uint32_t said = rp_core.config.contract->segments[segment].replays;
+    uint32_t seen = rp_segment_figures(segment)->most_replays;
+    return seen > said ? seen : said;
+}
+
+bool rp_execution_is_served(const struct rp_execution *execution)
+{
+    return is_pending(execution) && execution->replays > 0 &&
+           execution->replays >= promised_replays(segment_of(execution));
+}
+
+uint64_t rp_segment_waiting(uint32_t segment)
+{
+    uint64_t waiting = 0;
+    for (size_t i = 0; i < executions.count; i++) {
+        const struct rp_execution *execution = executions.alive[i];
+        waiting += segment_of(execution) == segment && is_pending(execution) &&
+                   !execution->replays;
+    }
+    return waiting;
+}
+
+static void give_up(struct rp_execution *execution)
+{
+    if (!execution->replays) {
+        rp_segment_figures(segment_of(execution))->unreplayed++;
+        rp_core.figures.unreplayed++;
+    }
+    rp_execution_end(execution);
+}
+
+static struct rp_execution *oldest(bool (*fits)(const struct rp_execution *execution))
+{
+    for (size_t i = 0; i < executions.count; i++)
+        if (fits(executions.alive[i]))
+            return executions.alive[i];
+    return NULL;
+}
+
 /* Without steps nothing says that a forward will never be replayed: past a number that no
  * schedule needs, the oldest is given up. Its replay, should it come, is then unpaired. */
 static void give_up_oldest(void)
 {
-    for (size_t i = 0; i < executions.count; i++) {
-        struct rp_execution *execution = executions.alive[i];
-        if (execution->phase != RP_PHASE_PENDING)
-            continue;
+    struct rp_execution *execution = oldest(rp_execution_is_served);
+    if (!execution && (execution = oldest(is_pending)) != NULL && !execution->replays)
         rp_remark("segment", "more than 512 forwards wait for a replay: the oldest are given up; "
                              "name the job's steps in the contract");
-        rp_segment_figures(execution->instance->segment)->unreplayed++;
-        rp_core.figures.unreplayed++;
-        rp_execution_end(execution);
-        return;
-    }
+    if (execution)
+        give_up(execution);
 }
 
 struct rp_execution *rp_execution_begin(uint32_t segment, const char *key)
@@ -82,7 +131,7 @@ struct rp_execution *rp_execution_begin(uint32_t segment, const char *key)
         give_up_oldest();
     struct rp_execution *execution = calloc(1, sizeof *execution);
     if (!execution || !make_room() || rp_kept_create(&execution->kept) != RP_OK ||
-        rp_instance_create(++executions.last_instance, segment, rp_core.step,
+        rp_instance_create(++executions.last_instance, segment, rp_core.step, rp_core.seq,
                            &execution->instance) != RP_OK) {
         if (execution)
             execution_free(execution);
@@ -122,8 +171,57 @@ enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_
     if (!execution->log_count)
         execution->inputs = rp_execution_inputs(call);
     execution->log[execution->log_count++] =
-        (struct rp_logged){call->signature, call->values, call->seq};
+        (struct rp_logged){.signature = call->signature, .values = call->values,
+                           .sight = call->sight, .version = call->version, .name = call->name};
     return RP_OK;
+}
+
+/* ---- replays ------------------------------------------------------------------------ */
+
+void rp_execution_replay_begins(struct rp_execution *execution)
+{
+    struct rp_segment_figures *figures = rp_segment_figures(segment_of(execution));
+    execution->phase = RP_PHASE_REPLAY;
+    figures->again += execution->replays > 0;
+    if (execution->replays >= figures->most_replays)
+        figures->most_replays = execution->replays + 1;
+}
+
+void rp_execution_replay_ends(struct rp_execution *execution)
+{
+    execution->phase = RP_PHASE_PENDING;
+    execution->replays++;
+    rp_instance_replay_again(execution->instance);
+    for (size_t i = 0; i < execution->log_count; i++)
+        execution->log[i].repeated = false;
+}
+
+static bool is_worth_dropping(const struct rp_execution *execution)
+{
+    return rp_execution_is_served(execution) && execution->kept->copies.count;
+}
+
+static uint64_t served_bytes(void)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < executions.count; i++)
+        if (rp_execution_is_served(executions.alive[i]))
+            bytes += rp_kept_bytes(executions.alive[i]->kept);
+    return bytes;
+}
+
+bool rp_executions_spare(bool needed)
+{
+    if (!needed && served_bytes() <= LUCKY_BYTES)
+        return false;
+    struct rp_execution *execution = oldest(is_worth_dropping);
+    if (!execution || rp_kept_clear(execution->kept, &rp_core.bench) != RP_OK)
+        return false;
+    rp_instance_lose(execution->instance);
+    execution->dropped = true;
+    rp_remark("segment", "copies of replayed instances were given up for want of memory: "
+                         "\"replays\" in the contract keeps them for further replays");
+    return true;
 }
 
 uint64_t rp_execution_inputs(const struct rp_footprint *call)
@@ -150,24 +248,33 @@ static struct rp_execution *candidate(size_t nth, enum rp_pair pair)
 struct rp_execution *rp_execution_pair(uint32_t segment, enum rp_pair pair, const char *key)
 {
     bool by_key = pair == RP_PAIR_KEY && rp_switch_on(RP_SWITCH_PAIRING);
+    struct rp_execution *chosen = NULL;
+    size_t choices = 0;
     for (size_t i = 0; i < executions.count; i++) {
         struct rp_execution *execution = candidate(i, pair);
-        if (execution->phase == RP_PHASE_PENDING && execution->instance->segment == segment &&
-            (!by_key || strcmp(execution->key, key) == 0))
-            return execution;
+        if (!is_pending(execution) || segment_of(execution) != segment ||
+            (by_key && strcmp(execution->key, key) != 0))
+            continue;
+        choices++;
+        if (!chosen || execution->replays < chosen->replays)
+            chosen = execution;
     }
-    return NULL;
+    /* Whose second replay it is, when there are several and nobody promised any, is a guess. */
+    bool guessed = chosen && rp_execution_is_served(chosen) && choices > 1;
+    return guessed ? NULL : chosen;
 }
 
 struct rp_execution *rp_execution_repeated(uint32_t segment, enum rp_pair pair,
                                            const struct rp_footprint *first)
 {
+    /* Once more on the same buffers may as well be the next forward: only a promise counts. */
+    uint32_t promised = rp_core.config.contract->segments[segment].replays;
     uint64_t inputs = rp_execution_inputs(first);
     for (size_t i = 0; i < executions.count; i++) {
         struct rp_execution *execution = candidate(i, pair);
-        if (execution->phase == RP_PHASE_PENDING && execution->instance->segment == segment &&
-            execution->log_count && execution->log[0].signature == first->signature &&
-            execution->inputs == inputs)
+        bool open = is_pending(execution) && execution->replays < promised;
+        if (open && segment_of(execution) == segment && execution->log_count &&
+            execution->log[0].signature == first->signature && execution->inputs == inputs)
             return execution;
     }
     return NULL;
@@ -175,14 +282,9 @@ struct rp_execution *rp_execution_repeated(uint32_t segment, enum rp_pair pair,
 
 void rp_executions_expire(void)
 {
-    for (size_t i = executions.count; i-- > 0;) {
-        struct rp_execution *execution = executions.alive[i];
-        if (execution->phase != RP_PHASE_PENDING)
-            continue;
-        rp_segment_figures(execution->instance->segment)->unreplayed++;
-        rp_core.figures.unreplayed++;
-        rp_execution_end(execution);
-    }
+    for (size_t i = executions.count; i-- > 0;)
+        if (is_pending(executions.alive[i]))
+            give_up(executions.alive[i]);
 }
 
 void rp_executions_forget(void)

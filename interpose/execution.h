@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executions: one forward run of a segment, from its first call until its replay is over.
+/* Executions: one forward run of a segment, from its first call until nobody can ask for a
+ * replay of it any more.
  *
  * It owns the instance's contract, the copies kept for it, and the log of its calls, by
  * which a replay's calls are recognised and its writes get the versions of the writes that
- * they repeat. All functions want the core's lock. */
+ * they repeat.
+ *
+ * Until it was replayed as often as its rule promises, every write is held against it. Then it
+ * is served: its copies stay until the step ends, in case that it is replayed once more, but no
+ * new ones are made, and they go first when memory is short. All functions want the core's
+ * lock. */
 #ifndef RP_INTERPOSE_EXECUTION_H
 #define RP_INTERPOSE_EXECUTION_H
 
@@ -19,13 +25,18 @@ enum rp_execution_phase { RP_PHASE_FORWARD, RP_PHASE_PENDING, RP_PHASE_REPLAY };
 
 struct rp_logged {
     uint64_t signature, values;
+    uint64_t sight; /* what it saw, see rp_footprint_sight */
     rp_version version;
+    uint32_t name;
+    bool repeated; /* by the replay that is under way */
 };
 
 struct rp_execution {
     struct rp_instance *instance;
     struct rp_kept *kept;
     enum rp_execution_phase phase;
+    uint32_t replays; /* that are over */
+    bool dropped;     /* served, and its copies were given up */
     uint32_t place;        /* in the step's chain */
     enum rp_choice choice; /* how it is to be replayed */
     char key[RP_KEY_BYTES];
@@ -42,7 +53,14 @@ struct rp_execution *rp_execution_begin(uint32_t segment, const char *key);
 void rp_execution_end(struct rp_execution *execution);
 enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_footprint *call);
 
-/* The pending execution that the rule's pairing names for a replay with `key`, or NULL. */
+/* A replay of it begins, respectively is over. */
+void rp_execution_replay_begins(struct rp_execution *execution);
+void rp_execution_replay_ends(struct rp_execution *execution);
+bool rp_execution_is_served(const struct rp_execution *execution);
+
+/* The execution that the rule's pairing names for a replay with `key`, or NULL: one that was
+ * not replayed yet, or else, where that leaves no choice or the rule promises several replays,
+ * the one that was replayed least. */
 struct rp_execution *rp_execution_pair(uint32_t segment, enum rp_pair pair, const char *key);
 /* The pending execution that began with the same call on the same inputs, or NULL. */
 struct rp_execution *rp_execution_repeated(uint32_t segment, enum rp_pair pair,
@@ -59,11 +77,22 @@ struct rp_execution *rp_executions_at(size_t index);
 /* After a fork: they belong to the parent's device. */
 void rp_executions_forget(void);
 
+/* Gives up the copies of the oldest served execution; for rp_store_on_shortage. */
+bool rp_executions_spare(bool needed);
+
 /* Per segment rule, for the summary. */
 struct rp_segment_figures {
-    uint64_t forwards, replays, unreplayed, stopped_early;
+    uint64_t forwards, replays;
+    uint64_t unreplayed;    /* forwards that were given up without a replay */
+    uint64_t again;         /* replays after the first of their forward */
+    uint64_t stopped_early; /* replays that left out the end of their forward */
+    uint64_t skipped;       /* calls that replays left out in the middle, found harmless */
+    uint32_t most_replays;  /* of any one forward */
+    uint64_t first_matches; /* launches of the rule's first kernel in this step, for `nth` */
     const char *refused;
 };
 struct rp_segment_figures *rp_segment_figures(uint32_t segment);
+/* Forwards that still wait for their first replay. */
+uint64_t rp_segment_waiting(uint32_t segment);
 
 #endif

@@ -102,6 +102,47 @@ enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
     return status == RP_OK ? rp_footprint_reach(call, start, end - start, like, NULL) : status;
 }
 
+/* ---- sight ---------------------------------------------------------------------- */
+
+enum { MOST_STRETCHES = 256 }; /* of one version each; a call that reads more is not vouched for */
+
+struct seeing {
+    uint64_t hash;
+    uint64_t start; /* of the reach that is walked */
+    unsigned stretches;
+};
+
+static uint64_t mix(uint64_t hash, uint64_t word) /* FNV-1a over 64-bit words, folded */
+{
+    hash = (hash ^ word) * 0x100000001b3u;
+    return hash ^ hash >> 32;
+}
+
+static enum rp_status see(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *writer)
+{
+    struct seeing *seeing = ctx;
+    if (++seeing->stretches > MOST_STRETCHES || writer->speculative)
+        return RP_END;
+    seeing->hash = mix(mix(mix(seeing->hash, lo - seeing->start), hi - lo), writer->version);
+    return RP_OK;
+}
+
+uint64_t rp_footprint_sight(const struct rp_footprint *call)
+{
+    struct seeing seeing = {.hash = 0xcbf29ce484222325u};
+    if (call->reads >= RP_VERDICT_REACHABLE)
+        return 0;
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        seeing.start = reach->lo;
+        seeing.hash = mix(seeing.hash, reach->hi - reach->lo);
+        if (rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi, see,
+                             &seeing) != RP_OK)
+            return 0;
+    }
+    return seeing.hash ? seeing.hash : 1;
+}
+
 struct sweeping {
     struct rp_footprint *call;
     enum rp_effect effect;

@@ -18,6 +18,8 @@ struct rp_reach {
     bool coupled; /* a read: the call writes none of these bytes without reading it */
 };
 
+struct rp_scope;
+
 struct rp_footprint {
     uint64_t seq;       /* given by rp_track; 0: not tracked (yet) */
     rp_version version; /* of what it writes: seq, or that of the write that it repeats */
@@ -32,8 +34,11 @@ struct rp_footprint {
     enum rp_verdict reads, writes;
     const char *reason;       /* why the verdict is no better; lives as long as the process */
     /* Kept by rp_track for rp_track_done: */
-    bool replayed;       /* it repeats a call of the thread's replay ... */
-    size_t cursor;       /* ... whose cursor stood here */
+    struct rp_scope *replay; /* it is made in the range of this replay of its thread ... */
+    bool repeats;        /* ... and repeats a call of the forward ... */
+    size_t entry;        /* ... which has this place in its log */
+    bool historic;       /* if not: it reads nothing that has changed since the forward */
+    uint64_t sight;      /* inside a segment: what it sees, see rp_footprint_sight */
     bool wrote_live;     /* bytes that a replay had rewound count as live since */
 };
 
@@ -45,13 +50,18 @@ void rp_footprint_give(struct rp_footprint *call);
 /* Empties the call but keeps its storage. */
 void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stream);
 
-/* Adds what [address, address+bytes) leads to, `like` this but for the place. Bytes that no known allocation holds are
- * the host's own and are left out; *unknown (may be NULL) tells whether there were any. */
+/* Adds what [address, address+bytes) leads to, `like` this but for the place. Bytes that no
+ * known allocation holds are the host's own and are left out; *unknown (may be NULL) tells
+ * whether there were any. */
 enum rp_status rp_footprint_reach(struct rp_footprint *call, uint64_t address, uint64_t bytes,
                                   struct rp_reach like, bool *unknown);
 /* Adds all the memory around `address`. RP_NOT_FOUND when there is none. */
 enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
                                  struct rp_reach like);
+/* What the call reads, by version and place in its own reads, wherever these lie in memory:
+ * calls that do the same work and see the same do the same. 0 when that can't be vouched for. */
+uint64_t rp_footprint_sight(const struct rp_footprint *call);
+
 /* Adds every live byte. */
 enum rp_status rp_footprint_everything(struct rp_footprint *call, enum rp_effect effect);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/guard.h"
 
+#include "cuda/switches.h"
 #include "interpose/core.h"
 #include "interpose/report.h"
 
@@ -9,7 +10,7 @@ static bool is_guarding(void)
     return rp_core.config.mode == RP_MODE_GUARD;
 }
 
-static bool is_discovering(void)
+bool rp_guard_discovers(void)
 {
     return rp_core.config.contract->state == RP_STATE_DISCOVERED;
 }
@@ -18,7 +19,7 @@ enum rp_status rp_guard_state(const struct rp_execution *execution, rp_alloc_id 
                               uint64_t hi, struct rp_spans *state)
 {
     rp_spans_clear(state);
-    if (is_discovering()) {
+    if (rp_guard_discovers()) {
         const struct rp_live *live = rp_instance_live(execution->instance, id);
         return live ? rp_spans_within(&live->live_in, lo, hi, state) : RP_OK;
     }
@@ -58,23 +59,6 @@ static void keep_spans(struct rp_execution *execution, const struct rp_footprint
     }
 }
 
-/* Live bytes that a transaction has stashed are not where a copy would look for them. They
- * come back by themselves when it ends, so a replay's write over them clobbers nothing. */
-static enum rp_status leave_out_rewound(rp_alloc_id id, struct rp_spans *spans)
-{
-    struct rp_spans rewound = {0};
-    enum rp_status status = RP_OK;
-    for (size_t i = 0; status == RP_OK && i < rp_transactions_count() && spans->count; i++) {
-        uint64_t hi = spans->items[spans->count - 1].hi;
-        status = rp_transaction_rewound(rp_transactions_at(i)->transaction, id,
-                                        spans->items[0].lo, hi, &rewound);
-        if (status == RP_OK)
-            status = rp_spans_remove_all(spans, &rewound);
-    }
-    rp_spans_release(&rewound);
-    return status;
-}
-
 /* What of an exposed stretch the contract wants kept: state, wholly or by regions. */
 static enum rp_status wanted_spans(const struct rp_execution *execution, rp_alloc_id id,
                                    const struct rp_spans *exposed, struct rp_spans *wanted)
@@ -88,47 +72,91 @@ static enum rp_status wanted_spans(const struct rp_execution *execution, rp_allo
             status = rp_spans_add_all(wanted, &state);
     }
     /* A whole buffer, once it is clobbered anywhere: all that the instance read of it. */
-    if (status == RP_OK && wanted->count && is_discovering() &&
+    if (status == RP_OK && wanted->count && rp_guard_discovers() &&
         rp_core.config.contract->policy == RP_POLICY_WHOLE)
-        status = rp_instance_exposed(execution->instance, id, 0, UINT64_MAX, wanted);
+        status = rp_instance_exposed(execution->instance, rp_core.bench.versions, id, 0,
+                                     UINT64_MAX, wanted);
     rp_spans_release(&state);
     return status;
 }
 
-static void clobber_one(struct rp_execution *execution, const struct rp_footprint *call,
-                        const struct rp_reach *reach)
+/* Bytes that were never written since their birth are a value like any other. */
+static enum rp_status leave_out_absent(rp_alloc_id id, struct rp_spans *spans)
+{
+    struct rp_spans written = {0};
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < spans->count; i++) {
+        struct rp_spans part = {0};
+        status = rp_versions_dirty_since(rp_core.bench.versions, id, spans->items[i].lo,
+                                         spans->items[i].hi, 0, &part);
+        if (status == RP_OK)
+            status = rp_spans_add_all(&written, &part);
+        rp_spans_release(&part);
+    }
+    if (status == RP_OK)
+        status = rp_spans_copy(spans, &written);
+    rp_spans_release(&written);
+    return status;
+}
+
+static void clobber(struct rp_execution *execution, const struct rp_footprint *call,
+                    rp_alloc_id id, uint64_t lo, uint64_t hi)
 {
     struct rp_spans exposed = {0}, wanted = {0};
-    enum rp_status status =
-        rp_instance_exposed(execution->instance, reach->id, reach->lo, reach->hi, &exposed);
-    if (status == RP_OK)
-        status = leave_out_rewound(reach->id, &exposed);
+    enum rp_status status = rp_instance_exposed(execution->instance, rp_core.bench.versions, id,
+                                                lo, hi, &exposed);
     if (status == RP_OK && exposed.count)
-        status = wanted_spans(execution, reach->id, &exposed, &wanted);
+        status = wanted_spans(execution, id, &exposed, &wanted);
+    if (status == RP_OK && !rp_switch_on(RP_SWITCH_ABSENCE))
+        status = leave_out_absent(id, &wanted);
     if (status != RP_OK)
-        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, reach->id, reach->lo, reach->hi, NULL,
-                  NULL);
+        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, id, lo, hi, NULL, NULL);
     else
-        keep_spans(execution, call, reach->id, &wanted);
+        keep_spans(execution, call, id, &wanted);
     rp_spans_release(&exposed);
     rp_spans_release(&wanted);
+}
+
+static bool is_protected(const struct rp_execution *execution)
+{
+    return !execution->refused && !rp_execution_is_served(execution);
 }
 
 void rp_guard_clobber(const struct rp_footprint *call, const struct rp_execution *replayed)
 {
     for (size_t i = 0; is_guarding() && i < rp_executions_count(); i++) {
         struct rp_execution *execution = rp_executions_at(i);
-        if (execution == replayed || execution->refused)
+        if (execution == replayed || !is_protected(execution))
             continue;
         for (size_t j = 0; j < call->count; j++)
             if (call->reaches[j].effect == RP_WRITE)
-                clobber_one(execution, call, &call->reaches[j]);
+                clobber(execution, call, call->reaches[j].id, call->reaches[j].lo,
+                        call->reaches[j].hi);
     }
+}
+
+/* Live bytes that a transaction of another thread has stashed are not where a copy would look
+ * for them. One of this thread is of a replay around this forward: what that finds, it sees. */
+static enum rp_status leave_out_rewound(rp_alloc_id id, struct rp_spans *spans)
+{
+    struct rp_spans rewound = {0};
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < rp_transactions_count() && spans->count; i++) {
+        const struct rp_scope *scope = rp_transactions_at(i);
+        if (rp_segment_is_own(scope))
+            continue;
+        status = rp_transaction_rewound(scope->transaction, id, spans->items[0].lo,
+                                        spans->items[spans->count - 1].hi, &rewound);
+        if (status == RP_OK)
+            status = rp_spans_remove_all(spans, &rewound);
+    }
+    rp_spans_release(&rewound);
+    return status;
 }
 
 void rp_guard_touch(struct rp_execution *execution, const struct rp_footprint *call)
 {
-    if (!is_guarding() || is_discovering() || rp_core.config.contract->policy != RP_POLICY_WHOLE)
+    if (!is_guarding() || rp_guard_discovers() || rp_core.config.contract->policy != RP_POLICY_WHOLE)
         return;
     struct rp_spans whole = {0};
     for (size_t i = 0; i < call->count; i++) {
@@ -147,17 +175,58 @@ void rp_guard_touch(struct rp_execution *execution, const struct rp_footprint *c
 
 /* ---- transactions ------------------------------------------------------------- */
 
+/* What a transaction has stashed and `execution` expects: copied for it, as far as the contract
+ * wants it kept. */
+static enum rp_status fetch(struct rp_execution *execution, struct rp_transaction *transaction,
+                            rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
+{
+    struct rp_spans lost = {0}, wanted = {0}, handed = {0};
+    enum rp_status status = rp_instance_displaced(execution->instance, rp_core.bench.versions, id,
+                                                  lo, hi, &lost);
+    if (status == RP_OK)
+        status = wanted_spans(execution, id, &lost, &wanted);
+    for (size_t i = 0; status == RP_OK && i < wanted.count; i++) {
+        status = rp_transaction_hand_on(transaction, execution->kept,
+                                        execution->instance->expected, id, wanted.items[i].lo,
+                                        wanted.items[i].hi, stream, &handed);
+        for (size_t j = 0; status == RP_OK && j < handed.count; j++) {
+            status = rp_instance_keep(execution->instance, id, handed.items[j].lo,
+                                      handed.items[j].hi);
+            rp_core.figures.bytes_preserved += handed.items[j].hi - handed.items[j].lo;
+        }
+    }
+    rp_spans_release(&lost);
+    rp_spans_release(&wanted);
+    rp_spans_release(&handed);
+    return status;
+}
+
+/* A replay inside another: what the outer one has stashed is what this one's forward saw, or
+ * what will stand again when the outer one ends. */
+static enum rp_status fetch_from_outer(const struct rp_scope *scope, rp_stream stream)
+{
+    struct rp_execution *execution = scope->execution;
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; i < rp_transactions_count(); i++) {
+        const struct rp_scope *outer = rp_transactions_at(i);
+        if (!rp_segment_is_own(outer))
+            continue;
+        for (size_t j = 0; status == RP_OK && j < execution->instance->live_count; j++)
+            status = fetch(execution, outer->transaction, execution->instance->lives[j].id, 0,
+                           UINT64_MAX, stream);
+    }
+    return status;
+}
+
 /* Two replays that rewind the same bytes at the same time would take each other's past for
  * live. Inside one another on one thread is fine: the inner one ends first. */
 static void refuse_overlap(const struct rp_scope *scope, const struct rp_footprint *call)
 {
     const struct rp_copies *copies = &scope->execution->kept->copies;
-    const struct rp_thread *thread = rp_thread_self();
     struct rp_spans rewound = {0};
     for (size_t i = 0; i < rp_transactions_count(); i++) {
         const struct rp_scope *other = rp_transactions_at(i);
-        bool encloses = other >= thread->scopes && other < scope;
-        for (size_t j = 0; !encloses && j < copies->count; j++) {
+        for (size_t j = 0; !rp_segment_is_own(other) && j < copies->count; j++) {
             const struct rp_copy *copy = &copies->items[j];
             if (rp_transaction_rewound(other->transaction, copy->id, copy->lo, copy->hi,
                                        &rewound) == RP_OK && rewound.count)
@@ -172,13 +241,16 @@ static void begin(struct rp_scope *scope, const struct rp_footprint *call)
 {
     struct rp_execution *execution = scope->execution;
     refuse_overlap(scope, call);
-    enum rp_status status = rp_transaction_begin(&rp_core.bench, execution->kept, call->stream,
-                                                 &scope->transaction);
-    if (status != RP_OK) {
+    if (execution->dropped)
+        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, 0, 0, 0, NULL, NULL);
+    enum rp_status status = fetch_from_outer(scope, call->stream);
+    if (status == RP_OK)
+        status = rp_transaction_begin(&rp_core.bench, execution->kept, call->stream,
+                                      &scope->transaction);
+    if (status != RP_OK || !rp_transactions_add(scope)) {
         rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, 0, 0, 0, NULL, NULL);
         return;
     }
-    rp_transactions_add(scope);
     execution->last_stream = call->stream;
     rp_core.figures.transactions++;
     rp_core.figures.bytes_restored += rp_transaction_restored_bytes(scope->transaction);
@@ -196,7 +268,7 @@ static void refuse_strange_output(const struct rp_scope *scope, const struct rp_
 {
     const struct rp_live *live = rp_instance_live(scope->execution->instance, reach->id);
     struct rp_spans strange = {0};
-    if (!is_discovering() || !live ||
+    if (!rp_guard_discovers() || !live ||
         rp_spans_within(&live->live_in, reach->lo, reach->hi, &strange) != RP_OK)
         return;
     if (rp_spans_remove_all(&strange, &live->touched) == RP_OK && strange.count)
@@ -250,6 +322,10 @@ static void outside_reach(const struct rp_scope *scope, struct rp_footprint *cal
     }
     /* After the restoring copy, so that the live write is the one that stays. */
     enum rp_status status = rp_transaction_join(transaction, call->stream);
+    for (size_t i = 0; status == RP_OK && i < rp_executions_count(); i++)
+        if (is_protected(rp_executions_at(i)) && rp_executions_at(i) != scope->execution)
+            status = fetch(rp_executions_at(i), transaction, reach->id, reach->lo, reach->hi,
+                           call->stream);
     if (status == RP_OK && reach->certain)
         status = rp_transaction_live_write(transaction, reach->id, reach->lo, reach->hi);
     call->wrote_live = true;
@@ -261,10 +337,32 @@ static void outside_reach(const struct rp_scope *scope, struct rp_footprint *cal
 void rp_guard_outside(struct rp_footprint *call)
 {
     struct rp_spans rewound = {0};
-    for (size_t i = 0; i < rp_transactions_count(); i++)
-        for (size_t j = 0; j < call->count; j++)
-            outside_reach(rp_transactions_at(i), call, &call->reaches[j], &rewound);
+    for (size_t i = 0; i < rp_transactions_count(); i++) {
+        const struct rp_scope *scope = rp_transactions_at(i);
+        for (size_t j = 0; j < call->count; j++) {
+            const struct rp_reach *reach = &call->reaches[j];
+            outside_reach(scope, call, reach, &rewound);
+            if (reach->effect == RP_WRITE)
+                rp_instance_unwrite(scope->execution->instance, reach->id, reach->lo, reach->hi);
+        }
+    }
     rp_spans_release(&rewound);
+}
+
+struct ending {
+    const struct rp_scope *scope;
+    struct rp_footprint call; /* the reinstatement, as one that writes */
+};
+
+/* A forward inside the replay has seen history, which the live bytes are about to replace. */
+static void clobber_by_end(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    const struct ending *ending = ctx;
+    for (size_t i = 0; i < rp_executions_count(); i++) {
+        struct rp_execution *execution = rp_executions_at(i);
+        if (execution != ending->scope->execution && is_protected(execution))
+            clobber(execution, &ending->call, id, lo, hi);
+    }
 }
 
 void rp_guard_end(struct rp_scope *scope)
@@ -272,6 +370,9 @@ void rp_guard_end(struct rp_scope *scope)
     if (!scope->transaction)
         return;
     uint64_t bytes;
+    struct ending ending = {scope, {.name = rp_names_id(rp_core.names, "reinstatement"),
+                                    .stream = rp_transaction_stream(scope->transaction)}};
+    rp_transaction_each(scope->transaction, clobber_by_end, &ending);
     enum rp_status status = rp_transaction_end(scope->transaction, &bytes);
     scope->transaction = NULL;
     rp_core.figures.bytes_reinstated += bytes;

@@ -6,8 +6,11 @@
 
 #include "interpose/segment.h"
 
-/* `call` writes: keeps what it would clobber of every execution but `replayed` (may be NULL),
- * the one whose replay it belongs to. */
+/* True when the contract leaves it to discovery what is state. */
+bool rp_guard_discovers(void);
+
+/* `call` writes: keeps what it would clobber of every execution that is not served, but
+ * `replayed` (may be NULL), the one whose replay it belongs to. */
 void rp_guard_clobber(const struct rp_footprint *call, const struct rp_execution *replayed);
 
 /* Policy whole: the forward touches state for the first time; its buffers are kept whole. */

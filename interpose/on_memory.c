@@ -387,6 +387,7 @@ static void context_gone(void)
     if (rp_order_create(rp_core.bench.driver, &rp_core.bench.order) != RP_OK ||
         rp_store_create(rp_core.bench.driver, rp_core.bench.order, &rp_core.bench.store) != RP_OK)
         rp_stop(rp_core.config.error_exitcode, "the host is out of memory");
+    rp_store_on_shortage(rp_core.bench.store, rp_executions_spare);
     share_budget();
     rp_remark("cuCtxDestroy", "a context went; what other contexts hold is no longer followed");
 }

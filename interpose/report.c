@@ -94,6 +94,13 @@ void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
     record(&hazard);
 }
 
+void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,
+                        size_t entry)
+{
+    (void)entry;
+    rp_report(RP_HAZARD_DIVERGED, execution, call, 0, 0, 0, NULL, NULL);
+}
+
 void rp_report_unpaired(const char *segment, const char *key)
 {
     struct rp_hazard hazard = {.kind = RP_HAZARD_UNPAIRED, .step = rp_core.step};

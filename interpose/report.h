@@ -14,6 +14,11 @@ void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
                const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
                const struct rp_writer *found, const struct rp_writer *wanted);
 
+/* A replay did not do what its forward did in call number `entry` of its log: `call` is what it
+ * did instead, or NULL when it did nothing at all. */
+void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,
+                        size_t entry);
+
 /* The same where no execution is known: `segment` is the rule's name. */
 void rp_report_unpaired(const char *segment, const char *key);
 

@@ -5,7 +5,9 @@
 #include "interpose/core.h"
 #include "interpose/cost.h"
 #include "interpose/guard.h"
+#include "interpose/replay.h"
 #include "interpose/report.h"
+#include "tracker/array.h"
 
 #include <string.h>
 
@@ -42,8 +44,8 @@ static void watch_thread(struct rp_thread *thread)
     pthread_setspecific(ended_key, thread);
 }
 
-static struct rp_scope *open_transactions[64];
-static size_t open_count;
+static struct rp_scope **open_transactions;
+static size_t open_count, open_capacity;
 
 size_t rp_transactions_count(void)
 {
@@ -55,13 +57,15 @@ struct rp_scope *rp_transactions_at(size_t index)
     return open_transactions[index];
 }
 
-void rp_transactions_add(struct rp_scope *scope)
+bool rp_transactions_add(struct rp_scope *scope)
 {
-    if (open_count < sizeof open_transactions / sizeof *open_transactions)
-        open_transactions[open_count++] = scope;
-    else
-        rp_remark("segment", "more than 64 replays at once: outside calls are not held against "
-                             "all of them");
+    struct rp_scope **bigger = rp_array_reserve(open_transactions, &open_capacity, open_count + 1,
+                                                sizeof(*bigger));
+    if (!bigger)
+        return false;
+    open_transactions = bigger;
+    open_transactions[open_count++] = scope;
+    return true;
 }
 
 static void transactions_remove(const struct rp_scope *scope)
@@ -103,6 +107,8 @@ static bool open_scope(struct rp_thread *thread, struct rp_scope scope)
 {
     if (thread->scope_count == RP_MAX_SCOPES) {
         rp_remark("segment", "more than 16 segments inside each other: the innermost are not seen");
+        if (scope.kind == RP_SCOPE_REPLAY)
+            rp_report_unpaired(rule_of(scope.segment)->name, "");
         return false;
     }
     watch_thread(thread);
@@ -141,28 +147,22 @@ static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *
 {
     if (!execution || contradicts_keys(segment, execution, key))
         rp_report_unpaired(rule_of(segment)->name, key);
+<<<<<<< HEAD
     if (execution) {
         execution->phase = RP_PHASE_REPLAY;
         rp_cost_replay(execution);
     }
+=======
+>>>>>>> 645f8d1 (A replay may come again, skip calls, or hold a forward: served instances, versions decide)
     rp_segment_figures(segment)->replays++;
-    return open_scope(thread, (struct rp_scope){.kind = RP_SCOPE_REPLAY,
-                                                .segment = segment,
-                                                .execution = execution,
-                                                .by_launch = by_launch});
-}
-
-/* A replay may stop early, and calls of the job's own may happen inside it; both together are
- * a replay of something else. */
-static void note_incomplete(const struct rp_scope *scope)
-{
-    if (scope->cursor == scope->execution->log_count)
-        return;
-    rp_segment_figures(scope->segment)->stopped_early++;
-    if (!scope->stranger)
-        return;
-    const struct rp_footprint call = {.name = scope->stranger};
-    rp_report(RP_HAZARD_DIVERGED, scope->execution, &call, 0, 0, 0, NULL, NULL);
+    if (!open_scope(thread, (struct rp_scope){.kind = RP_SCOPE_REPLAY,
+                                              .segment = segment,
+                                              .execution = execution,
+                                              .by_launch = by_launch}))
+        return false;
+    if (execution)
+        rp_execution_replay_begins(execution);
+    return true;
 }
 
 static void close_scope(struct rp_thread *thread)
@@ -172,12 +172,16 @@ static void close_scope(struct rp_thread *thread)
     if (scope->kind == RP_SCOPE_FORWARD) {
         scope->execution->phase = RP_PHASE_PENDING;
     } else if (scope->execution) {
-        note_incomplete(scope);
+        rp_replay_close(scope);
         transactions_remove(scope);
         rp_guard_end(scope);
+<<<<<<< HEAD
         uint32_t place = scope->execution->place;
         rp_execution_end(scope->execution);
         rp_cost_phase(RP_PHASE_OF_BACKWARD, place);
+=======
+        rp_execution_replay_ends(scope->execution);
+>>>>>>> 645f8d1 (A replay may come again, skip calls, or hold a forward: served instances, versions decide)
     }
     thread->scope_count--;
 }
@@ -188,6 +192,11 @@ struct rp_scope *rp_segment_replay(struct rp_thread *thread)
         if (thread->scopes[i].kind == RP_SCOPE_REPLAY)
             return &thread->scopes[i];
     return NULL;
+}
+
+bool rp_segment_is_own(const struct rp_scope *scope)
+{
+    return scope >= self.scopes && scope < self.scopes + RP_MAX_SCOPES;
 }
 
 /* A replay runs the forward's own code, and with it the forward's own annotations. */
@@ -214,6 +223,13 @@ static bool push_scope(struct rp_thread *thread, const char *message)
     return false;
 }
 
+/* A step began: `nth` counts from here. */
+static void restart_matches(void)
+{
+    for (uint32_t i = 0; i < rp_core.config.contract->segment_count; i++)
+        rp_segment_figures(i)->first_matches = 0;
+}
+
 static void begin_step(void)
 {
     rp_executions_expire();
@@ -221,8 +237,12 @@ static void begin_step(void)
     rp_chain_step_began();
     rp_core.step++;
     rp_core.launch_in_step = 0;
+<<<<<<< HEAD
     rp_segment_step_began();
     rp_cost_step_begins();
+=======
+    restart_matches();
+>>>>>>> 645f8d1 (A replay may come again, skip calls, or hold a forward: served instances, versions decide)
     RP_NOTE(step, RP_U(rp_core.step));
 }
 
@@ -276,14 +296,6 @@ enum rp_status rp_segment_end(struct rp_thread *thread)
     return RP_OK;
 }
 
-/* Matches of each rule's first kernel in this step, for `nth`. */
-static uint64_t first_matches[256];
-
-void rp_segment_step_began(void)
-{
-    memset(first_matches, 0, sizeof first_matches);
-}
-
 static bool is_open_by_launch(const struct rp_thread *thread, uint32_t segment)
 {
     for (unsigned i = 0; i < thread->scope_count; i++)
@@ -312,8 +324,7 @@ static void open_by_launch(struct rp_thread *thread, uint32_t segment,
         open_replay(thread, segment, "", repeated, true);
         return;
     }
-    uint64_t *matches = segment < 256 ? &first_matches[segment] : &first_matches[255];
-    uint64_t match = (*matches)++;
+    uint64_t match = rp_segment_figures(segment)->first_matches++;
     if (!rule->forward.has_first_nth || match == rule->forward.first_nth)
         open_forward(thread, segment, "", true);
 }

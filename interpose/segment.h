@@ -23,9 +23,12 @@ struct rp_scope {
     bool by_launch;                 /* opened by a launch's name, closed by one */
     /* Replay only: */
     struct rp_transaction *transaction; /* NULL until the replay's first call, and in check */
-    size_t cursor;                  /* the next call of the log that may come */
-    bool tainted;                   /* it read something else than the forward did */
-    uint32_t stranger;              /* name of a call in its range that the forward had not */
+    size_t cursor;        /* the next call of the log that should come */
+    size_t repeated;      /* calls of the log that came */
+    bool skips;           /* some were left out so far, or came in another order */
+    bool tainted;         /* it read something else than the forward did */
+    uint32_t stranger;    /* name of the first call in its range that the forward had not */
+    size_t stranger_at;   /* where the log stood then */
 };
 
 struct rp_thread {
@@ -50,16 +53,16 @@ enum rp_status rp_segment_end(struct rp_thread *thread);
 void rp_segment_before_launch(struct rp_thread *thread, const struct rp_footprint *call);
 void rp_segment_after_launch(struct rp_thread *thread, uint32_t kernel);
 
-/* A step began: `nth` counts from here. */
-void rp_segment_step_began(void);
-
 /* The thread's innermost replay, or NULL. */
 struct rp_scope *rp_segment_replay(struct rp_thread *thread);
+/* True when the scope is one of the calling thread's. */
+bool rp_segment_is_own(const struct rp_scope *scope);
 
-/* Scopes of any thread whose transaction is open: what calls outside must be held against. */
+/* Scopes of any thread whose transaction is open: what calls outside must be held against.
+ * Adding fails when the host is out of memory. */
 size_t rp_transactions_count(void);
 struct rp_scope *rp_transactions_at(size_t index);
-void rp_transactions_add(struct rp_scope *scope);
+bool rp_transactions_add(struct rp_scope *scope);
 /* After a fork, in the only thread that is left. */
 void rp_segments_forget(void);
 

@@ -93,8 +93,10 @@ static json_t *segments_json(void)
         put_text(object, "name", contract->segments[i].name);
         put_count(object, "forwards", figures->forwards);
         put_count(object, "replays", figures->replays);
-        put_count(object, "unreplayed", figures->unreplayed);
+        put_count(object, "unreplayed", figures->unreplayed + rp_segment_waiting(i));
+        put_count(object, "replayed_again", figures->again);
         put_count(object, "stopped_early", figures->stopped_early);
+        put_count(object, "skipped", figures->skipped);
         if (figures->refused)
             put_text(object, "refused", figures->refused);
         json_array_append_new(array, object);

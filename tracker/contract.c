@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_REPLAYS = 1000000 };
 #define QUOTE_SIZE 48 /* how much of the user's own text a message repeats */
 
 /* What the functions below share. Each returns false when the contract is wrong: then the
@@ -198,7 +199,12 @@ static bool read_segment(struct reading *r, json_t *item, struct rp_segment_rule
         return false;
     segment->name = copy_text(r, item, "name");
     segment->pair = (enum rp_pair)rp_json_word(item, "pair", rp_pair_words, RP_PAIR_LIFO);
-    return read_where(r, forward, "forward", &segment->forward) &&
+    segment->replays = (uint32_t)rp_json_count(item, "replays", 1);
+    if (rp_json_count(item, "replays", 1) > MOST_REPLAYS)
+        return rp_json_wrong_value(&r->json, item, "replays", "\"replays\" can't be more than %d",
+                                   MOST_REPLAYS);
+    return at_least_one(r, item, "replays", "; without replays, leave \"replay\" out") &&
+           read_where(r, forward, "forward", &segment->forward) &&
            read_where(r, replay, "replay", &segment->replay) &&
            check_pairing(r, item, forward, replay);
 }

@@ -39,6 +39,7 @@ struct rp_segment_rule {
     struct rp_where forward;
     struct rp_where replay;
     enum rp_pair pair;
+    uint32_t replays; /* how often each forward may be replayed, at least 1; default 1 */
 };
 
 /* How a declared buffer is found. Exactly one form is in use. */

@@ -25,6 +25,7 @@ static const struct rp_json_key segment[] = {
     {"forward", RP_JSON_OBJECT, false, NULL},
     {"replay", RP_JSON_OBJECT, false, NULL},
     {"pair", RP_JSON_WORD, false, rp_pair_words},
+    {"replays", RP_JSON_COUNT, false, NULL},
 };
 
 static const struct rp_json_key forward[] = {

@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
-enum rp_status rp_instance_create(uint64_t id, uint32_t segment, uint32_t step,
+enum rp_status rp_instance_create(uint64_t id, uint32_t segment, uint32_t step, uint64_t since,
                                   struct rp_instance **out)
 {
     struct rp_instance *instance = calloc(1, sizeof *instance);
     if (!instance)
         return RP_NO_MEMORY;
-    *instance = (struct rp_instance){.id = id, .segment = segment, .step = step};
+    *instance = (struct rp_instance){.id = id, .segment = segment, .step = step, .since = since};
     enum rp_status status = rp_versions_create(&instance->expected);
     if (status != RP_OK) {
         free(instance);
@@ -61,11 +61,19 @@ const struct rp_live *rp_instance_live(const struct rp_instance *instance, rp_al
     return found ? &instance->lives[at] : NULL;
 }
 
-static struct rp_live *live_get(struct rp_instance *instance, rp_alloc_id id)
+static struct rp_live *live_find(struct rp_instance *instance, rp_alloc_id id)
 {
     size_t at = live_seek(instance, id);
-    if (at < instance->live_count && instance->lives[at].id == id)
-        return &instance->lives[at];
+    bool found = at < instance->live_count && instance->lives[at].id == id;
+    return found ? &instance->lives[at] : NULL;
+}
+
+static struct rp_live *live_get(struct rp_instance *instance, rp_alloc_id id)
+{
+    struct rp_live *live = live_find(instance, id);
+    if (live)
+        return live;
+    size_t at = live_seek(instance, id);
     if (instance->live_count == instance->live_capacity) {
         size_t capacity = instance->live_capacity ? instance->live_capacity * 2 : 16;
         struct rp_live *bigger = realloc(instance->lives, capacity * sizeof *bigger);
@@ -164,24 +172,9 @@ bool rp_instance_is_ambiguous(const struct rp_instance *instance, rp_alloc_id id
     return ambiguous;
 }
 
-enum rp_status rp_instance_exposed(const struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
-                                   uint64_t hi, struct rp_spans *exposed)
-{
-    rp_spans_clear(exposed);
-    const struct rp_live *live = rp_instance_live(instance, id);
-    if (!live || lo >= hi)
-        return RP_OK;
-    enum rp_status status = rp_spans_within(&live->live_in, lo, hi, exposed);
-    return status == RP_OK ? rp_spans_remove_all(exposed, &live->kept) : status;
-}
+/* ---- live-in against what stands now ---------------------------------------------- */
 
-enum rp_status rp_instance_keep(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
-                                uint64_t hi)
-{
-    struct rp_live *live = live_get(instance, id);
-    return live ? rp_spans_add(&live->kept, lo, hi) : RP_NO_MEMORY;
-}
-
+/* Visits [lo, hi) of `id` in stretches of one version now and one expected. */
 struct comparing {
     const struct rp_versions *expected;
     rp_alloc_id id;
@@ -194,8 +187,6 @@ static enum rp_status compare_expected(void *ctx, uint64_t lo, uint64_t hi,
                                        const struct rp_writer *expected)
 {
     const struct comparing *comparing = ctx;
-    if (comparing->found->version == expected->version)
-        return RP_OK;
     return comparing->visit(comparing->ctx, comparing->id, lo, hi, comparing->found, expected);
 }
 
@@ -208,11 +199,91 @@ static enum rp_status compare_found(void *ctx, uint64_t lo, uint64_t hi,
                             comparing);
 }
 
+struct sorting {
+    struct rp_spans *out;
+    bool standing; /* collect what stands, or what does not */
+};
+
+static enum rp_status sort_stretch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                                   const struct rp_writer *found, const struct rp_writer *expected)
+{
+    (void)id;
+    const struct sorting *sorting = ctx;
+    bool stands = found->version == expected->version;
+    return stands == sorting->standing ? rp_spans_add(sorting->out, lo, hi) : RP_OK;
+}
+
+static enum rp_status sort_unkept(const struct rp_instance *instance,
+                                  const struct rp_versions *now, rp_alloc_id id,
+                                  struct rp_span range, struct sorting *sorting)
+{
+    struct comparing comparing = {instance->expected, id, sort_stretch, sorting, NULL};
+    const struct rp_live *live = rp_instance_live(instance, id);
+    struct rp_spans unkept = {0};
+    rp_spans_clear(sorting->out);
+    if (!live || range.lo >= range.hi)
+        return RP_OK;
+    enum rp_status status = rp_spans_within(&live->live_in, range.lo, range.hi, &unkept);
+    if (status == RP_OK)
+        status = rp_spans_remove_all(&unkept, &live->kept);
+    for (size_t i = 0; status == RP_OK && i < unkept.count; i++)
+        status = rp_versions_read(now, id, unkept.items[i].lo, unkept.items[i].hi, compare_found,
+                                  &comparing);
+    rp_spans_release(&unkept);
+    return status;
+}
+
+enum rp_status rp_instance_exposed(const struct rp_instance *instance,
+                                   const struct rp_versions *now, rp_alloc_id id, uint64_t lo,
+                                   uint64_t hi, struct rp_spans *exposed)
+{
+    struct sorting sorting = {exposed, true};
+    return sort_unkept(instance, now, id, (struct rp_span){lo, hi}, &sorting);
+}
+
+enum rp_status rp_instance_displaced(const struct rp_instance *instance,
+                                     const struct rp_versions *now, rp_alloc_id id, uint64_t lo,
+                                     uint64_t hi, struct rp_spans *displaced)
+{
+    struct sorting sorting = {displaced, false};
+    return sort_unkept(instance, now, id, (struct rp_span){lo, hi}, &sorting);
+}
+
+enum rp_status rp_instance_keep(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
+                                uint64_t hi)
+{
+    struct rp_live *live = live_get(instance, id);
+    return live ? rp_spans_add(&live->kept, lo, hi) : RP_NO_MEMORY;
+}
+
+void rp_instance_lose(struct rp_instance *instance)
+{
+    for (size_t i = 0; i < instance->live_count; i++)
+        rp_spans_clear(&instance->lives[i].kept);
+}
+
+/* ---- replay ------------------------------------------------------------------------- */
+
+struct checking {
+    rp_instance_mismatch_fn visit;
+    void *ctx;
+};
+
+static enum rp_status report_stale(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                                   const struct rp_writer *found, const struct rp_writer *expected)
+{
+    const struct checking *checking = ctx;
+    return found->version == expected->version
+               ? RP_OK
+               : checking->visit(checking->ctx, id, lo, hi, found, expected);
+}
+
 static enum rp_status report_foreign(void *ctx, uint64_t lo, uint64_t hi,
                                      const struct rp_writer *found)
 {
     const struct comparing *comparing = ctx;
-    return comparing->visit(comparing->ctx, comparing->id, lo, hi, found, NULL);
+    const struct checking *checking = comparing->ctx;
+    return checking->visit(checking->ctx, comparing->id, lo, hi, found, NULL);
 }
 
 /* Splits the read into what the forward read too and what it did not. */
@@ -238,7 +309,8 @@ enum rp_status rp_instance_check(const struct rp_instance *instance, const struc
                                  rp_instance_mismatch_fn visit, void *ctx)
 {
     static const struct rp_live stranger;
-    struct comparing comparing = {instance->expected, id, visit, ctx, NULL};
+    struct checking checking = {visit, ctx};
+    struct comparing comparing = {instance->expected, id, report_stale, &checking, NULL};
     const struct rp_live *live = rp_instance_live(instance, id);
     struct rp_live unknown = stranger;
     unknown.id = id;
@@ -257,6 +329,31 @@ enum rp_status rp_instance_rewrite(struct rp_instance *instance, rp_alloc_id id,
 {
     struct rp_live *live = live_get(instance, id);
     return live ? rp_spans_add(&live->replayed, lo, hi) : RP_NO_MEMORY;
+}
+
+enum rp_status rp_instance_unwrite(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
+                                   uint64_t hi)
+{
+    struct rp_live *live = live_find(instance, id);
+    return live && rp_spans_overlaps(&live->replayed, lo, hi)
+               ? rp_spans_remove(&live->replayed, lo, hi)
+               : RP_OK;
+}
+
+/* What the forward did not read is historic when it was not written since. */
+static enum rp_status find_young(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                                 const struct rp_writer *found, const struct rp_writer *expected)
+{
+    (void)id, (void)lo, (void)hi;
+    const struct rp_instance *instance = ctx;
+    return !expected && found->seq <= instance->since ? RP_OK : RP_END;
+}
+
+bool rp_instance_is_historic(const struct rp_instance *instance, const struct rp_versions *now,
+                             rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    return rp_instance_check(instance, now, id, lo, hi, find_young,
+                             (void *)(uintptr_t)instance) == RP_OK;
 }
 
 void rp_instance_replay_again(struct rp_instance *instance)

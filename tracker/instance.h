@@ -30,6 +30,7 @@ struct rp_instance {
     uint64_t id;       /* 1, 2, 3, ... in the order of the forwards */
     uint32_t segment;  /* index of the contract's segment rule */
     uint32_t step;
+    uint64_t since;    /* what was written by calls up to this one stood before the forward */
     struct rp_live *lives;
     size_t live_count, live_capacity;
     struct rp_versions *expected; /* versions of the live-in */
@@ -38,7 +39,7 @@ struct rp_instance {
     const char *ambiguous_writer;
 };
 
-enum rp_status rp_instance_create(uint64_t id, uint32_t segment, uint32_t step,
+enum rp_status rp_instance_create(uint64_t id, uint32_t segment, uint32_t step, uint64_t since,
                                   struct rp_instance **out);
 void rp_instance_destroy(struct rp_instance *instance);
 
@@ -58,12 +59,22 @@ bool rp_instance_is_ambiguous(const struct rp_instance *instance, rp_alloc_id id
 
 /* ---- until the replay ends ---- */
 
-/* exposed = live-in bytes of [lo, hi) that no copy is kept of. */
-enum rp_status rp_instance_exposed(const struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
+/* exposed = live-in bytes of [lo, hi) that no copy is kept of and that stand there `now`: a
+ * write would destroy them. */
+enum rp_status rp_instance_exposed(const struct rp_instance *instance,
+                                   const struct rp_versions *now, rp_alloc_id id, uint64_t lo,
                                    uint64_t hi, struct rp_spans *exposed);
+/* displaced = live-in bytes of [lo, hi) that no copy is kept of and that do not stand there
+ * `now`: unless somebody else holds them, they are lost. */
+enum rp_status rp_instance_displaced(const struct rp_instance *instance,
+                                     const struct rp_versions *now, rp_alloc_id id, uint64_t lo,
+                                     uint64_t hi, struct rp_spans *displaced);
 /* A copy of [lo, hi) with the expected versions is held now. */
 enum rp_status rp_instance_keep(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
                                 uint64_t hi);
+
+/* The copies are gone. */
+void rp_instance_lose(struct rp_instance *instance);
 
 /* ---- replay ---- */
 
@@ -80,6 +91,13 @@ enum rp_status rp_instance_check(const struct rp_instance *instance, const struc
 /* A call of the replay writes [lo, hi). */
 enum rp_status rp_instance_rewrite(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
                                    uint64_t hi);
+/* Somebody else wrote [lo, hi) during the replay: what stands there is not the replay's. */
+enum rp_status rp_instance_unwrite(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
+                                   uint64_t hi);
+/* True when [lo, hi) holds what it held when the forward ran: what the forward read, what was
+ * not written since it began, or what the replay has written itself. */
+bool rp_instance_is_historic(const struct rp_instance *instance, const struct rp_versions *now,
+                             rp_alloc_id id, uint64_t lo, uint64_t hi);
 /* Forgets the replay's own writes: the instance may be replayed once more. */
 void rp_instance_replay_again(struct rp_instance *instance);
 

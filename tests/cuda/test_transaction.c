@@ -336,6 +336,102 @@ static void aliases_are_one_place(void **state)
     end_world(&world);
 }
 
+/* A second instance wants what the first one's transaction has stashed: it gets its own copy,
+ * of just the versions that it expects. */
+static void the_stash_serves_other_instances(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct world world = begin_world();
+        struct rp_kept *other;
+        struct rp_versions *expected;
+        struct rp_spans handed = {0};
+        settle(&world);
+        assert_int_equal(rp_kept_create(&other), RP_OK);
+        assert_int_equal(rp_versions_create(&expected), RP_OK);
+        preserve(&world, 0, 32, 1);
+        job_writes(&world, 1, 0, 32, 'n');
+        const struct rp_writer wanted = {.version = world.version};
+        job_writes(&world, 1, 24, 32, 'm'); /* not what the other one saw */
+        assert_int_equal(rp_versions_write(expected, world.id, 0, 32, &wanted), RP_OK);
+        struct rp_transaction *transaction = begin(&world, 1);
+        assert_int_equal(rp_transaction_hand_on(transaction, other, expected, world.id, 8, 40, 2,
+                                                &handed),
+                         RP_OK);
+        assert_int_equal(handed.count, 1);
+        assert_int_equal(handed.items[0].lo, 8);
+        assert_int_equal(handed.items[0].hi, 24);
+        /* The stashed bytes are replaced for good: the copy is all that is left of them. */
+        assert_int_equal(rp_transaction_join(transaction, 2), RP_OK);
+        assert_int_equal(rp_transaction_live_write(transaction, world.id, 8, 24), RP_OK);
+        job_writes(&world, 2, 8, 24, 'g');
+        end(transaction);
+        unsigned char seen[BYTES];
+        assert_int_equal(rp_transaction_begin(&world.bench, other, 3, &transaction), RP_OK);
+        job_reads(&world, 3, seen);
+        end(transaction);
+        assert_true(rp_host_run(world.host, seed));
+        assert_bytes(seen, 8, 24, 'n');
+        assert_bytes(world.live, 8, 24, 'g');
+        rp_spans_release(&handed);
+        rp_versions_destroy(expected);
+        rp_kept_destroy(other, &world.bench);
+        end_world(&world);
+    }
+}
+
+/* ---- the store ------------------------------------------------------------------------ */
+
+static void a_small_limit_is_used_to_the_last_block(void **state)
+{
+    (void)state;
+    struct world world = begin_world();
+    struct rp_block block;
+    settle(&world);
+    rp_store_limit(world.bench.store, 1024); /* far less than a slab */
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(rp_store_take(world.bench.store, 256, 1, &block), RP_OK);
+    assert_int_equal(rp_store_reserved(world.bench.store), 1024);
+    assert_int_equal(rp_store_take(world.bench.store, 1, 1, &block), RP_NO_MEMORY);
+    end_world(&world);
+}
+
+static struct world *sparing;
+static struct rp_block spare_block;
+static int asked, asked_in_need;
+
+static bool spare(bool needed)
+{
+    asked++;
+    asked_in_need += needed;
+    if (!needed || !spare_block.at)
+        return false;
+    assert_int_equal(rp_store_give(sparing->bench.store, &spare_block, 1), RP_OK);
+    spare_block.at = 0;
+    return true;
+}
+
+static void what_can_be_spared_is_asked_for(void **state)
+{
+    (void)state;
+    struct world world = begin_world();
+    struct rp_block block;
+    settle(&world);
+    sparing = &world;
+    asked = asked_in_need = 0;
+    rp_store_limit(world.bench.store, 2048);
+    rp_store_on_shortage(world.bench.store, spare);
+    assert_int_equal(rp_store_take(world.bench.store, 2048, 1, &spare_block), RP_OK);
+    assert_int_equal(asked_in_need, 0);
+    rp_device_ptr at = spare_block.at;
+    assert_int_equal(rp_store_take(world.bench.store, 2000, 1, &block), RP_OK);
+    assert_int_equal(block.at, at);
+    assert_int_equal(asked_in_need, 1);
+    assert_int_equal(rp_store_take(world.bench.store, 2000, 1, &block), RP_NO_MEMORY);
+    assert_true(asked > asked_in_need);
+    end_world(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +444,9 @@ int main(void)
         cmocka_unit_test(a_full_device_rolls_back),
         cmocka_unit_test(the_dead_are_not_restored),
         cmocka_unit_test(aliases_are_one_place),
+        cmocka_unit_test(the_stash_serves_other_instances),
+        cmocka_unit_test(a_small_limit_is_used_to_the_last_block),
+        cmocka_unit_test(what_can_be_spared_is_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

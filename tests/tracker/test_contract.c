@@ -32,7 +32,7 @@ static const char full[] =
     "  \"version\": 1,\n"
     "  \"segments\": [\n"
     "    { \"name\": \"encoder\", \"forward\": { \"nvtx\": \"encoder/*\" },\n"
-    "      \"replay\": { \"nvtx\": \"recompute/*\" }, \"pair\": \"key\" },\n"
+    "      \"replay\": { \"nvtx\": \"recompute/*\" }, \"pair\": \"key\", \"replays\": 2 },\n"
     "    { \"name\": \"head\", \"forward\": { \"launches\": { \"first\": \"head_gemm\",\n"
     "      \"last\": \"head_softmax\", \"nth\": 2 } }, \"replay\": { \"repeat\": true } },\n"
     "    { \"name\": \"tail\", \"pair\": \"fifo\", \"forward\": { \"nvtx\": \"tail\" },\n"
@@ -75,6 +75,7 @@ static void every_field_of_a_segment_is_read(void **state)
     assert_int_equal(s[0].replay.kind, RP_WHERE_NVTX);
     assert_string_equal(s[0].replay.nvtx, "recompute/*");
     assert_int_equal(s[0].pair, RP_PAIR_KEY);
+    assert_int_equal(s[0].replays, 2);
     assert_string_equal(s[1].name, "head");
     assert_int_equal(s[1].forward.kind, RP_WHERE_LAUNCHES);
     assert_string_equal(s[1].forward.first, "head_gemm");
@@ -82,6 +83,7 @@ static void every_field_of_a_segment_is_read(void **state)
     assert_int_equal(s[1].forward.first_nth, 2);
     assert_int_equal(s[1].replay.kind, RP_WHERE_REPEAT);
     assert_int_equal(s[1].pair, RP_PAIR_LIFO);
+    assert_int_equal(s[1].replays, 1);
     assert_int_equal(s[2].pair, RP_PAIR_FIFO);
     assert_int_equal(s[2].replay.kind, RP_WHERE_LAUNCHES);
     assert_string_equal(s[2].replay.first, "a");
@@ -292,7 +294,7 @@ static const struct {
      "\"buffers\", \"state\", \"policy\", \"budget\", \"step\", \"on_violation\", \"trust_ptx\", "
      "\"assume_in_bounds\" and \"harmless\""},
     {SEGMENT("@\"back\":1"), "unknown key \"back\" in a segment; its keys are "
-                            "\"name\", \"forward\", \"replay\" and \"pair\""},
+                            "\"name\", \"forward\", \"replay\", \"pair\" and \"replays\""},
     {BUFFER("\"at\":{@\"globl\":\"x\"}"),
      "unknown key \"globl\" in \"at\"; did you mean \"global\"?"},
     {"{\"version\":1,\"step\":{\"nvtx\":\"s\",@\"mvtx\":\"t\"}}",
@@ -308,8 +310,8 @@ static const struct {
     {"{\"version\":1,\"segments\":[ ],\"buffers\":[],\"step\":{\"nvtx\":\"s\"},@\"stat\":1}",
      "unknown key \"stat\" in the contract; did you mean \"state\"?"},
     {"{\"version\":1,\"segments\":[{\"name\":\"a\",@\"x\":{ }}],\"harmless\":[]}",
-     "unknown key \"x\" in a segment; its keys are \"name\", \"forward\", \"replay\" and "
-     "\"pair\""},
+     "unknown key \"x\" in a segment; its keys are \"name\", \"forward\", \"replay\", "
+     "\"pair\" and \"replays\""},
     {"{\"version\":1,\"segments\":[],\"harmless\":[],\"buffers\":[{\"name\":\"b\",\"at\":{},"
      "@\"z\":1}]}",
      "unknown key \"z\" in a buffer; its keys are \"name\", \"at\", \"offset\" and \"bytes\""},
@@ -335,6 +337,9 @@ static const struct {
      "\"state\" can't be \"discoverd\"; did you mean \"discovered\"?"},
     {"{\"version\":1,\"on_violation\":@\"panic\"}",
      "\"on_violation\" can't be \"panic\"; it is \"stop\" or \"report\""},
+    {SEGMENT("\"replays\":@0"), "\"replays\" must be at least 1; without replays, leave "
+                                 "\"replay\" out"},
+    {SEGMENT("\"replays\":@1000001"), "\"replays\" can't be more than 1000000"},
     {SEGMENT("\"pair\":@\"stack\""),
      "\"pair\" can't be \"stack\"; it is \"lifo\", \"fifo\" or \"key\""},
     {"{\"version\":1,\"policy\":@\"region\"}",

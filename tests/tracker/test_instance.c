@@ -22,6 +22,7 @@ struct world {
     struct rp_instance *instance;
     struct byte bytes[ALLOCATIONS + 1][BYTES]; /* by allocation id, from 1 */
     rp_version last;
+    uint64_t since; /* the last write before the forward */
 };
 
 struct range {
@@ -82,19 +83,27 @@ static void keep(struct world *world)
         world->bytes[range.id][at].kept = true;
 }
 
+/* Live-in without a copy is exposed where it still stands, and displaced where it does not. */
 static void compare_exposed(struct world *world)
 {
     struct range range = any_range(world);
-    struct rp_spans exposed = {0};
-    assert_int_equal(
-        rp_instance_exposed(world->instance, range.id, range.lo, range.hi, &exposed), RP_OK);
-    assert_true(rp_spans_validate(&exposed));
+    struct rp_spans exposed = {0}, displaced = {0};
+    assert_int_equal(rp_instance_exposed(world->instance, world->versions, range.id, range.lo,
+                                         range.hi, &exposed),
+                     RP_OK);
+    assert_int_equal(rp_instance_displaced(world->instance, world->versions, range.id, range.lo,
+                                           range.hi, &displaced),
+                     RP_OK);
+    assert_true(rp_spans_validate(&exposed) && rp_spans_validate(&displaced));
     for (uint64_t at = 0; at < BYTES; at++) {
         const struct byte *byte = &world->bytes[range.id][at];
-        bool wanted = at >= range.lo && at < range.hi && byte->live_in && !byte->kept;
-        assert_int_equal(rp_spans_overlaps(&exposed, at, at + 1), wanted);
+        bool unkept = at >= range.lo && at < range.hi && byte->live_in && !byte->kept;
+        bool stands = byte->now == byte->expected;
+        assert_int_equal(rp_spans_overlaps(&exposed, at, at + 1), unkept && stands);
+        assert_int_equal(rp_spans_overlaps(&displaced, at, at + 1), unkept && !stands);
     }
     rp_spans_release(&exposed);
+    rp_spans_release(&displaced);
 }
 
 struct found {
@@ -136,6 +145,40 @@ static void replay_writes(struct world *world)
     somebody_writes(world, range);
 }
 
+static void stranger_writes(struct world *world)
+{
+    struct range range = any_range(world);
+    assert_int_equal(rp_instance_unwrite(world->instance, range.id, range.lo, range.hi), RP_OK);
+    for (uint64_t at = range.lo; at < range.hi; at++)
+        world->bytes[range.id][at].replayed = false;
+    somebody_writes(world, range);
+}
+
+/* Read by the forward and standing there again, or never written since, or the replay's own. */
+static void compare_historic(struct world *world)
+{
+    struct range range = any_range(world);
+    bool historic = true;
+    for (uint64_t at = range.lo; at < range.hi; at++) {
+        const struct byte *byte = &world->bytes[range.id][at];
+        bool same = byte->live_in ? byte->now == byte->expected : byte->now <= world->since;
+        historic = historic && (byte->replayed || same);
+    }
+    assert_int_equal(rp_instance_is_historic(world->instance, world->versions, range.id, range.lo,
+                                             range.hi),
+                     historic);
+}
+
+static void replay(struct world *world)
+{
+    switch (random_below(&world->random, 5)) {
+    case 0: replay_writes(world); break;
+    case 1: stranger_writes(world); break;
+    case 2: compare_historic(world); break;
+    default: replay_reads(world); break;
+    }
+}
+
 static void play(struct world *world)
 {
     for (int call = 0; call < CALLS; call++)
@@ -148,7 +191,7 @@ static void play(struct world *world)
         }
     }
     for (int call = 0; call < CALLS; call++)
-        random_below(&world->random, 3) ? replay_reads(world) : replay_writes(world);
+        replay(world);
 }
 
 static void it_knows_each_byte(void **state)
@@ -158,7 +201,9 @@ static void it_knows_each_byte(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         struct world world = {.random = {random_next(&random)}};
         assert_int_equal(rp_versions_create(&world.versions), RP_OK);
-        assert_int_equal(rp_instance_create(1, 0, 1, &world.instance), RP_OK);
+        somebody_writes(&world, any_range(&world));
+        world.since = world.last;
+        assert_int_equal(rp_instance_create(1, 0, 1, world.since, &world.instance), RP_OK);
         play(&world);
         rp_instance_destroy(world.instance);
         rp_versions_destroy(world.versions);
@@ -172,7 +217,7 @@ static void a_read_after_a_possible_write_is_ambiguous(void **state)
     struct rp_versions *versions;
     struct rp_instance *instance;
     assert_int_equal(rp_versions_create(&versions), RP_OK);
-    assert_int_equal(rp_instance_create(1, 0, 1, &instance), RP_OK);
+    assert_int_equal(rp_instance_create(1, 0, 1, 0, &instance), RP_OK);
     assert_int_equal(rp_instance_read(instance, versions, 1, 0, 8, true), RP_OK);
     assert_int_equal(rp_instance_write(instance, 1, 0, 16, false), RP_OK);
     assert_int_equal(rp_instance_write(instance, 1, 12, 16, true), RP_OK);
@@ -191,7 +236,7 @@ static void a_certain_read_settles_a_doubtful_one(void **state)
     struct rp_versions *versions;
     struct rp_instance *instance;
     assert_int_equal(rp_versions_create(&versions), RP_OK);
-    assert_int_equal(rp_instance_create(1, 0, 1, &instance), RP_OK);
+    assert_int_equal(rp_instance_create(1, 0, 1, 0, &instance), RP_OK);
     assert_int_equal(rp_instance_read(instance, versions, 1, 0, 16, false), RP_OK);
     assert_int_equal(rp_spans_bytes(&rp_instance_live(instance, 1)->doubtful), 16);
     assert_int_equal(rp_instance_read(instance, versions, 1, 4, 8, true), RP_OK);

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/replay.h"
+
+#include "interpose/core.h"
+#include "interpose/forward.h"
+#include "interpose/guard.h"
+#include "interpose/report.h"
+
+/* ---- what a call meets -------------------------------------------------------------- */
+
+struct meeting {
+    struct rp_scope *scope;
+    const struct rp_footprint *call;
+    const struct rp_reach *reach;
+};
+
+static enum rp_status mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                               const struct rp_writer *found, const struct rp_writer *expected)
+{
+    struct meeting *meeting = ctx;
+    if (!expected && !found->version)
+        return RP_OK; /* never written since birth: undefined in the forward too */
+    /* What only speculation says was read or written is no hazard unless it was declared. */
+    if ((meeting->reach->verdict >= RP_VERDICT_REACHABLE || found->speculative) &&
+        !rp_guard_discovers() && !rp_state_name(rp_core.state, id, lo, hi, NULL, NULL)) {
+        rp_remark(rp_name(meeting->call->name),
+                  "undeclared bytes that it may read may have changed: nothing is proved of them");
+        return RP_OK;
+    }
+    meeting->scope->tainted = true;
+    rp_report(expected ? RP_HAZARD_STALE_READ : RP_HAZARD_FOREIGN_READ, meeting->scope->execution,
+              meeting->call, id, lo, hi, found, expected);
+    return RP_OK;
+}
+
+struct leaving {
+    const struct rp_scope *scope;
+    const struct rp_footprint *call;
+    rp_alloc_id id;
+};
+
+/* The live version is what should stand after the replay; the replay is about to write over
+ * it, and nothing will put it back. */
+static enum rp_status report_left(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *live)
+{
+    const struct leaving *leaving = ctx;
+    const struct rp_footprint *call = leaving->call;
+    const struct rp_writer replay = {.version = call->seq, .seq = call->seq, .name = call->name,
+                                     .launch = call->launch, .stream = call->stream,
+                                     .step = rp_core.step};
+    rp_report(RP_HAZARD_STATE_LEFT, leaving->scope->execution, call, leaving->id, lo, hi, &replay,
+              live);
+    return RP_OK;
+}
+
+static void check_state_left(const struct rp_scope *scope, const struct rp_footprint *call,
+                             const struct rp_reach *reach)
+{
+    struct leaving leaving = {scope, call, reach->id};
+    struct rp_spans state = {0};
+    if (rp_core.config.mode == RP_MODE_CHECK &&
+        rp_guard_state(scope->execution, reach->id, reach->lo, reach->hi, &state) == RP_OK)
+        for (size_t i = 0; i < state.count; i++)
+            rp_versions_read(rp_core.bench.versions, reach->id, state.items[i].lo,
+                             state.items[i].hi, report_left, &leaving);
+    rp_spans_release(&state);
+}
+
+struct evolving {
+    const struct rp_scope *scope;
+    const struct rp_footprint *call;
+    rp_alloc_id id;
+    rp_version forward; /* what the forward's own call wrote */
+};
+
+static enum rp_status report_evolved(void *ctx, uint64_t lo, uint64_t hi,
+                                     const struct rp_writer *live)
+{
+    const struct evolving *evolving = ctx;
+    const struct rp_instance *instance = evolving->scope->execution->instance;
+    if (live->origin != evolving->forward || live->version == evolving->forward)
+        return RP_OK;
+    struct rp_spans written = {0}; /* live-in bytes are state, and taken care of as such */
+    const struct rp_live *known = rp_instance_live(instance, evolving->id);
+    if (rp_spans_add(&written, lo, hi) == RP_OK && known &&
+        rp_spans_remove_all(&written, &known->live_in) == RP_OK && written.count)
+        rp_report(RP_HAZARD_UNPROVED, evolving->scope->execution, evolving->call, evolving->id, lo,
+                  hi, live, NULL);
+    rp_spans_release(&written);
+    return RP_OK;
+}
+
+/* State that the segment writes without reading looks like output, until somebody carries on
+ * from its value: the replay would set it back. Discovery cannot tell which is meant. */
+static void refuse_evolved(const struct rp_scope *scope, const struct rp_footprint *call,
+                           const struct rp_reach *reach)
+{
+    struct evolving evolving = {scope, call, reach->id,
+                                scope->execution->log[call->entry].version};
+    if (rp_guard_discovers())
+        rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi, report_evolved,
+                         &evolving);
+}
+
+static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
+{
+    const struct rp_instance *instance = meeting->scope->execution->instance;
+    const struct rp_versions *now = rp_core.bench.versions;
+    struct rp_spans spans = {0};
+    meeting->reach = reach;
+    if (reach->effect == RP_READ)
+        rp_instance_check(instance, now, reach->id, reach->lo, reach->hi, mismatch, meeting);
+    else if (rp_forward_may_stay(reach, &spans) == RP_OK)
+        for (size_t i = 0; i < spans.count; i++)
+            rp_instance_check(instance, now, reach->id, spans.items[i].lo, spans.items[i].hi,
+                              mismatch, meeting);
+    rp_spans_release(&spans);
+}
+
+static void check_call(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    struct meeting meeting = {scope, call, NULL};
+    if (scope->execution->refused && rp_core.config.mode == RP_MODE_GUARD)
+        rp_report(RP_HAZARD_UNPROVED, scope->execution, call, 0, 0, 0, NULL, NULL);
+    rp_guard_replay(scope, call);
+    for (size_t i = 0; i < call->count; i++) {
+        check_reach(&meeting, &call->reaches[i]);
+        if (call->reaches[i].effect != RP_WRITE)
+            continue;
+        check_state_left(scope, call, &call->reaches[i]);
+        refuse_evolved(scope, call, &call->reaches[i]);
+    }
+}
+
+/* ---- calls against the log --------------------------------------------------------- */
+
+static size_t find_from(const struct rp_execution *execution, size_t at,
+                        const struct rp_footprint *call)
+{
+    while (at < execution->log_count && (execution->log[at].repeated ||
+                                         execution->log[at].signature != call->signature))
+        at++;
+    return at;
+}
+
+/* The entry of the log that this call of a replay repeats, or log_count when it repeats none:
+ * the next one of its kind, or one that was left out before. */
+static size_t find_in_log(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    size_t at = find_from(scope->execution, scope->cursor, call);
+    return at < scope->execution->log_count ? at : find_from(scope->execution, 0, call);
+}
+
+static void diverges(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    scope->tainted = true;
+    rp_report_diverged(scope->execution, call, call->entry);
+}
+
+/* Where calls of the forward were left out, or came in another order, what this one finds need
+ * not be what it found then, even in what the replay itself has written. */
+static void check_sight(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    uint64_t sight = rp_footprint_sight(call);
+    if (!scope->tainted && (!sight || sight != scope->execution->log[call->entry].sight))
+        diverges(scope, call);
+}
+
+/* A call that the forward did not have. */
+static bool sees_history(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    if (call->reads >= RP_VERDICT_REACHABLE || call->writes >= RP_VERDICT_REACHABLE)
+        return false;
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (!rp_instance_is_historic(scope->execution->instance, rp_core.bench.versions, reach->id,
+                                     reach->lo, reach->hi))
+            return false;
+    }
+    return true;
+}
+
+static void join(struct rp_scope *scope, struct rp_footprint *call)
+{
+    const struct rp_logged *entry = &scope->execution->log[call->entry];
+    if (entry->values != call->values)
+        diverges(scope, call);
+    scope->skips = scope->skips || call->entry != scope->cursor;
+    check_call(scope, call);
+    if (scope->skips)
+        check_sight(scope, call);
+    if (!scope->tainted)
+        call->version = entry->version;
+}
+
+void rp_replay_before(struct rp_scope *scope, struct rp_footprint *call)
+{
+    call->replay = scope;
+    call->entry = find_in_log(scope, call);
+    call->repeats = call->entry < scope->execution->log_count;
+    if (call->repeats)
+        join(scope, call);
+    else
+        call->historic = sees_history(scope, call);
+}
+
+static void rewrite(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    for (size_t i = 0; i < call->count; i++)
+        if (call->reaches[i].effect == RP_WRITE &&
+            rp_instance_rewrite(scope->execution->instance, call->reaches[i].id,
+                                call->reaches[i].lo, call->reaches[i].hi) != RP_OK)
+            scope->tainted = true;
+}
+
+static void meet_stranger(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    if (!scope->stranger) {
+        scope->stranger = call->name;
+        scope->stranger_at = scope->cursor;
+    }
+    if (call->historic)
+        rewrite(scope, call);
+}
+
+void rp_replay_after(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    if (!call->repeats) {
+        meet_stranger(scope, call);
+        return;
+    }
+    scope->execution->log[call->entry].repeated = true;
+    scope->repeated++;
+    scope->cursor = call->entry + 1;
+    rewrite(scope, call);
+}
+
+void rp_replay_close(struct rp_scope *scope)
+{
+    const struct rp_execution *execution = scope->execution;
+    struct rp_segment_figures *figures = rp_segment_figures(scope->segment);
+    size_t missing = execution->log_count - scope->repeated, at = 0;
+    if (!missing)
+        return;
+    while (at < execution->log_count && execution->log[at].repeated)
+        at++;
+    if (scope->stranger || !scope->repeated) {
+        const struct rp_footprint call = {.name = scope->stranger};
+        rp_report_diverged(execution, scope->stranger ? &call : NULL, at);
+        return;
+    }
+    figures->stopped_early += scope->cursor < execution->log_count;
+    if (at < scope->cursor) {
+        figures->skipped++;
+        rp_remark(rp_name(execution->log[at].name),
+                  "a replay left it out; what the others read was right all the same");
+    }
+}
