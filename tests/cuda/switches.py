@@ -10,14 +10,15 @@ import sys
 SEES = {"the_replay_sees_its_past", "content_is_kept_and_not_a_pointer",
         "a_replay_may_use_several_streams", "aliases_are_one_place"}
 RED = {
-    "preserve": SEES | {"it_leaves_no_trace", "a_full_device_rolls_back"},
+    "preserve": SEES | {"it_leaves_no_trace", "a_full_device_rolls_back",
+                        "the_stash_serves_other_instances"},
     "copy-on-save": SEES | {"a_full_device_rolls_back"},
-    "restore": SEES,
+    "restore": SEES | {"the_stash_serves_other_instances"},
     "reinstate": SEES - {"the_replay_sees_its_past"} | {
-        "it_leaves_no_trace", "live_writes_survive",
+        "it_leaves_no_trace", "live_writes_survive", "the_stash_serves_other_instances",
         "the_stash_waits_for_writers_in_other_streams"},
-    "live-writes": {"live_writes_survive"},
-    "order": {"live_writes_survive", "a_replay_may_use_several_streams",
+    "live-writes": {"live_writes_survive", "the_stash_serves_other_instances"},
+    "order": {"live_writes_survive", "the_stash_serves_other_instances", "a_replay_may_use_several_streams",
               "the_stash_waits_for_writers_in_other_streams"},
 }
 

@@ -127,7 +127,7 @@ static void assert_bytes(const unsigned char *bytes, size_t lo, size_t hi, unsig
 {
     for (size_t i = lo; i < hi; i++)
         if (bytes[i] != value)
-            fail_msg("byte %zu is '%c', not '%c'", i, bytes[i], value);
+            fail_msg("byte %zu is %d, not '%c'", i, bytes[i], value);
 }
 
 static rp_version version_at(const struct world *world, uint64_t at);
