@@ -147,21 +147,16 @@ static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *
 {
     if (!execution || contradicts_keys(segment, execution, key))
         rp_report_unpaired(rule_of(segment)->name, key);
-<<<<<<< HEAD
-    if (execution) {
-        execution->phase = RP_PHASE_REPLAY;
-        rp_cost_replay(execution);
-    }
-=======
->>>>>>> 645f8d1 (A replay may come again, skip calls, or hold a forward: served instances, versions decide)
     rp_segment_figures(segment)->replays++;
     if (!open_scope(thread, (struct rp_scope){.kind = RP_SCOPE_REPLAY,
                                               .segment = segment,
                                               .execution = execution,
                                               .by_launch = by_launch}))
         return false;
-    if (execution)
+    if (execution) {
         rp_execution_replay_begins(execution);
+        rp_cost_replay(execution);
+    }
     return true;
 }
 
@@ -175,13 +170,8 @@ static void close_scope(struct rp_thread *thread)
         rp_replay_close(scope);
         transactions_remove(scope);
         rp_guard_end(scope);
-<<<<<<< HEAD
-        uint32_t place = scope->execution->place;
-        rp_execution_end(scope->execution);
-        rp_cost_phase(RP_PHASE_OF_BACKWARD, place);
-=======
         rp_execution_replay_ends(scope->execution);
->>>>>>> 645f8d1 (A replay may come again, skip calls, or hold a forward: served instances, versions decide)
+        rp_cost_phase(RP_PHASE_OF_BACKWARD, scope->execution->place);
     }
     thread->scope_count--;
 }
@@ -237,12 +227,8 @@ static void begin_step(void)
     rp_chain_step_began();
     rp_core.step++;
     rp_core.launch_in_step = 0;
-<<<<<<< HEAD
-    rp_segment_step_began();
-    rp_cost_step_begins();
-=======
     restart_matches();
->>>>>>> 645f8d1 (A replay may come again, skip calls, or hold a forward: served instances, versions decide)
+    rp_cost_step_begins();
     RP_NOTE(step, RP_U(rp_core.step));
 }
 

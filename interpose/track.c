@@ -2,11 +2,8 @@
 #include "interpose/track.h"
 
 #include "interpose/core.h"
-<<<<<<< HEAD
 #include "interpose/cost.h"
-=======
 #include "interpose/forward.h"
->>>>>>> 645f8d1 (A replay may come again, skip calls, or hold a forward: served instances, versions decide)
 #include "interpose/guard.h"
 #include "interpose/replay.h"
 #include "interpose/report.h"
@@ -155,12 +152,8 @@ void rp_track(struct rp_footprint *call)
     if (rp_core.config.mode == RP_MODE_GUARD)
         rp_order_meet(rp_core.bench.order, call->stream);
     doubt_pending(call);
-<<<<<<< HEAD
-    track_segments(call);
-    rp_cost_call(call->stream);
-=======
     before_in_segments(call);
->>>>>>> 645f8d1 (A replay may come again, skip calls, or hold a forward: served instances, versions decide)
+    rp_cost_call(call->stream);
 }
 
 void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)
