@@ -174,16 +174,24 @@ static void push(const struct op *op, const char *phase)
 
 static void run_op(const struct op *op);
 
-/* Whole buffers that the replayed lines write hold something again. */
+/* A buffer that is written as a whole holds something again. */
+static void define(const struct op *op)
+{
+    for (int v = 0; op->kind == OP_VERB && v < MAX_VIEWS; v++) {
+        const struct view *view = &op->views[v];
+        if (view->buffer >= 0 && strchr("wm", op->verb->effects[v]) &&
+            view->bytes == run.program->buffers[view->buffer].bytes)
+            run.dropped[view->buffer] = false;
+    }
+}
+
 static void again(const struct op *op)
 {
     for (int i = op->first; i <= op->last; i++) {
         const struct op *line = &run.program->ops[op->label + 1 + i];
         if (run.replaying)
             run_op(line);
-        for (int v = 0; line->kind == OP_VERB && v < MAX_VIEWS; v++)
-            if (line->views[v].buffer >= 0 && strchr("wm", line->verb->effects[v]))
-                run.dropped[line->views[v].buffer] = false;
+        define(line);
     }
 }
 
@@ -191,6 +199,8 @@ static void run_op(const struct op *op)
 {
     if (op->replaying_only && !run.replaying)
         return;
+    if (!op->replaying_only)
+        define(op);
     switch (op->kind) {
     case OP_VERB: do_verb(op); break;
     case OP_ALLOCATE: allocate_buffer(op->views[0].buffer); break;

@@ -1,2 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replays of other shapes than their forwards, and what no layer can put right. */
 #include "tests/scenarios/kinds.h"
-const struct kind shape_kinds[] = {{0}};
+
+typedef unsigned long long bytes_t;
+
+/* ---- H13: how often, how far, inside what ------------------------------------------------------------ */
+
+static void three_updates(struct scene *scene, int instance)
+{
+    if (scene->control) {
+        line(scene, "use S X%d Y%d", instance, instance);
+        line(scene, "use X%d X%d Y%d:0:4", instance, instance, instance);
+        line(scene, "use S Y%d Y%d", instance, instance);
+        return;
+    }
+    line(scene, "evolve S%s X%d Y%d", scene->via, instance, instance);
+    line(scene, "bump N k=1");
+    line(scene, "ema T X%d", instance);
+}
+
+static void inner_updates(struct scene *scene, int instance)
+{
+    line(scene, "add T X%d", instance);
+    line(scene, "forward t x as i%d_%d", scene->step, instance);
+    if (!scene->control)
+        line(scene, "bump N k=1");
+    line(scene, scene->control ? "use S X%d Y%d" : "evolve S X%d Y%d", instance, instance);
+    line(scene, "end");
+}
+
+/* The outer replay runs the inner forward again; that run is then replayed. */
+static void replay_inner(struct scene *scene, int instance)
+{
+    line(scene, "again f%d_%d 0 %d", scene->step, instance, scene->control ? 3 : 4);
+    line(scene, "replay t x\nagain i%d_%d 0 %d\nend", scene->step, instance, !scene->control);
+}
+
+static void make_updates(struct scene *scene, int unused)
+{
+    (void)unused;
+    bytes_t bytes = scene->bytes;
+    if (scene->variant == 3)
+        line(scene, "segment t lifo");
+    line(scene, "buffer S %llu state\nbuffer T %llu state\nbuffer N 8 state", bytes, bytes);
+    line(scene, "fill S k=%u", value(scene));
+}
+
+static void choose_shape(struct scene *scene)
+{
+    scene->variant = (int)below(scene, 4);
+    scene->forward = three_updates;
+    if (scene->variant == 0) {
+        scene->stop_after = scene->control ? 3 : 1 + (int)below(scene, 2);
+    } else if (scene->variant == 1) {
+        scene->replays = 2 + (int)below(scene, 2);
+        word(scene, "needs=twice");
+    } else if (scene->variant == 2) {
+        scene->fails_first = true;
+        word(scene, "needs=twice");
+    } else {
+        scene->forward = inner_updates;
+        scene->replay = replay_inner;
+        scene->alive = 1;
+        word(scene, "needs=nested");
+        scene->control = false; /* the outer update is a hazard anyway */
+    }
+}
+
+/* ---- H14: first runs that create or fill ------------------------------------------------------------------ */
+
+static void create_lazily(struct scene *scene, int instance)
+{
+    bytes_t bytes = scene->bytes;
+    bool first = scene->step == 0 && instance == 0;
+    if (first && scene->variant == 0)
+        line(scene, "buffer S %llu state", bytes);
+    if (first && scene->variant != 0)
+        line(scene, "put S W");
+    scene->skip = first;
+    if (scene->control)
+        line(scene, "use S X%d Y%d", instance, instance);
+    else
+        line(scene, "evolve S X%d Y%d", instance, instance);
+}
+
+static void make_lazy(struct scene *scene, int unused)
+{
+    (void)unused;
+    line(scene, "buffer W %llu\nfill W k=%u", (bytes_t)scene->bytes, value(scene));
+    if (scene->variant != 0)
+        line(scene, "buffer S %llu state", (bytes_t)scene->bytes);
+}
+
+static void choose_lazy(struct scene *scene)
+{
+    scene->forward = create_lazily;
+    scene->variant = (int)below(scene, 2);
+    scene->alive = 1;
+    word(scene, scene->control ? "needs=first-run" : "needs=absence");
+}
+
+/* ---- H15: to be reported ------------------------------------------------------------------------------------ */
+
+static void host_decides(struct scene *scene, int instance)
+{
+    if (scene->variant == 0) /* a seed of the host's own */
+        line(scene, "seeded Y%d k=host", instance);
+    else if (scene->variant == 1) /* data of the host's own */
+        line(scene, "upload Y%d k=host", instance);
+    else
+        line(scene, "use A%s X%d Y%d", scene->via, instance, instance);
+}
+
+static void replay_otherwise(struct scene *scene, int instance)
+{
+    switch (scene->variant) {
+    case 2: /* the adapter was switched */
+        line(scene, "replaying use Z%s X%d Y%d", scene->via, instance, instance);
+        break;
+    case 3: /* another kernel */
+        line(scene, "replaying readrows A%s X%d Y%d k=1", scene->via, instance, instance);
+        line(scene, "replaying bump Y%d k=1", instance);
+        break;
+    case 4: /* nothing is left to do */
+        break;
+    default: /* once too often */
+        line(scene, "replaying use A%s X%d Y%d", scene->via, instance, instance);
+        line(scene, "replaying grad Y%d X%d", instance, instance);
+    }
+}
+
+static void make_adapters(struct scene *scene, int unused)
+{
+    (void)unused;
+    line(scene, "buffer A %llu\nfill A k=%u\nbuffer Z %llu\nfill Z k=%u", (bytes_t)scene->bytes,
+         value(scene), (bytes_t)scene->bytes, value(scene));
+}
+
+static void choose_report(struct scene *scene)
+{
+    static const char *const ways[] = {"", "", "/boxed"};
+    scene->forward = host_decides;
+    scene->via = pick(scene, ways, 3);
+    scene->variant = (int)below(scene, 6);
+    if (scene->variant >= 2 && !scene->control)
+        scene->replay = replay_otherwise;
+    if (scene->control && scene->variant < 2)
+        scene->variant = 2;
+    if (!scene->control)
+        word(scene, "report");
+    if (scene->variant == 4 && !scene->control)
+        word(scene, "needs=empty");
+    if (scene->variant == 5 && !scene->control)
+        word(scene, "needs=extra");
+}
+
+const struct kind shape_kinds[] = {
+    {"H13", choose_shape, make_updates},
+    {"H14", choose_lazy, make_lazy},
+    {"H15", choose_report, make_adapters},
+    {0},
+};

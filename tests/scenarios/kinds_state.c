@@ -2,11 +2,6 @@
 /* State that the segment itself moves on. */
 #include "tests/scenarios/kinds.h"
 
-static const char *pick(struct scene *scene, const char *const *names, unsigned count)
-{
-    return names[below(scene, count)];
-}
-
 /* ---- H01: double-stepped dense accumulators -------------------------------------------- */
 
 static void accumulate(struct scene *scene, int instance)

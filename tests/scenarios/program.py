@@ -92,7 +92,7 @@ def without_forward_lines(lines):
 
 
 FIXED = {"program", "segment", "begin", "finish", "forward", "replay", "end", "again", "drop",
-         "record", "wait", "grad", "buffer"}
+         "record", "wait", "grad", "buffer", "replaying"}
 
 
 def without_lines(lines):

@@ -69,6 +69,11 @@ void word(struct scene *scene, const char *text)
     strncat(scene->words, text, sizeof scene->words - strlen(scene->words) - 1);
 }
 
+const char *pick(struct scene *scene, const char *const *names, unsigned count)
+{
+    return names[below(scene, count)];
+}
+
 static const char *key_of(const struct scene *scene, int instance)
 {
     static const char *const keys[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
@@ -95,19 +100,35 @@ static void write_forward(struct scene *scene, int instance)
     fputs("end\n", scene->out);
 }
 
-static void write_replay(struct scene *scene, int instance, int lines)
+static void write_lines(struct scene *scene, int instance, int first, int last)
 {
-    int last = (scene->stop_after ? scene->stop_after : lines) - 1;
+    if (first <= last)
+        line(scene, "again f%d_%d %d %d", scene->step, instance, first, last);
+}
+
+static void write_replay(struct scene *scene, int instance, int last)
+{
+    int first = scene->skip;
     line(scene, "replay s %s", key_of(scene, instance));
-    if (scene->live) {
-        line(scene, "again f%d_%d 0 0", scene->step, instance);
+    if (scene->replay) {
+        scene->replay(scene, instance);
+    } else if (scene->live) {
+        write_lines(scene, instance, first, first);
         scene->live(scene, instance);
-        if (last > 0)
-            line(scene, "again f%d_%d 1 %d", scene->step, instance, last);
+        write_lines(scene, instance, first + 1, last);
     } else {
-        line(scene, "again f%d_%d 0 %d", scene->step, instance, last);
+        write_lines(scene, instance, first, last);
     }
     line(scene, "end");
+}
+
+static void write_replays(struct scene *scene, int instance, int lines)
+{
+    int last = (scene->stop_after ? scene->stop_after : lines) - 1;
+    if (scene->fails_first)
+        write_replay(scene, instance, last - 1);
+    for (int i = 0; i < scene->replays; i++)
+        write_replay(scene, instance, last);
 }
 
 /* The order of the replays; an instance may come once, several times or never. */
@@ -124,17 +145,16 @@ static int choose_order(struct scene *scene, int *order)
     return count;
 }
 
-static void write_backward(struct scene *scene, int lines)
+static void write_backward(struct scene *scene, const int *lines)
 {
     int order[64], count = choose_order(scene, order);
     /* By order, only the last of the queue may be left out; by key, any. */
-    if (count > 1 && chance(scene, 20))
+    if (count > 1 && !scene->all && chance(scene, 20))
         count--;
     for (int i = 0; i < count; i++)
         line(scene, "drop Y%d", order[i]);
     for (int i = 0; i < count; i++) {
-        for (int again = 0; again < scene->replays; again++)
-            write_replay(scene, order[i], lines);
+        write_replays(scene, order[i], lines[order[i]]);
         line(scene, "grad G Y%d", order[i]);
         call(scene, scene->after_replay, order[i]);
         if (chance(scene, 25))
@@ -144,13 +164,13 @@ static void write_backward(struct scene *scene, int lines)
 
 static void write_step(struct scene *scene)
 {
-    int lines = 0;
+    int lines[64];
     line(scene, "begin");
     for (int i = 0; i < scene->alive; i++)
         line(scene, "fill X%d k=%u", i, value(scene));
     for (int i = 0; i < scene->alive; i++) {
         write_forward(scene, i);
-        lines = scene->lines;
+        lines[i] = scene->lines;
         call(scene, scene->after_forward, i);
     }
     call(scene, scene->between, 0);

@@ -39,6 +39,10 @@ struct scene {
     scene_fn after_step;
     int replays;             /* of each instance, most: 1, or more with needs=twice */
     int stop_after;          /* lines that a replay runs; 0: all */
+    int skip;                /* lines at its start that a replay leaves out */
+    bool all;                /* every instance is replayed */
+    bool fails_first;        /* each replay breaks off, and is begun anew */
+    scene_fn replay;         /* instead of the lines of the forward */
 };
 
 unsigned below(struct scene *scene, unsigned limit);
@@ -53,6 +57,7 @@ __attribute__((format(printf, 2, 3))) void line(struct scene *scene, const char 
 /* What happens in between: on the scene's stream, between events where it is ordered. */
 __attribute__((format(printf, 2, 3))) void beside(struct scene *scene, const char *format, ...);
 void word(struct scene *scene, const char *text);
+const char *pick(struct scene *scene, const char *const *names, unsigned count);
 
 /* The whole program, after the kind has chosen its parts; buffers G, and X and Y of each
  * instance, are the scene's. `setup` allocates the kind's own. */
