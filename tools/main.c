@@ -35,6 +35,11 @@ const struct rp_command rp_commands[] = {
      "Chooses for each segment whether to retain or to replay it", rp_cmd_plan, RP_COMMAND_PLAN,
      "Without a budget it prints a table over budgets. Exit code: 0 with a plan, 1\n"
      "when none fits the budget, 2 for a bad profile.\n"},
+    {"report", "[OPTION...] [DIR|TRACE]",
+     "Writes one page: timeline, memory, dirty maps, hazards, kernels", rp_cmd_report,
+     RP_COMMAND_REPORT,
+     "The page opens from a file and needs no network.\n\n"
+     "  reprise report --diff reprise.data.old\n"},
     {"export", "--format FORMAT [OPTION...] [DIR|TRACE]",
      "Writes a run in the format of another tool", rp_cmd_export, RP_COMMAND_EXPORT,
      "chrome opens in ui.perfetto.dev, memviz in docs.pytorch.org/memory_viz, folded\n"

@@ -23,6 +23,7 @@ enum rp_option_type {
 
 #define RP_READING (RP_COMMAND_DUMP | RP_COMMAND_INFO | RP_COMMAND_CHECK)
 #define RP_FILTERED (RP_COMMAND_DUMP | RP_COMMAND_EXPORT)
+#define RP_WRITING (RP_COMMAND_PLAN | RP_COMMAND_EXPORT | RP_COMMAND_REPORT)
 #define RP_SHOWING (RP_READING | RP_COMMAND_DOCTOR)
 #define RP_ANY (~0u)
 #define RP_ENV true
@@ -68,16 +69,19 @@ enum rp_option_type {
       "chrome|csv|jsonl|memviz|folded", "for which tool")                                         \
     X(EXPORT_OUTPUT, "output", 'o', TEXT, RP_NO_ENV, RP_COMMAND_EXPORT, "FILE",                   \
       "default reprise.SUFFIX here; - is stdout")                                                 \
-    X(FORCE, "force", 0, FLAG, RP_NO_ENV, RP_COMMAND_PLAN | RP_COMMAND_EXPORT, NULL,              \
-      "overwrite FILE")                                                                           \
+    X(REPORT_OUTPUT, "output", 'o', TEXT, RP_NO_ENV, RP_COMMAND_REPORT, "FILE",                   \
+      "default report.html; - is stdout")                                                         \
+    X(DIFF, "diff", 0, TEXT, RP_NO_ENV, RP_COMMAND_REPORT, "OLD",                                 \
+      "beside an earlier run: its folder or trace")                                               \
+    X(FORCE, "force", 0, FLAG, RP_NO_ENV, RP_WRITING, NULL, "overwrite FILE")                     \
     X(DEVICE, "device", 'd', WORD, RP_ENV, RP_COMMAND_RUN, "auto|cuda|soft",                      \
       "auto: a real driver if there is one, else software")                                       \
     X(ERROR_EXITCODE, "error-exitcode", 'e', CODE, RP_ENV, RP_COMMAND_RUN | RP_COMMAND_CHECK,     \
       "N", "exit with N when there are hazards")                                                  \
     X(NO_TRACE, "no-trace", 0, FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \
       "write summaries only, no trace")                                                           \
-    X(QUIET, "quiet", 'q', FLAG, RP_NO_ENV, RP_COMMAND_RUN | RP_COMMAND_PLAN | RP_COMMAND_EXPORT, \
-      NULL, "don't say at the end what was written")                                              \
+    X(QUIET, "quiet", 'q', FLAG, RP_NO_ENV, RP_COMMAND_RUN | RP_WRITING, NULL,                    \
+      "don't say at the end what was written")                                                    \
     X(VERBOSE, "verbose", 'v', FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \
       "show the exact environment and command")                                                   \
     X(CALLS, "calls", 0, TEXT, RP_NO_ENV, RP_FILTERED, "RANGES",                                  \

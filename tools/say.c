@@ -6,10 +6,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+static bool hushed;
+
+void rp_say_hush(bool hush)
+{
+    hushed = hush;
+}
+
 __attribute__((format(printf, 1, 0))) static void say_line(const char *format, va_list args)
 {
     /* One write, so that lines of a job that runs beside us don't get between. */
     char line[2048];
+    if (hushed)
+        return;
     vsnprintf(line, sizeof(line), format, args);
     fprintf(stderr, "reprise: %s\n", line);
 }

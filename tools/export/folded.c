@@ -54,6 +54,8 @@ static void add_lines(struct rp_export *run)
 {
     for (size_t i = 0; i < run->live.count; i++) {
         const struct rp_live_allocation *item = &run->live.items[i];
+        if (!item->on_device)
+            continue;
         add_process(run);
         rp_builder_printf(&run->out, ";%s;%s %llu\n", item->where, item->kind,
                           (unsigned long long)item->bytes);

@@ -8,7 +8,7 @@
 #define RP_TOOLS_EXPORT_FORMAT_H
 
 #include "tools/builder.h"
-#include "tools/export/live.h"
+#include "tools/live.h"
 #include "tools/group.h"
 
 struct rp_export {

@@ -113,28 +113,21 @@ static void process_begins(struct rp_export *run, void *state)
 static void take_event(struct rp_export *run, struct memviz *memviz,
                        const struct rp_group *group, const struct rp_event *event)
 {
-    struct rp_live_allocation freed = {0};
+    struct rp_live_allocation item;
     bool good = true;
-    uint64_t id = rp_event_number(event, "allocation");
+    enum rp_live_change change = rp_live_take(&run->live, group, event, &item, &good);
 
-    switch (rp_live_take(&run->live, group, event, &freed, &good)) {
-    case RP_LIVE_ALLOCATED:
-        for (size_t i = run->live.count; i-- > 0;)
-            if (run->live.items[i].id == id) {
-                add_entry(run, memviz, "segment_alloc", &run->live.items[i], event->time_ns);
-                add_entry(run, memviz, "alloc", &run->live.items[i], event->time_ns);
-                break;
-            }
-        break;
-    case RP_LIVE_FREED:
-        add_entry(run, memviz, "free_requested", &freed, event->time_ns);
-        add_entry(run, memviz, "free_completed", &freed, event->time_ns);
-        add_entry(run, memviz, "segment_free", &freed, event->time_ns);
-        free(freed.where);
-        break;
-    case RP_LIVE_NOTHING:
-    case RP_LIVE_HELD: break;
+    if (change == RP_LIVE_ALLOCATED && item.on_device) {
+        add_entry(run, memviz, "segment_alloc", &item, event->time_ns);
+        add_entry(run, memviz, "alloc", &item, event->time_ns);
     }
+    if (change == RP_LIVE_FREED && item.on_device) {
+        add_entry(run, memviz, "free_requested", &item, event->time_ns);
+        add_entry(run, memviz, "free_completed", &item, event->time_ns);
+        add_entry(run, memviz, "segment_free", &item, event->time_ns);
+    }
+    if (change == RP_LIVE_FREED)
+        free(item.where);
     run->no_memory |= !good;
 }
 
@@ -152,7 +145,8 @@ static void process_ends(struct rp_export *run, void *state, const char *broken)
     (void)broken;
     rp_pickle_list_end(&run->out, &memviz->entries);
     for (size_t i = 0; i < run->live.count; i++)
-        add_segment(memviz, &run->live.items[i], run->process);
+        if (run->live.items[i].on_device)
+            add_segment(memviz, &run->live.items[i], run->process);
 }
 
 static void end(struct rp_export *run, void *state)

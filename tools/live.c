@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/export/live.h"
+#include "tools/live.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,60 +92,58 @@ static bool is_device_memory(const char *kind)
     return strcmp(kind, "pinned") != 0 && strcmp(kind, "host") != 0;
 }
 
-static bool add(struct rp_live *live, const struct rp_group *group, const struct rp_event *event,
-                const char *kind)
+static bool add(struct rp_live *live, const struct rp_live_allocation *item)
 {
-    struct rp_live_allocation item = {.id = rp_event_number(event, "allocation"),
-                                      .bytes = rp_event_number(event, "bytes"),
-                                      .address = rp_event_number(event, "address"),
-                                      .where = where_of(live, group)};
-    size_t at = place_of(live, item.id);
+    size_t at = place_of(live, item->id);
 
-    if (item.address == 0) { /* physical memory has none, but readers tell blocks by theirs */
-        item.address = RP_LIVE_UNMAPPED + live->unmapped_bytes;
-        live->unmapped_bytes += item.bytes;
-    }
-    if (!item.where || !grow((void **)&live->items, live->count, &live->capacity, sizeof(item))) {
-        free(item.where);
+    if (!grow((void **)&live->items, live->count, &live->capacity, sizeof(*item)))
         return false;
-    }
-    snprintf(item.kind, sizeof(item.kind), "%s", kind);
-    memmove(live->items + at + 1, live->items + at, (live->count - at) * sizeof(item));
-    live->items[at] = item;
+    memmove(live->items + at + 1, live->items + at, (live->count - at) * sizeof(*item));
+    live->items[at] = *item;
     live->count++;
-    live->bytes += item.bytes;
+    live->bytes += item->on_device ? item->bytes : 0;
     return true;
 }
 
 static enum rp_live_change take_allocation(struct rp_live *live, const struct rp_group *group,
-                                           const struct rp_event *event, bool *good)
+                                           const struct rp_event *event,
+                                           struct rp_live_allocation *item, bool *good)
 {
-    char kind[16];
+    *item = (struct rp_live_allocation){.id = rp_event_number(event, "allocation"),
+                                        .bytes = rp_event_number(event, "bytes"),
+                                        .address = rp_event_number(event, "address"),
+                                        .where = where_of(live, group)};
 
-    if (!is_device_memory(rp_event_text(event, "kind", kind, sizeof(kind))))
-        return RP_LIVE_NOTHING;
-    if (add(live, group, event, kind))
+    rp_event_text(event, "kind", item->kind, sizeof(item->kind));
+    item->on_device = is_device_memory(item->kind);
+    if (item->address == 0) { /* physical memory has none, but readers tell blocks by theirs */
+        item->address = RP_LIVE_UNMAPPED + live->unmapped_bytes;
+        live->unmapped_bytes += item->bytes;
+    }
+    if (item->where && add(live, item))
         return RP_LIVE_ALLOCATED;
+    free(item->where);
     *good = false;
     return RP_LIVE_NOTHING;
+}
+
+struct rp_live_allocation *rp_live_find(struct rp_live *live, uint64_t id)
+{
+    size_t at = place_of(live, id);
+    return at < live->count && live->items[at].id == id ? &live->items[at] : NULL;
 }
 
 static enum rp_live_change take_free(struct rp_live *live, const struct rp_event *event,
                                      struct rp_live_allocation *freed)
 {
-    uint64_t id = rp_event_number(event, "allocation");
-    size_t at = place_of(live, id);
+    struct rp_live_allocation *item = rp_live_find(live, rp_event_number(event, "allocation"));
 
-    if (at == live->count || live->items[at].id != id)
+    if (!item)
         return RP_LIVE_NOTHING;
-    live->bytes -= live->items[at].bytes;
-    if (freed)
-        *freed = live->items[at];
-    else
-        free(live->items[at].where);
-    memmove(live->items + at, live->items + at + 1,
-            (live->count - at - 1) * sizeof(*live->items));
+    *freed = *item;
+    live->bytes -= item->on_device ? item->bytes : 0;
     live->count--;
+    memmove(item, item + 1, (size_t)(live->items + live->count - item) * sizeof(*item));
     return RP_LIVE_FREED;
 }
 
@@ -189,22 +187,25 @@ static enum rp_live_change drop_instance(struct rp_live *live, const struct rp_e
 /* ---- events ------------------------------------------------------------------- */
 
 enum rp_live_change rp_live_take(struct rp_live *live, const struct rp_group *group,
-                                 const struct rp_event *event, struct rp_live_allocation *freed,
+                                 const struct rp_event *event, struct rp_live_allocation *item,
                                  bool *good)
 {
-    if (strcmp(event->def->class_, "note") != 0)
-        return RP_LIVE_NOTHING;
-    if (strcmp(event->def->name, "allocation") == 0)
-        return take_allocation(live, group, event, good);
-    if (strcmp(event->def->name, "free") == 0)
-        return take_free(live, event, freed);
-    if (strcmp(event->def->name, "preserve") == 0)
-        return take_preserve(live, event, good);
-    if (strcmp(event->def->name, "segment") == 0) {
+    struct rp_live_allocation own;
+    enum rp_live_change change = RP_LIVE_NOTHING;
+
+    if (rp_event_is(event, "note", "allocation")) {
+        change = take_allocation(live, group, event, item ? item : &own, good);
+    } else if (rp_event_is(event, "note", "free")) {
+        change = take_free(live, event, item ? item : &own);
+        if (change == RP_LIVE_FREED && !item)
+            free(own.where);
+    } else if (rp_event_is(event, "note", "preserve")) {
+        change = take_preserve(live, event, good);
+    } else if (rp_event_is(event, "note", "segment")) {
         *good &= take_segment(live, event);
-        return drop_instance(live, event);
+        change = drop_instance(live, event);
     }
-    return RP_LIVE_NOTHING;
+    return change;
 }
 
 void rp_live_release(struct rp_live *live)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device memory that is alive while a trace is read, and what the layer holds beside it. */
-#ifndef RP_TOOLS_EXPORT_LIVE_H
-#define RP_TOOLS_EXPORT_LIVE_H
+/* The memory that is alive while a trace is read, and what the layer holds beside it. */
+#ifndef RP_TOOLS_LIVE_H
+#define RP_TOOLS_LIVE_H
 
 #include "tools/group.h"
 
@@ -14,6 +14,8 @@ struct rp_live_allocation {
     uint64_t bytes, address;
     char *where; /* "forward/block1;cuMemAlloc_v2": the open segments and the call */
     char kind[16];
+    bool on_device;  /* and not page-locked or other memory of the host */
+    uint64_t weight; /* for the reader's own use, 0 at first */
 };
 
 struct rp_live_held {
@@ -21,22 +23,25 @@ struct rp_live_held {
 };
 
 struct rp_live {
-    struct rp_live_allocation *items; /* device memory, in order of id */
+    struct rp_live_allocation *items; /* in order of id */
     size_t count, capacity;
     struct rp_live_held *held;
     size_t held_count, held_capacity;
     char *segments; /* the open ones, outermost first, joined by ';' */
-    uint64_t bytes, held_bytes, unmapped_bytes;
+    uint64_t bytes, held_bytes; /* of device memory; of copies for replays to come */
+    uint64_t unmapped_bytes;
 };
 
 enum rp_live_change { RP_LIVE_NOTHING, RP_LIVE_ALLOCATED, RP_LIVE_FREED, RP_LIVE_HELD };
 
-/* Takes note of one event of `group`. What was allocated is the last item; what is freed is
- * put into *freed, whose `where` the caller frees (NULL: it is only forgotten). False in *good
- * when the host is out of memory. */
+/* Takes note of one event of `group`; *item becomes what was allocated (valid until the next
+ * call) or freed (the caller frees its `where`). `item` may be NULL. False in *good when the
+ * host is out of memory. */
 enum rp_live_change rp_live_take(struct rp_live *live, const struct rp_group *group,
-                                 const struct rp_event *event, struct rp_live_allocation *freed,
+                                 const struct rp_event *event, struct rp_live_allocation *item,
                                  bool *good);
+/* NULL when it is not alive. */
+struct rp_live_allocation *rp_live_find(struct rp_live *live, uint64_t id);
 void rp_live_release(struct rp_live *live);
 
 #endif

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""report: what the page is given, without a browser.
+
+usage: test_report.py REPRISE TRACE_FROM_SCRIPT"""
+import base64
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import harness
+from story import CALLS, STORY
+
+WRITER = pathlib.Path(sys.argv[2]).resolve()
+
+
+def varints(raw):
+    value, shift = 0, 0
+    for byte in raw:
+        value |= (byte & 127) << shift
+        shift += 7
+        if not byte & 128:
+            yield value
+            value, shift = 0, 0
+
+
+class Report(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.run_folder = self.folder / "reprise.data"
+        self.run_folder.mkdir()
+        self.write(CALLS.format(pid=4242, command="./train </script> --fast") + STORY, 4242)
+
+    def write(self, script, pid, folder=None):
+        path = (folder or self.run_folder) / f"trace-{pid}.rpt"
+        subprocess.run([WRITER, path], input=script, check=True, text=True)
+
+    def report(self, *words, code=0):
+        done = self.reprise("report", "-o", "page.html", "--force", *words)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return (self.folder / "page.html").read_text()
+
+    def data(self, *words, **more):
+        page = self.report(*words, **more)
+        text, = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+        return json.loads(text)
+
+    def slices(self, process):
+        numbers = list(varints(base64.b64decode(process["slices"])))
+        self.assertEqual(len(numbers), 5 * process["slice_count"])
+        start = 0
+        for at in range(0, len(numbers), 5):
+            delta, length, track, name, _ = numbers[at:at + 5]
+            start += -(delta + 1) // 2 if delta & 1 else delta // 2
+            yield process["tracks"][track], process["names"][name], start, length
+
+    def test_the_page_needs_nothing_else(self):
+        page = self.report()
+        self.assertIsNone(re.search(r"""(src|href)\s*=\s*["']?(https?:|//)""", page))
+        self.assertNotIn("import(", page)
+        self.assertNotIn("fetch(", page)
+        self.assertEqual(page.count("</script>"), 2)
+
+    def test_slices_stand_on_their_tracks(self):
+        process, = self.data()["processes"]
+        found = [(track, name) for track, name, _, _ in self.slices(process)]
+        self.assertEqual(sorted(found), sorted([
+            ("segments", "forward block one"), ("segments", "replay block one"),
+            ("reprise", "preserve"), ("reprise", "restore"), ("reprise", "reinstate"),
+            ("stream 0x55d0", "bn_forward"), ("stream 0x55d0", "bn_forward"),
+            ("default stream", "cuMemcpyHtoDAsync_v2")]))
+        for _, _, start, length in self.slices(process):
+            self.assertLessEqual(start + length, process["end_ns"])
+
+    def test_memory_and_what_the_layer_holds(self):
+        process, = self.data()["processes"]
+        self.assertEqual(max(process["live_bytes"]), 5120)
+        self.assertEqual(process["live_bytes"][-1], 4096)
+        self.assertEqual((max(process["held_bytes"]), process["held_bytes"][0]), (64, 0))
+
+    def test_dirty_maps_show_writes_and_the_layer(self):
+        process, = self.data()["processes"]
+        dirty = process["dirty"]
+        of_state, = dirty["maps"]
+        self.assertEqual((of_state["allocation"], of_state["bytes"]), (1, 4096))
+        cells = base64.b64decode(of_state["cells"])
+        rows = [cells[at:at + dirty["times"]] for at in range(0, len(cells), dirty["times"])]
+        self.assertEqual(len(rows), dirty["places"])
+        self.assertTrue(all(any(cell & 63 for cell in row) for row in rows), "written as a whole")
+        touched = [at for at, row in enumerate(rows) if any(cell >> 6 for cell in row)]
+        self.assertEqual(touched, [0], "bytes 16 to 79 of 4096 lie in the first row of 32")
+
+    def test_hazards_are_marked(self):
+        data = self.data()
+        mark = next(mark for mark in data["processes"][0]["marks"] if mark[1] == "hazard")
+        self.assertEqual(mark[3]["buffer"], 'odd"name')
+        self.assertEqual(data["hazards"][0]["hazard"], "stale-read")
+
+    def test_against_an_earlier_run(self):
+        old = self.folder / "old"
+        old.mkdir()
+        self.write(CALLS.format(pid=1, command="x") + "note step step=1\n", 1, old)
+        data = self.data("--diff", old)
+        self.assertEqual(data["old"].get("kernels", {}), {})
+        self.assertIn("bn_forward", data["survey"]["kernels"])
+        self.assertRefused(self.reprise("report", "--diff", "nothing", "-o", "x.html"), 2, "nothing")
+
+    def test_a_torn_trace_is_shown_as_far_as_it_goes(self):
+        path = self.run_folder / "trace-4242.rpt"
+        path.write_bytes(path.read_bytes()[:-40])
+        self.assertEqual(self.data(code=65)["processes"][0]["pid"], 4242)
+
+    def test_what_cannot_be_reported(self):
+        self.assertRefused(self.reprise("report", "-"), 2, "twice")
+        self.report()
+        self.assertRefused(self.reprise("report", "-o", "page.html"), 2, "--force")
+        (self.run_folder / "trace-4242.rpt").unlink()
+        self.assertRefused(self.reprise("report", "-o", "other.html"), 65, "no trace")
+        self.assertFalse((self.folder / "other.html").exists())
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a report in a headless Chromium: it loads, says no error, draws, obeys the keys.
+
+usage: test_report_page.py REPRISE DIGITS CONTRACT [SCREENSHOT.png]"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+import webdriver
+
+DIGITS, CONTRACT = (pathlib.Path(word).resolve() for word in sys.argv[2:4])
+LEFT, ESCAPE = "\ue012", "\ue00c"
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        for mode in ("check", "guard"):
+            cls.reprise("run", "-q", "-m", mode, "-o", mode, "-c", CONTRACT, "--", DIGITS,
+                        "--checkpoint", "--steps", "12")
+        cls.reprise("report", "-q", "-o", "page.html", "--diff", "guard", "check")
+        cls.browser = webdriver.Browser()
+        cls.addClassCleanup(cls.browser.close)
+        cls.browser.open(cls.folder / "page.html")
+
+    @classmethod
+    def reprise(cls, *words):
+        subprocess.run([harness.REPRISE, *words], cwd=cls.folder, env=harness.environment(),
+                       check=True, stdout=subprocess.DEVNULL)
+
+    def window(self):
+        return self.browser.run("return [timeline.from, timeline.to, timeline.process.end_ns]")
+
+    def test_1_no_error_and_no_request(self):
+        self.assertEqual(self.browser.log(), [])
+        sent = [json.loads(entry["message"])["message"] for entry in self.browser.log("performance")]
+        asked = [message["params"]["request"]["url"] for message in sent
+                 if message["method"] == "Network.requestWillBeSent"]
+        self.assertTrue(asked)
+        self.assertTrue(all(url.startswith(("file:", "data:")) for url in asked), asked)
+
+    def test_2_every_picture_shows_something(self):
+        blank = self.browser.run("""
+            return [...document.querySelectorAll('canvas')].filter(canvas => {
+                const cells = canvas.getContext('2d')
+                    .getImageData(0, 0, canvas.width, canvas.height).data;
+                return cells.every((value, i) => value === cells[i % 4]);
+            }).map(canvas => canvas.getAttribute('aria-label'))""")
+        count = self.browser.run("return document.querySelectorAll('canvas').length")
+        self.assertEqual(blank, [])
+        self.assertGreater(count, 4)
+
+    def test_3_every_section_has_its_content(self):
+        texts = self.browser.run("""return Object.fromEntries([...document.querySelectorAll(
+            'main section')].map(section => [section.id, section.innerText]))""")
+        self.assertIn("stale-read", texts["hazards"])
+        self.assertIn("dropout_forward", texts["kernels"])
+        self.assertIn("forwards", texts["plan"])
+        self.assertIn("at the peak", self.browser.run(
+            "return document.querySelector('#memories figcaption').textContent + ' at the peak'"))
+        self.assertIn("preserved", texts["diff"])
+
+    def test_4_keys_move_and_zoom_the_timeline(self):
+        low, high, end = self.window()
+        self.assertEqual((low, high), (0, end))
+        self.browser.press("+", "+", "+")
+        low, high, _ = self.window()
+        self.assertAlmostEqual((high - low) / end, 0.7 ** 3, 6)
+        self.browser.press(LEFT)
+        self.assertLess(self.window()[0], low)
+        self.browser.press("0")
+        self.assertEqual(self.window()[:2], [0, end])
+
+    def test_5_keys_jump_and_search(self):
+        self.browser.press("4")
+        self.assertEqual(self.browser.run("return document.activeElement.id"), "hazards")
+        self.browser.press("/")
+        self.assertEqual(self.browser.run("return document.activeElement.id"), "search")
+        self.browser.press(*"philox")
+        names = self.browser.run("""return [...document.querySelectorAll('#kernel-table tbody tr')]
+            .filter(row => !row.hidden).map(row => row.cells[1].textContent)""")
+        self.assertIn("philox_advance", names)
+        self.assertNotIn("dense_forward", names)
+        self.browser.press(ESCAPE)
+
+    def test_6_a_hazard_leads_to_its_moment(self):
+        self.browser.press("0")
+        self.browser.run("document.querySelector('#hazard-list a').click()")
+        low, high, end = self.window()
+        self.assertLess(high - low, end / 100)
+
+    def test_7_a_slice_tells_how_to_find_its_call(self):
+        self.browser.press("0")
+        self.browser.run("describe(0)")
+        self.assertIn("reprise dump --calls",
+                      self.browser.run("return document.getElementById('detail').textContent"))
+        if len(sys.argv) > 4:
+            self.browser.press("0")
+            self.browser.run("describe(-1); scrollTo(0, 0)")
+            pathlib.Path(sys.argv[4]).write_bytes(self.browser.screenshot())
+
+
+if __name__ == "__main__":
+    if not webdriver.present():
+        print("skipped: Debian's chromium and chromium-driver are not there")
+        sys.exit(77)
+    harness.main()

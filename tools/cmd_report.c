@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reprise report: one page with everything, which opens from a file and needs no network. */
+#include "tools/command.h"
+#include "tools/file.h"
+#include "tools/group.h"
+#include "tools/hazards.h"
+#include "tools/options.h"
+#include "tools/report/page.h"
+#include "tools/report/timeline.h"
+#include "tools/say.h"
+#include "tools/source.h"
+#include "tools/survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct report {
+    struct rp_timeline **timelines; /* one for each trace that could be read */
+    size_t count, at;
+    bool looking, no_memory;
+};
+
+/* ---- reading ------------------------------------------------------------------------ */
+
+static bool add_timeline(struct report *report, const struct rp_trace_reader *reader)
+{
+    const char *command = rp_trace_property(reader, "command");
+    const char *start = rp_trace_property(reader, "start_ns");
+    struct rp_timeline **more =
+        realloc(report->timelines, (report->count + 1) * sizeof(struct rp_timeline *));
+    struct rp_timeline *timeline = calloc(1, sizeof(*timeline));
+
+    if (more)
+        report->timelines = more;
+    if (!more || !timeline) {
+        free(timeline);
+        return false;
+    }
+    timeline->start_ns = start ? strtoull(start, NULL, 10) : 0;
+    snprintf(timeline->command, sizeof(timeline->command), "%s", command ? command : "");
+    report->timelines[report->count++] = timeline;
+    return true;
+}
+
+static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reader *reader)
+{
+    struct report *report = ctx;
+    (void)path;
+
+    if (!report->looking || add_timeline(report, reader))
+        return true;
+    report->no_memory = true;
+    return false;
+}
+
+static bool take_group(void *ctx, const struct rp_group *group)
+{
+    struct report *report = ctx;
+    struct rp_timeline *timeline = report->timelines[report->at];
+
+    timeline->pid = group->pid;
+    if (report->looking)
+        rp_timeline_look(timeline, group);
+    else
+        rp_timeline_take(timeline, group);
+    return !timeline->no_memory;
+}
+
+static void end_trace(void *ctx, const char *path, const char *broken)
+{
+    struct report *report = ctx;
+    (void)path;
+    (void)broken;
+
+    if (report->looking)
+        rp_timeline_looked(report->timelines[report->at]);
+    report->at++;
+}
+
+/* Twice: the length of a trace and its busiest allocations are known only at its end. */
+static int read_all(struct report *report, const struct rp_source *source)
+{
+    const struct rp_group_visitor visitor = {begin_trace, take_group, end_trace, report};
+
+    report->looking = true;
+    int code = rp_groups_read(source, NULL, &visitor);
+    report->looking = false;
+    report->at = 0;
+    if (code != RP_EXIT_FAILURE) {
+        rp_say_hush(true); /* what is damaged has been said */
+        rp_groups_read(source, NULL, &visitor);
+        rp_say_hush(false);
+    }
+    return code;
+}
+
+/* ---- writing ------------------------------------------------------------------------- */
+
+/* A '<' could end the script that the data stands in. */
+static bool write_json(struct rp_file *file, const char *text, size_t length)
+{
+    while (length > 0) {
+        const char *odd = memchr(text, '<', length);
+        size_t plain = odd ? (size_t)(odd - text) : length;
+        if (!rp_file_write(file, text, plain) || (odd && !rp_file_write(file, "\\u003c", 6)))
+            return false;
+        plain += odd != NULL;
+        text += plain;
+        length -= plain;
+    }
+    return true;
+}
+
+static bool write_document(struct rp_file *file, const char *key, const json_t *document)
+{
+    char *text = json_dumps(document, JSON_COMPACT | JSON_ENCODE_ANY);
+    bool good = text && rp_file_write(file, key, strlen(key)) &&
+                write_json(file, text, strlen(text));
+    free(text);
+    return good;
+}
+
+static bool write_timelines(struct rp_file *file, const struct report *report)
+{
+    bool good = rp_file_write(file, ",\"processes\":[", 14);
+
+    for (size_t i = 0; good && i < report->count; i++) {
+        struct rp_builder out = {0};
+        rp_timeline_json(report->timelines[i], &out);
+        good = !out.cut && (i == 0 || rp_file_write(file, ",", 1)) &&
+               write_json(file, out.text, out.length);
+        rp_builder_release(&out);
+    }
+    return good && rp_file_write(file, "]}", 2);
+}
+
+static json_t *summaries_of(const struct rp_source *source)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < source->summaries.count; i++)
+        json_array_append(list, source->summaries.items[i]);
+    return list;
+}
+
+static bool write_data(struct rp_file *file, const struct report *report,
+                       const struct rp_source *source, json_t *old)
+{
+    uint64_t replays = 0;
+    int code = RP_EXIT_OK;
+
+    rp_say_hush(true);
+    json_t *survey = rp_survey(source, &code), *summaries = summaries_of(source);
+    json_t *hazards = rp_hazards_collect(source, &replays, &code);
+    rp_say_hush(false);
+    bool good = survey && hazards && write_document(file, "{\"format\":\"reprise-report\","
+                                                          "\"version\":1,\"survey\":", survey) &&
+                write_document(file, ",\"hazards\":", hazards) &&
+                write_document(file, ",\"summaries\":", summaries) &&
+                (!old || write_document(file, ",\"old\":", old)) && write_timelines(file, report);
+    json_decref(survey);
+    json_decref(hazards);
+    json_decref(summaries);
+    return good;
+}
+
+/* ---- the command ---------------------------------------------------------------------- */
+
+/* The survey of the run to compare with; NULL when none is asked for. */
+static int read_old(const struct rp_command *command, const struct rp_options *options,
+                    json_t **old)
+{
+    const char *name = options->values[RP_OPT_DIFF].text;
+    char path[PATH_MAX], *words[] = {path, NULL};
+    struct rp_options of_old = {.rest = words, .rest_count = 1};
+    struct rp_source source;
+
+    *old = NULL;
+    if (!name)
+        return RP_EXIT_OK;
+    snprintf(path, sizeof(path), "%s", name);
+    int code = rp_source_open(command, &of_old, &source);
+    if (code != RP_EXIT_OK)
+        return code;
+    *old = rp_survey(&source, &code);
+    rp_source_close(&source);
+    return *old ? RP_EXIT_OK : RP_EXIT_FAILURE;
+}
+
+static int write_report(const struct rp_options *options, const struct rp_source *source,
+                        json_t *old)
+{
+    const char *path = options->values[RP_OPT_REPORT_OUTPUT].text;
+    struct report report = {0};
+    struct rp_file file;
+
+    int code = rp_file_create("report", path ? path : "report.html",
+                              rp_option_given(options, RP_OPT_FORCE), &file);
+    if (code != RP_EXIT_OK)
+        return code;
+    code = read_all(&report, source);
+    bool good = code != RP_EXIT_FAILURE && !report.no_memory &&
+                rp_file_write(&file, rp_page_before, rp_page_before_bytes) &&
+                write_data(&file, &report, source, old) &&
+                rp_file_write(&file, rp_page_after, rp_page_after_bytes);
+    if (!good && file.error == 0)
+        rp_say("out of memory");
+    for (size_t i = 0; i < report.count; i++) {
+        rp_timeline_release(report.timelines[i]);
+        free(report.timelines[i]);
+    }
+    free(report.timelines);
+    if (!rp_file_finish(&file, good) || !good)
+        return RP_EXIT_FAILURE;
+    if (file.draft[0] && !rp_option_given(options, RP_OPT_QUIET))
+        rp_say("%s: open it in a browser", file.path);
+    return code;
+}
+
+int rp_cmd_report(int argc, char **argv)
+{
+    const struct rp_command *command = rp_command_find("report");
+    struct rp_options options;
+    struct rp_source source;
+    json_t *old;
+    int code;
+
+    if (!rp_options_begin(command, argc, argv, false, &options, &code))
+        return code;
+    code = rp_source_open(command, &options, &source);
+    if (code != RP_EXIT_OK)
+        return code;
+    if (source.trace_count > 0 && strcmp(source.traces[0], "-") == 0) {
+        code = rp_say_usage("report", "a report reads its traces twice, so none can be a pipe");
+    } else if (source.trace_count == 0) {
+        rp_say("%s holds no trace; was the job run with --no-trace?", source.name);
+        code = RP_EXIT_DATA;
+    } else {
+        code = read_old(command, &options, &old);
+        if (code == RP_EXIT_OK)
+            code = write_report(&options, &source, old);
+        json_decref(old);
+    }
+    rp_source_close(&source);
+    return code;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names by number, each kept once: kernels, streams, segments of a report. */
+#ifndef RP_TOOLS_REPORT_NAMES_H
+#define RP_TOOLS_REPORT_NAMES_H
+
+#include "tools/builder.h"
+
+struct rp_names {
+    char **items;
+    size_t count, capacity;
+    uint32_t *slots; /* a hash table: 0 is empty, else the number plus one */
+    size_t slot_count;
+    bool no_memory;
+};
+
+/* The number of a name; 0, and no_memory, when the host is out of memory. */
+uint32_t rp_names_of(struct rp_names *names, const char *name);
+/* ["...", "..."] */
+void rp_names_json(const struct rp_names *names, struct rp_builder *out);
+void rp_names_release(struct rp_names *names);
+
+#endif
