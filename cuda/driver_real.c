@@ -25,11 +25,22 @@ static CUevent event_of(rp_event_handle event)
     return (CUevent)(uintptr_t)event;
 }
 
+/* While the job captures a stream, allocating on the thread would end the capture with an error,
+ * unless the thread says that it knows what it does. Returns what to change back to. */
+static CUstreamCaptureMode change_capture_mode(const struct rp_real *real,
+                                               CUstreamCaptureMode mode)
+{
+    CUresult result = real->cuThreadExchangeStreamCaptureMode(&mode);
+    return result == CUDA_SUCCESS ? mode : CU_STREAM_CAPTURE_MODE_RELAXED;
+}
+
 static enum rp_status real_alloc(void *self, uint64_t bytes, rp_device_ptr *out)
 {
     const struct rp_real *real = self;
     CUdeviceptr ptr = 0;
+    CUstreamCaptureMode mode = change_capture_mode(real, CU_STREAM_CAPTURE_MODE_RELAXED);
     enum rp_status status = status_of(real->cuMemAlloc_v2(&ptr, bytes));
+    change_capture_mode(real, mode);
     *out = ptr;
     return status;
 }
@@ -52,7 +63,9 @@ static enum rp_status real_event_create(void *self, rp_event_handle *out)
 {
     const struct rp_real *real = self;
     CUevent event = NULL;
+    CUstreamCaptureMode mode = change_capture_mode(real, CU_STREAM_CAPTURE_MODE_RELAXED);
     enum rp_status status = status_of(real->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    change_capture_mode(real, mode);
     *out = (uintptr_t)event;
     return status;
 }

@@ -39,7 +39,7 @@ void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stre
                              .reaches = reaches, .capacity = capacity};
 }
 
-static enum rp_status push(struct rp_footprint *call, struct rp_reach reach)
+enum rp_status rp_footprint_add(struct rp_footprint *call, struct rp_reach reach)
 {
     if (call->count == call->capacity) {
         size_t capacity = call->capacity ? call->capacity * 2 : 32;
@@ -79,7 +79,7 @@ static enum rp_status add_piece(void *ctx, uint64_t address, uint64_t length, rp
     reach.id = id;
     reach.lo = offset;
     reach.hi = offset + length;
-    return push(reaching->call, reach);
+    return rp_footprint_add(reaching->call, reach);
 }
 
 enum rp_status rp_footprint_reach(struct rp_footprint *call, uint64_t address, uint64_t bytes,
@@ -153,7 +153,7 @@ static void add_allocation(void *ctx, const struct rp_alloc *alloc)
 {
     struct sweeping *sweeping = ctx;
     if (sweeping->status == RP_OK)
-        sweeping->status = push(sweeping->call, (struct rp_reach){
+        sweeping->status = rp_footprint_add(sweeping->call, (struct rp_reach){
                                                     .id = alloc->id, .hi = alloc->bytes,
                                                     .effect = sweeping->effect,
                                                     .verdict = RP_VERDICT_EVERYTHING});

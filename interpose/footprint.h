@@ -29,6 +29,7 @@ struct rp_footprint {
     uint64_t values;    /* hash of what the call is given by value: must agree in a replay */
     rp_stream stream;
     bool is_launch;
+    bool in_graph;      /* a node of a graph that is launched */
     struct rp_reach *reaches; /* reads come before writes */
     size_t count, capacity;
     enum rp_verdict reads, writes;
@@ -50,6 +51,8 @@ void rp_footprint_give(struct rp_footprint *call);
 /* Empties the call but keeps its storage. */
 void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stream);
 
+/* Adds one stretch of a known allocation. */
+enum rp_status rp_footprint_add(struct rp_footprint *call, struct rp_reach reach);
 /* Adds what [address, address+bytes) leads to, `like` this but for the place. Bytes that no
  * known allocation holds are the host's own and are left out; *unknown (may be NULL) tells
  * whether there were any. */

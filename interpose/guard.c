@@ -27,6 +27,26 @@ enum rp_status rp_guard_state(const struct rp_execution *execution, rp_alloc_id 
     return declared ? rp_spans_within(declared, lo, hi, state) : RP_OK;
 }
 
+/* ---- graph launches ----------------------------------------------------------- */
+
+static enum rp_status see_writer(void *ctx, uint64_t lo, uint64_t hi,
+                                 const struct rp_writer *writer)
+{
+    (void)lo, (void)hi;
+    *(bool *)ctx |= writer->seq >= rp_core.graph_seq;
+    return RP_OK;
+}
+
+/* The nodes of a graph are all tracked before the graph is launched. What an earlier node is going
+ * to write can't be copied by then. */
+static bool is_yet_to_come(rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    bool yet = false;
+    if (rp_core.graph_seq)
+        rp_versions_read(rp_core.bench.versions, id, lo, hi, see_writer, &yet);
+    return yet;
+}
+
 /* ---- keeping ------------------------------------------------------------------ */
 
 static enum rp_status keep_span(struct rp_execution *execution, rp_alloc_id id,
@@ -35,6 +55,8 @@ static enum rp_status keep_span(struct rp_execution *execution, rp_alloc_id id,
     const struct rp_driver *driver = &rp_core.driver;
     if (rp_core.captures && driver->capturing(driver->self, stream))
         return RP_UNSUPPORTED; /* the copy would become a node of the graph and not run now */
+    if (is_yet_to_come(id, span.lo, span.hi))
+        return RP_UNSUPPORTED;
     enum rp_status status =
         rp_kept_preserve(execution->kept, &rp_core.bench, id, span.lo, span.hi, stream);
     if (status == RP_OK)
@@ -243,7 +265,9 @@ static void begin(struct rp_scope *scope, const struct rp_footprint *call)
     refuse_overlap(scope, call);
     if (execution->dropped)
         rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, 0, 0, 0, NULL, NULL);
-    enum rp_status status = fetch_from_outer(scope, call->stream);
+    /* The past would stand already when the graph's first nodes run, which are not the replay's. */
+    bool too_late = rp_core.graph_seq && call->seq > rp_core.graph_seq;
+    enum rp_status status = too_late ? RP_UNSUPPORTED : fetch_from_outer(scope, call->stream);
     if (status == RP_OK)
         status = rp_transaction_begin(&rp_core.bench, execution->kept, call->stream,
                                       &scope->transaction);
@@ -277,6 +301,24 @@ static void refuse_strange_output(const struct rp_scope *scope, const struct rp_
     rp_spans_release(&strange);
 }
 
+/* What is stashed already, the graph may well write before. */
+static enum rp_status stash(struct rp_scope *scope, rp_alloc_id id, struct rp_span span,
+                            rp_stream stream)
+{
+    struct rp_spans rewound = {0}, fresh = {0};
+    enum rp_status status =
+        rp_transaction_rewound(scope->transaction, id, span.lo, span.hi, &rewound);
+    if (status == RP_OK)
+        status = rp_spans_missing(&rewound, span.lo, span.hi, &fresh);
+    for (size_t i = 0; status == RP_OK && i < fresh.count; i++)
+        if (is_yet_to_come(id, fresh.items[i].lo, fresh.items[i].hi))
+            status = RP_UNSUPPORTED;
+    rp_spans_release(&rewound);
+    rp_spans_release(&fresh);
+    return status == RP_OK ? rp_transaction_stash(scope->transaction, id, span.lo, span.hi, stream)
+                           : status;
+}
+
 static enum rp_status stash_state(struct rp_scope *scope, const struct rp_footprint *call,
                                   const struct rp_reach *reach, struct rp_spans *state)
 {
@@ -284,8 +326,7 @@ static enum rp_status stash_state(struct rp_scope *scope, const struct rp_footpr
     enum rp_status status =
         rp_guard_state(scope->execution, reach->id, reach->lo, reach->hi, state);
     for (size_t i = 0; status == RP_OK && i < state->count; i++)
-        status = rp_transaction_stash(scope->transaction, reach->id, state->items[i].lo,
-                                      state->items[i].hi, call->stream);
+        status = stash(scope, reach->id, state->items[i], call->stream);
     return status;
 }
 

@@ -7,6 +7,7 @@
 
 #include "interpose/core.h"
 #include "interpose/footprint.h"
+#include "interpose/launch.h"
 #include "interpose/track.h"
 
 /* The stream that a call works in, never 0: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD where
@@ -16,6 +17,9 @@ rp_stream rp_handler_stream(const struct rp_frame *frame);
 /* A footprint, begun for this call, under the lock. It goes with the frame to rp_on_tracked,
  * which must be the call's after(). */
 struct rp_footprint *rp_handler_footprint(struct rp_frame *frame);
+/* rp_track, unless the call is captured; `status` tells whether its footprint is whole. Wants the
+ * lock. */
+void rp_handler_track(struct rp_footprint *call, enum rp_status status);
 /* What the driver's answer says of a call. */
 enum rp_outcome rp_handler_outcome(CUresult result);
 /* True when the call was tracked and ran: to be asked in after(), before rp_on_tracked. */
@@ -27,11 +31,21 @@ void rp_on_tracked(struct rp_frame *frame);
 
 /* The call's name as the tracker knows it, under the lock. */
 uint32_t rp_handler_name(enum rp_call_id id);
-/* True when the call goes into a graph instead of running now; remarks it. */
-bool rp_handler_is_captured(const struct rp_frame *frame, rp_stream stream);
+/* True when the call goes into a graph instead of running now: it counts when that is launched. */
+bool rp_handler_is_captured(rp_stream stream);
 
+/* An allocation came to be: it is registered, met and noted. Wants the lock. Returns its id, or
+ * 0 when the host is out of memory. */
+rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t bytes,
+                            const char *name);
 /* An allocation is gone: versions, state and record. Wants the lock. */
 void rp_handler_died(rp_alloc_id id);
+/* Add what a host function may write, and what others may; both want the lock. */
+void rp_copy_foreign(struct rp_footprint *call);
+void rp_copy_host_function(struct rp_footprint *call);
+
+/* A launch that ran, to the trace. Wants the lock. */
+void rp_handler_note_launch(const struct rp_launched *launch, const struct rp_footprint *call);
 
 /* A handle as the layer stores it. */
 #define RP_HANDLE(handle) ((uint64_t)(uintptr_t)(handle))
@@ -45,6 +59,7 @@ void rp_on_copy_unified(struct rp_frame *);
 void rp_on_copy_peer(struct rp_frame *);
 void rp_on_copy_2d(struct rp_frame *);
 void rp_on_copy_3d(struct rp_frame *);
+void rp_on_copy_3d_peer(struct rp_frame *);
 void rp_on_memset_d8(struct rp_frame *);
 void rp_on_memset_d16(struct rp_frame *);
 void rp_on_memset_d32(struct rp_frame *);
@@ -53,6 +68,10 @@ void rp_on_memset_2d16(struct rp_frame *);
 void rp_on_memset_2d32(struct rp_frame *);
 void rp_on_write_value32(struct rp_frame *);
 void rp_on_write_value64(struct rp_frame *);
+void rp_on_wait_value32(struct rp_frame *);
+void rp_on_wait_value64(struct rp_frame *);
+void rp_on_batch_mem_op(struct rp_frame *);
+void rp_on_foreign_wait(struct rp_frame *);
 void rp_on_host_function(struct rp_frame *);
 void rp_on_unknown_writer(struct rp_frame *);
 
@@ -92,6 +111,20 @@ void rp_on_launch_done(struct rp_frame *);
 void rp_on_launch_ex(struct rp_frame *);
 void rp_on_launch_ex_done(struct rp_frame *);
 void rp_on_launch_cooperative(struct rp_frame *);
+
+void rp_on_graph_instantiated(struct rp_frame *);
+void rp_on_graph_exec_destroyed(struct rp_frame *);
+void rp_on_graph_exec_updated(struct rp_frame *);
+void rp_on_graph_kernel_set_v1(struct rp_frame *);
+void rp_on_graph_kernel_set(struct rp_frame *);
+void rp_on_graph_copy_set(struct rp_frame *);
+void rp_on_graph_fill_set(struct rp_frame *);
+void rp_on_graph_batch_set(struct rp_frame *);
+void rp_on_graph_child_set(struct rp_frame *);
+void rp_on_graph_node_set(struct rp_frame *);
+void rp_on_graph_node_enabled(struct rp_frame *);
+void rp_on_graph_launch(struct rp_frame *);
+void rp_on_graph_launch_done(struct rp_frame *);
 
 void rp_on_stream_destroy(struct rp_frame *);
 void rp_on_stream_created(struct rp_frame *);

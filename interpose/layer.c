@@ -2,10 +2,12 @@
 /* The layer's life in one process: how it starts, how it ends, what a fork leaves of it. */
 #include "interpose/wrap.h"
 
+#include "interpose/array.h"
 #include "interpose/core.h"
 #include "interpose/cost.h"
 #include "interpose/estimate.h"
 #include "interpose/execution.h"
+#include "interpose/graph.h"
 #include "interpose/handlers.h"
 #include "interpose/kernel.h"
 #include "interpose/record.h"
@@ -82,5 +84,7 @@ void rp_layer_forked(void)
     rp_segments_forget();
     rp_cost_forget();
     rp_on_memory_forget();
+    rp_arrays_forget();
+    rp_execs_forget();
     rp_core_forget();
 }

@@ -10,7 +10,7 @@ struct launch {
     CUstream stream;
 };
 
-static void note_launch(const struct rp_launched *launch, const struct rp_footprint *call)
+void rp_handler_note_launch(const struct rp_launched *launch, const struct rp_footprint *call)
 {
     const struct rp_launch *geometry = &launch->geometry;
     RP_NOTE(launch, RP_U(call->seq), RP_T(launch->kernel->text), RP_U(call->stream),
@@ -27,7 +27,7 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
     rp_stream stream = launch->stream ? RP_HANDLE(launch->stream) : rp_handler_stream(frame);
     struct rp_launched *launched = &launch->launched;
     rp_core_lock();
-    if (rp_handler_is_captured(frame, stream)) {
+    if (rp_handler_is_captured(stream)) {
         rp_core_unlock();
         return;
     }
@@ -50,7 +50,7 @@ static void launch_done(struct rp_frame *frame, struct launch launch, CUfunction
     if (ran && rp_core.trace) {
         rp_core_lock();
         launch.launched.kernel = rp_kernel_find(RP_HANDLE(function));
-        note_launch(&launch.launched, call);
+        rp_handler_note_launch(&launch.launched, call);
         rp_core_unlock();
     }
     uint32_t name = call ? call->name : 0;

@@ -25,8 +25,8 @@ static void forget_dead(void);
 static bool is_on_device(const struct rp_alloc *alloc);
 static void share_budget(void);
 
-/* Wants the lock. Returns the id, or 0. */
-static rp_alloc_id born(enum rp_alloc_kind kind, uint64_t address, uint64_t bytes, const char *name)
+rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t bytes,
+                            const char *name)
 {
     rp_alloc_id id = 0;
     forget_dead();
@@ -78,7 +78,7 @@ static void share_budget(void)
         rp_store_limit(rp_core.bench.store, used < budget ? budget - used : 0);
 }
 
-static void died(rp_alloc_id id)
+void rp_handler_died(rp_alloc_id id)
 {
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
     if (alloc && !alloc->death_seq && is_on_device(alloc))
@@ -91,11 +91,6 @@ static void died(rp_alloc_id id)
     dead[dead_count++] = id;
 }
 
-void rp_handler_died(rp_alloc_id id)
-{
-    died(id);
-}
-
 /* ---- device memory ------------------------------------------------------------ */
 
 static void register_alloc(struct rp_frame *frame, enum rp_alloc_kind kind, const void *pointer,
@@ -104,7 +99,7 @@ static void register_alloc(struct rp_frame *frame, enum rp_alloc_kind kind, cons
     if (frame->result != CUDA_SUCCESS || !pointer)
         return;
     rp_core_lock();
-    born(kind, *(const uint64_t *)pointer, bytes, NULL);
+    rp_handler_born(kind, *(const uint64_t *)pointer, bytes, NULL);
     rp_core_unlock();
 }
 
@@ -137,16 +132,27 @@ void rp_on_alloc_pitch(struct rp_frame *frame)
         register_alloc(frame, RP_ALLOC_DEVICE, args->dptr, *args->pPitch * args->Height);
 }
 
+/* In a capture they make nodes, and the memory comes with the launch of their graph. */
+static bool is_captured(const struct rp_frame *frame)
+{
+    rp_core_lock();
+    bool captured = rp_handler_is_captured(rp_handler_stream(frame));
+    rp_core_unlock();
+    return captured;
+}
+
 void rp_on_alloc_async(struct rp_frame *frame)
 {
     const struct rp_args_cuMemAllocAsync *args = frame->args;
-    register_alloc(frame, RP_ALLOC_POOL, args->dptr, args->bytesize);
+    if (!is_captured(frame))
+        register_alloc(frame, RP_ALLOC_POOL, args->dptr, args->bytesize);
 }
 
 void rp_on_alloc_from_pool(struct rp_frame *frame)
 {
     const struct rp_args_cuMemAllocFromPoolAsync *args = frame->args;
-    register_alloc(frame, RP_ALLOC_POOL, args->dptr, args->bytesize);
+    if (!is_captured(frame))
+        register_alloc(frame, RP_ALLOC_POOL, args->dptr, args->bytesize);
 }
 
 void rp_on_alloc_managed(struct rp_frame *frame)
@@ -175,7 +181,8 @@ void rp_on_free_before(struct rp_frame *frame)
 void rp_on_free_async_before(struct rp_frame *frame)
 {
     const struct rp_args_cuMemFreeAsync *args = frame->args;
-    before_free(frame, args->dptr);
+    if (!is_captured(frame))
+        before_free(frame, args->dptr);
 }
 
 void rp_on_host_free_before(struct rp_frame *frame)
@@ -190,7 +197,7 @@ void rp_on_free_after(struct rp_frame *frame)
     if (frame->result != CUDA_SUCCESS || !id)
         return;
     rp_core_lock();
-    died(id);
+    rp_handler_died(id);
     rp_core_unlock();
 }
 
@@ -260,7 +267,7 @@ static void physical_bury(struct physical *physical)
 {
     if (!physical->released || physical->mapped)
         return;
-    died(physical->id);
+    rp_handler_died(physical->id);
     *physical = physicals[--physical_count];
 }
 
@@ -278,7 +285,7 @@ void rp_on_mem_create(struct rp_frame *frame)
     }
     if (physical_count < physical_capacity)
         physicals[physical_count++] = (struct physical){
-            .handle = *args->handle, .id = born(RP_ALLOC_PHYSICAL, 0, args->size, NULL)};
+            .handle = *args->handle, .id = rp_handler_born(RP_ALLOC_PHYSICAL, 0, args->size, NULL)};
     rp_core_unlock();
 }
 
@@ -310,7 +317,7 @@ void rp_on_mem_map(struct rp_frame *frame)
                 RP_U(args->offset));
     } else {
         /* Imported or retained out of sight: others may write it. */
-        born(RP_ALLOC_FOREIGN, args->ptr, args->size, NULL);
+        rp_handler_born(RP_ALLOC_FOREIGN, args->ptr, args->size, NULL);
         rp_remark("cuMemMap", "maps memory whose making was not seen");
     }
     rp_core_unlock();
@@ -376,7 +383,7 @@ static void context_gone(void)
     if (ids)
         rp_memory_each(rp_core.bench.memory, collect, &end);
     for (rp_alloc_id *id = ids; id < end; id++)
-        died(*id);
+        rp_handler_died(*id);
     free(ids);
     rp_executions_expire();
     rp_cost_lost();

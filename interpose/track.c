@@ -103,7 +103,7 @@ static void doubt_pending(const struct rp_footprint *call)
 static void before_in_segments(struct rp_footprint *call)
 {
     struct rp_thread *thread = rp_thread_self();
-    if (call->is_launch)
+    if (call->is_launch && !call->in_graph)
         rp_segment_before_launch(thread, call);
     struct rp_scope *replay = rp_segment_replay(thread);
     if (replay && replay->execution)

@@ -5,7 +5,6 @@
 
 #include "cuda/switches.h"
 #include "interpose/report.h"
-
 rp_stream rp_handler_stream(const struct rp_frame *frame)
 {
     const struct rp_call_info *info = &rp_calls[frame->id];
@@ -26,12 +25,9 @@ uint32_t rp_handler_name(enum rp_call_id id)
 
 /* What is captured into a graph does not run now. Asking the driver for each call would cost
  * more than the tracking, so it is asked only while a capture is known to be open. */
-bool rp_handler_is_captured(const struct rp_frame *frame, rp_stream stream)
+bool rp_handler_is_captured(rp_stream stream)
 {
-    if (!rp_core.captures || !rp_core.driver.capturing(rp_core.driver.self, stream))
-        return false;
-    rp_remark(rp_calls[frame->id].name, "captured into a graph, and so not followed");
-    return true;
+    return rp_core.captures && rp_core.driver.capturing(rp_core.driver.self, stream);
 }
 
 enum { TRACKED = 3 }; /* the frame's scratch that holds the footprint */
@@ -47,6 +43,15 @@ struct rp_footprint *rp_handler_footprint(struct rp_frame *frame)
 struct rp_footprint *rp_handler_tracked(const struct rp_frame *frame)
 {
     return frame->scratch[TRACKED];
+}
+
+/* What the layer cannot follow for want of memory is as good as unknown. */
+void rp_handler_track(struct rp_footprint *call, enum rp_status status)
+{
+    if (status != RP_OK)
+        rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
+    if (!rp_handler_is_captured(call->stream))
+        rp_track(call);
 }
 
 /* Errors that the driver finds before it does anything. All others may come from the device,
