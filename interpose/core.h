@@ -46,7 +46,7 @@ struct rp_core {
     struct rp_figures figures;
     uint64_t device_bytes;   /* of the job, on the device */
     unsigned captures;       /* stream captures that are open */
-    uint64_t graph_seq;      /* of the first node while a graph launch is tracked, else 0 */
+    uint64_t graph_seq;      /* of the first node of the graph launch being tracked, or 0 */
     bool segments_wanted;    /* a contract is in force */
 };
 

@@ -24,6 +24,7 @@ STATE = {"name": "state", "at": {"kernel": "step_state", "param": 0}}
 QUEUE = {"name": "queue", "at": {"kernel": "read_queue", "param": 0}}
 STEPPED = {("stale-read", "state"), ("state-left", "state")}
 STALE_QUEUE = {("stale-read", "queue")}
+WRITTEN = STALE_QUEUE | {("state-left", "queue")}
 BOTH = ("declared", "discovered")
 
 SUITES = {
@@ -34,11 +35,34 @@ SUITES = {
         "rejected-then-retried": dict(finds=STEPPED, guards=("declared",),
                                       stops={"discovered": "unproved"}),
     },
+    "graphs": {
+        "graph-forward": dict(finds=STEPPED, guards=BOTH),
+        "graph-captured-inside": dict(finds=STEPPED, guards=BOTH),
+        "graph-clobbers-itself": dict(finds=WRITTEN, guards=BOTH),
+        "graph-needs-copy-between-nodes": dict(finds=WRITTEN,
+                                               stops={"declared": "not-preserved"}),
+        "graph-written-while-capturing": dict(finds=STALE_QUEUE, guards=BOTH),
+        "graph-kernel": dict(finds=STALE_QUEUE, guards=BOTH),
+        "graph-copy": dict(finds=STALE_QUEUE, guards=BOTH),
+        "graph-set": dict(finds=STALE_QUEUE, guards=BOTH),
+        "graph-child": dict(finds=STALE_QUEUE, guards=BOTH),
+        "graph-clone": dict(finds=STALE_QUEUE, guards=BOTH),
+        "graph-kernel-changed": dict(finds=STALE_QUEUE, guards=BOTH),
+        "graph-kernel-changed-away": dict(finds=set(), guards=BOTH),
+        "graph-template-changed": dict(finds=STALE_QUEUE, guards=BOTH),
+        "graph-updated": dict(finds=STALE_QUEUE, guards=BOTH),
+        "graph-updated-then-changed": dict(finds=STALE_QUEUE, guards=("declared",),
+                                           stops={"discovered": "unproved"},
+                                           unknown=["cuGraphLaunch"]),
+        "graph-disabled": dict(finds=set(), guards=BOTH),
+        "graph-enabled-again": dict(finds=STALE_QUEUE, guards=BOTH),
+    },
 }
 
 
 # Scenarios whose check or guard goes wrong without a mechanism.
-RED = {"rejection": {"rejected-between", "rejected-in-forward"}}
+RED = {"rejection": {"rejected-between", "rejected-in-forward"},
+       "graphs": {"graph-forward", "graph-kernel", "graph-copy", "graph-child"}}
 
 
 def contract(state, policy="regions"):
