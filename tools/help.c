@@ -61,3 +61,45 @@ void rp_help_list_options(FILE *out, const struct rp_command *command)
             fprintf(out, "-%c\n", option->letter);
     }
 }
+
+/* The words of "a|b|c", one a line. */
+static void print_words(FILE *out, const char *words)
+{
+    for (; *words; words += *words == '|') {
+        size_t length = strcspn(words, "|");
+        fprintf(out, "%.*s\n", (int)length, words);
+        words += length;
+    }
+}
+
+bool rp_help_list_words(FILE *out, const struct rp_command *command, const char *name)
+{
+    for (int i = 0; i < RP_OPT_COUNT; i++) {
+        const struct rp_option *option = &rp_option_table[i];
+        const char letter[] = {'-', option->letter, 0};
+        if (!(option->commands & command->bit) || option->type != RP_OPTION_WORD)
+            continue;
+        if (strcmp(name, letter) == 0 ||
+            (strncmp(name, "--", 2) == 0 && strcmp(name + 2, option->name) == 0)) {
+            print_words(out, option->argument);
+            return true;
+        }
+    }
+    return false;
+}
+
+void rp_help_list_details(FILE *out, const struct rp_command *command)
+{
+    char variable[64];
+
+    fprintf(out, "%s\t%s\t%s\n", command->name, command->synopsis, command->summary);
+    for (int i = 0; i < RP_OPT_COUNT; i++) {
+        const struct rp_option *option = &rp_option_table[i];
+        if (!(option->commands & command->bit))
+            continue;
+        rp_option_variable(option, variable, sizeof(variable));
+        fprintf(out, "--%s\t%.*s\t%s\t%s\t%s\n", option->name, option->letter != 0,
+                &option->letter, option->argument ? option->argument : "",
+                option->environment ? variable : "", option->help);
+    }
+}

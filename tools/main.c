@@ -3,6 +3,7 @@
 #include "tools/command.h"
 #include "tools/config.h"
 #include "tools/help.h"
+#include "tools/list.h"
 #include "tools/say.h"
 #include "tracker/contract.h"
 
@@ -72,6 +73,24 @@ int rp_command_unknown(const char *name)
                         near ? near : "", near ? "'?" : "");
 }
 
+/* What completion and the manual pages ask. */
+static int run_list(const char *what, int argc, char **argv)
+{
+    const struct rp_command *command = rp_command_find(argv[2]);
+
+    if (!command)
+        return rp_command_unknown(argv[2]);
+    if (strcmp(what, "options") == 0)
+        rp_help_list_options(stdout, command);
+    else if (strcmp(what, "details") == 0)
+        rp_help_list_details(stdout, command);
+    else if (strcmp(what, "words") == 0 && argc > 3)
+        return rp_help_list_words(stdout, command, argv[3]) ? RP_EXIT_OK : RP_EXIT_NO;
+    else
+        return rp_say_usage(NULL, "no option '%s'", argv[1]);
+    return RP_EXIT_OK;
+}
+
 /* The options before any command. */
 static int run_global(int argc, char **argv)
 {
@@ -82,11 +101,10 @@ static int run_global(int argc, char **argv)
         puts("reprise " RP_VERSION);
     } else if (strcmp(word, "--list-commands") == 0) {
         rp_help_list_commands(stdout);
-    } else if (strcmp(word, "--list-options") == 0 && argc > 2) {
-        const struct rp_command *command = rp_command_find(argv[2]);
-        if (!command)
-            return rp_command_unknown(argv[2]);
-        rp_help_list_options(stdout, command);
+    } else if (strcmp(word, "--list-names") == 0 && argc > 2) {
+        return rp_list_names(argv[2], argc > 3 ? argv[3] : NULL);
+    } else if (strncmp(word, "--list-", 7) == 0 && argc > 2) {
+        return run_list(word + 7, argc, argv);
     } else {
         return rp_say_usage(NULL, "no option '%s'; a command comes first", word);
     }

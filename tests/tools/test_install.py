@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is installed works from where it was put, and other programs can build on it.
+
+usage: test_install.py REPRISE BUILD DIGITS CONTRACT"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+
+BUILD, DIGITS, CONTRACT = (pathlib.Path(word).resolve() for word in sys.argv[2:5])
+READER = """\
+#include <tracker/trace.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    struct rp_trace_reader *reader;
+    struct rp_event event;
+    char message[256];
+    unsigned long events = 0;
+    if (argc < 2 || rp_trace_reader_open(argv[1], &reader, message, sizeof(message)) != RP_OK)
+        return 1;
+    while (rp_trace_next(reader, &event) == RP_OK)
+        events++;
+    rp_trace_reader_close(reader);
+    printf("%lu\\n", events);
+    return 0;
+}
+"""
+JOB = """\
+#include <reprise.h>
+int main(void) { return reprise_segment_begin ? reprise_segment_begin("s", 0) == 0 : 7; }
+"""
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet"], check=True,
+                       env=dict(os.environ, DESTDIR=str(cls.folder / "root")),
+                       stdout=subprocess.DEVNULL)
+        cls.reprise, = cls.folder.glob("root/**/bin/reprise")
+        cls.prefix = cls.reprise.parent.parent
+
+    def run_installed(self, *words):
+        return subprocess.run([self.reprise, *words], cwd=self.folder, text=True,
+                              capture_output=True, env=harness.environment(), timeout=60)
+
+    def test_1_a_job_runs_under_guard(self):
+        done = self.run_installed("run", "-d", "soft", "-c", CONTRACT, "--", DIGITS, "-n", "2", "-c")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        summary, = self.folder.glob("reprise.data/summary-*.json")
+        self.assertIn(str(self.prefix), summary.read_text())
+
+    def compile(self, source, *packages):
+        path = self.folder / "program.c"
+        path.write_text(source)
+        configured, = self.prefix.glob("**/pkgconfig/reprise.pc")
+        asked = subprocess.run(
+            ["pkg-config", f"--define-variable=prefix={self.prefix}", "--cflags", "--libs", *packages],
+            capture_output=True, text=True, env=dict(os.environ, PKG_CONFIG_PATH=configured.parent))
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        sanitized = ["-fsanitize=address,undefined"] if self.sanitized() else []
+        subprocess.run(["cc", "-o", self.folder / "program", path, *asked.stdout.split(),
+                        *sanitized], check=True)
+        return self.folder / "program"
+
+    def sanitized(self):
+        options = subprocess.run(["meson", "introspect", "--buildoptions", BUILD],
+                                 capture_output=True, text=True).stdout
+        return '"value": "address' in options
+
+    def test_2_a_program_reads_traces(self):
+        program = self.compile(READER, "reprise-tracker")
+        trace, = self.folder.glob("reprise.data/trace-*.rpt")
+        done = subprocess.run([program, trace], capture_output=True, text=True, check=True)
+        self.assertGreater(int(done.stdout), 100)
+
+    def test_3_a_job_names_its_segments(self):
+        program = self.compile(JOB, "reprise")
+        self.assertEqual(subprocess.run([program]).returncode, 7, "without reprise it is not there")
+
+    def test_4_pages_schemas_and_completion_are_there(self):
+        names = {path.name for path in self.prefix.rglob("*") if path.is_file()}
+        for name in ("reprise-run.1", "reprise-contract.5", "contract.schema.json", "_reprise",
+                     "reprise.fish", "libreprise.so", "reprise.h"):
+            self.assertIn(name, names)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Manual pages and completion: nothing stale, and every example runs.
+
+usage: test_manual.py REPRISE PAGES MAN_SOURCES COMPLETION DIGITS CONTRACT PROFILE"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import harness
+
+PAGES, SOURCES, COMPLETION, DIGITS, CONTRACT, PROFILE = (
+    pathlib.Path(word).resolve() for word in sys.argv[2:8])
+COMMANDS = subprocess.run([harness.REPRISE, "--list-commands"], capture_output=True, text=True,
+                          check=True).stdout.split()
+ORDER = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "OUTPUT", "EXIT STATUS", "ENVIRONMENT",
+         "FILES", "EXAMPLES", "SEE ALSO"]
+
+
+class Manual(harness.Case):
+    def test_every_command_has_a_page_with_every_option(self):
+        for command in set(COMMANDS) - {"help"}:
+            page = (PAGES / f"reprise-{command}.1").read_text().replace("\\-", "-")
+            options = self.reprise("--list-options", command).stdout.split()
+            for option in options:
+                self.assertIn(f"\\fB{option.rstrip('=')}\\fR", page, command)
+
+    def test_headings_come_in_the_usual_order(self):
+        for page in SOURCES.glob("*.md"):
+            headings = re.findall("^## (.*)$", page.read_text(), re.M)
+            self.assertEqual(headings, [name for name in ORDER if name in headings], page)
+            self.assertIn("EXAMPLES", headings, page)
+
+    @unittest.skipUnless(shutil.which("man"), "man is not there")
+    def test_pages_are_clean(self):
+        for page in PAGES.glob("*.[15]"):
+            done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", page], text=True,
+                                  capture_output=True, env={"PATH": "/usr/bin:/bin",
+                                                            "MANWIDTH": "80"})
+            self.assertEqual(done.stderr, "", page)
+            self.assertNotIn("\\f", done.stdout, page)
+            self.assertNotRegex(done.stdout, "@[A-Z]+@", page)
+
+    def examples(self, page):
+        text = page.read_text().split("## EXAMPLES")[1].split("## ")[0]
+        return [line.strip() for line in text.splitlines() if line.startswith("    ")]
+
+    def test_examples_run(self):
+        for name, target in (("train", DIGITS), ("contract.json", CONTRACT),
+                             ("profile.json", PROFILE)):
+            (self.folder / name).symlink_to(target)
+        tools = self.folder / "bin"
+        tools.mkdir()
+        (tools / "reprise").symlink_to(harness.REPRISE)
+        environment = harness.environment(PATH=f"{tools}:/usr/bin:/bin")
+        run = lambda line: subprocess.run(["bash", "-c", line], cwd=self.folder, env=environment,
+                                          capture_output=True, text=True, timeout=harness.PATIENCE)
+        checked = run("reprise run -q -m check -c contract.json -- ./train -n 2 -c; "
+                      "cp -r reprise.data reprise.data.old")
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+        for page in sorted(SOURCES.glob("*.md")):
+            if page.stem == "reprise-contract":
+                continue
+            for line in self.examples(page):
+                done = run(line)
+                self.assertEqual(done.returncode, 0, f"{page.name}: {line}\n{done.stderr}")
+
+    def test_the_contract_of_the_page_is_accepted(self):
+        text = "\n".join(self.examples(SOURCES / "reprise-contract.md"))
+        (self.folder / "contract.json").write_text(text)
+        done = self.reprise("run", "-q", "-c", "contract.json", "--", DIGITS, "-n", "2", "-c")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Completion(harness.Case):
+    def complete(self, *words):
+        """What bash offers for the last word."""
+        line = " ".join(words)
+        script = f"""
+            PATH={harness.REPRISE.parent}:$PATH
+            compopt() {{ :; }}
+            source {COMPLETION}/reprise.bash
+            COMP_WORDS=({' '.join(f'"{word}"' for word in words)})
+            COMP_CWORD={len(words) - 1}
+            _reprise reprise "{words[-1]}" "{words[-2]}"
+            printf '%s\\n' "${{COMPREPLY[@]}}" """
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True,
+                              cwd=self.folder, env=harness.environment())
+        self.assertEqual(done.stderr, "", line)
+        return done.stdout.split()
+
+    def test_commands_options_and_words(self):
+        self.assertEqual(set(COMMANDS) - set(self.complete("reprise", "")), set())
+        self.assertEqual(self.complete("reprise", "rep"), ["report"])
+        self.assertEqual(self.complete("reprise", "run", "--dev"), ["--device="])
+        self.assertEqual(self.complete("reprise", "run", "--device", "s"), ["soft"])
+        self.assertEqual(self.complete("reprise", "run", "-d", ""), ["auto", "cuda", "soft"])
+        self.assertIn("env", self.complete("reprise", "help", "e"))
+
+    def test_names_come_from_the_run(self):
+        self.assertEqual(self.complete("reprise", "dump", "--kernel", ""), [])
+        self.reprise("run", "-q", "-m", "check", "-c", CONTRACT, "--", DIGITS, "-n", "2", "-c")
+        self.assertIn("dropout_forward", self.complete("reprise", "dump", "--kernel", "drop"))
+        self.assertEqual(self.complete("reprise", "check", "-s", ""), ["segment"])
+        self.assertIn("queue", self.complete("reprise", "dump", "--buffer", ""))
+
+    def test_the_other_shells_parse_theirs(self):
+        for shell, name in (("zsh", "_reprise"), ("fish", "reprise.fish")):
+            if shutil.which(shell):
+                subprocess.run([shell, "-n", COMPLETION / name], check=True)
+
+
+if __name__ == "__main__":
+    harness.main()
