@@ -31,11 +31,14 @@ struct rp_scope {
     size_t stranger_at;   /* where the log stood then */
 };
 
+enum rp_range { RP_RANGE_NOTHING, RP_RANGE_SCOPE, RP_RANGE_STEP };
+
 struct rp_thread {
     struct rp_scope scopes[RP_MAX_SCOPES];
     unsigned scope_count;
-    /* What each open NVTX range of this thread opened; deeper ranges are only counted. */
-    enum rp_range { RP_RANGE_NOTHING, RP_RANGE_SCOPE, RP_RANGE_STEP } ranges[RP_MAX_RANGES];
+    /* What each open NVTX range of this thread opened; deeper ranges are only counted. Bytes:
+     * this lies in static thread-local storage, of which a late dlopen gets little. */
+    uint8_t ranges[RP_MAX_RANGES];
     unsigned range_depth;
 };
 
