@@ -2,6 +2,7 @@
 /* Calls that load images and hand out kernels. */
 #include "interpose/handlers.h"
 
+#include "cuda/switches.h"
 #include "interpose/buffer.h"
 #include "interpose/file.h"
 #include "interpose/kernel.h"
@@ -60,8 +61,9 @@ static void load(struct loading *loading, const void *data, size_t bytes)
         target.arch = 0;
     rp_core_lock();
     const struct rp_image *image =
-        data ? rp_image_read(data, bytes, &target)
-             : rp_image_unseen("the file that its image came from could not be read");
+        data && rp_switch_on(RP_SWITCH_IMAGES)
+            ? rp_image_read(data, bytes, &target)
+            : rp_image_unseen("the file that its image came from could not be read");
     rp_kernel_load(RP_HANDLE(loading->module), image);
     rp_image_globals(image, meet_global, loading);
     rp_core_unlock();

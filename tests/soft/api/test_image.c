@@ -4,66 +4,12 @@
 #include "tests/soft/api/soft_test.h"
 
 #include "cuda/image/fatbin.h"
+#include "tests/image/container.h"
 #include "tests/soft/api/kernels.h"
 
-#include <lz4.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
-
-enum packing { PLAIN, PACKED_LZ4, PACKED_ZSTD };
-
-struct container {
-    unsigned char bytes[1 << 16];
-    size_t used;
-};
-
-static void put(struct container *container, size_t at, const void *value, size_t bytes)
-{
-    memcpy(container->bytes + at, value, bytes);
-}
-
-static void begin(struct container *container)
-{
-    memset(container, 0, sizeof *container);
-    put(container, 0, &(uint32_t){0xba55ed50u}, 4);
-    put(container, 4, &(uint16_t){1}, 2);
-    put(container, 6, &(uint16_t){16}, 2);
-    container->used = 16;
-}
-
-static void add(struct container *container, uint16_t kind, uint32_t arch, enum packing packing,
-                const void *payload, size_t bytes)
-{
-    enum { HEADER = 72 };
-    size_t at = container->used, room = sizeof container->bytes - at - HEADER, stored = bytes;
-    unsigned char *to = container->bytes + at + HEADER;
-    uint64_t flags = 0x11;
-
-    if (packing == PLAIN) {
-        memcpy(to, payload, bytes);
-    } else if (packing == PACKED_LZ4) {
-        stored = (size_t)LZ4_compress_default(payload, (char *)to, (int)bytes, (int)room);
-        flags |= 0x2000;
-    } else {
-        stored = ZSTD_compress(to, room, payload, bytes, 1);
-        flags |= 0x8000;
-    }
-    uint64_t padded = (stored + 7) & ~(uint64_t)7, end = at + HEADER + padded - 16;
-    put(container, at, &kind, 2);
-    put(container, at + 2, &(uint16_t){0x0101}, 2);
-    put(container, at + 4, &(uint32_t){HEADER}, 4);
-    put(container, at + 8, &padded, 8);
-    if (packing != PLAIN)
-        put(container, at + 16, &(uint32_t){(uint32_t)stored}, 4);
-    put(container, at + 28, &arch, 4);
-    put(container, at + 40, &flags, 8);
-    if (packing != PLAIN)
-        put(container, at + 56, &(uint64_t){bytes}, 8);
-    put(container, 8, &end, 8);
-    container->used = at + HEADER + padded;
-}
 
 /* A kernel whose name tells for which architecture it was. */
 static const char *text_for(uint32_t arch)
@@ -76,7 +22,7 @@ static const char *text_for(uint32_t arch)
 static void add_ptx(struct container *container, uint32_t arch, enum packing packing)
 {
     const char *text = text_for(arch);
-    add(container, 1, arch, packing, text, strlen(text) + 1);
+    container_add(container, 1, arch, packing, text, strlen(text) + 1);
 }
 
 static void expect_kernel(const void *image, const char *name)
@@ -94,13 +40,13 @@ static void the_best_ptx_is_chosen_however_it_is_packed(void **state)
 {
     (void)state;
     for (enum packing packing = PLAIN; packing <= PACKED_ZSTD; packing++) {
-        begin(&container);
-        add(&container, 2, 80, PLAIN, "\177ELF machine code", 17);
+        container_begin(&container);
+        container_add(&container, 2, 80, PLAIN, "\177ELF machine code", 17);
         add_ptx(&container, 60, packing);
         add_ptx(&container, 80, packing);
         add_ptx(&container, 75, packing);
         add_ptx(&container, 90, packing); /* newer than the device */
-        add(&container, 8, 80, PLAIN, "other", 5);
+        container_add(&container, 8, 80, PLAIN, "other", 5);
         expect_kernel(container.bytes, "for_80");
     }
 }
@@ -114,7 +60,7 @@ static void a_wrapper_leads_to_its_container(void **state)
         void *reserved;
     } wrapper = {0x466243b1u, 1, container.bytes, NULL};
     CUmodule module;
-    begin(&container);
+    container_begin(&container);
     add_ptx(&container, 70, PACKED_LZ4);
     expect_kernel(&wrapper, "for_70");
     ok(cuModuleLoadFatBinary(&module, &wrapper));
@@ -129,8 +75,8 @@ static void what_can_not_run_here_is_said(void **state)
     void *values[] = {log, (void *)(uintptr_t)sizeof log};
     CUmodule module;
 
-    begin(&container);
-    add(&container, 2, 80, PLAIN, "\177ELF machine code", 17);
+    container_begin(&container);
+    container_add(&container, 2, 80, PLAIN, "\177ELF machine code", 17);
     expect(CUDA_ERROR_NO_BINARY_FOR_GPU,
            cuModuleLoadDataEx(&module, container.bytes, 2, options, values));
     assert_non_null(strstr(log, "machine code only"));
@@ -170,7 +116,7 @@ static void damage_is_noticed_and_nothing_outside_is_read(void **state)
     size_t entries;
 
     print_message("seed %u\n", seed);
-    begin(&container);
+    container_begin(&container);
     add_ptx(&container, 60, PACKED_ZSTD);
     add_ptx(&container, 70, PACKED_LZ4);
     add_ptx(&container, 80, PLAIN);
@@ -191,9 +137,9 @@ static void damage_is_noticed_and_nothing_outside_is_read(void **state)
     }
     /* A header that promises an entry which is not all there. */
     uint64_t bytes = 63;
-    put(&container, 8, &bytes, 8);
+    container_put(&container, 8, &bytes, 8);
     assert_int_equal(walk(container.bytes, &entries), RP_DAMAGED);
-    put(&container, 4, &(uint16_t){2}, 2);
+    container_put(&container, 4, &(uint16_t){2}, 2);
     assert_int_equal(walk(container.bytes, &entries), RP_DAMAGED);
 }
 

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""However a kernel was loaded and launched, the same is known of it.
+usage: ways.py JOB FOLDER REPRISE"""
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+JOB, FOLDER, REPRISE = map(os.path.abspath, sys.argv[1:4])
+
+claims = []
+
+
+def claim(text, holds, *details):
+    claims.append(holds)
+    print(f"{'ok' if holds else 'not ok'} {len(claims)} - {text}")
+    for line in () if holds else "\n".join(map(str, details)).splitlines():
+        print(f"# {line}")
+
+
+def run(**environment):
+    """What the job printed, and what the layer said: launches and accesses by their number."""
+    done = subprocess.run([REPRISE, "run", "--device", "soft", "-q", "-m", "observe", "-o", "data",
+                           "--", JOB, FOLDER], capture_output=True, text=True, timeout=60,
+                          check=False, env=os.environ | environment)
+    dump = subprocess.run([REPRISE, "dump", "--json", "data"], capture_output=True, text=True,
+                          timeout=60, check=True)
+    events = [json.loads(line) for line in dump.stdout.splitlines()]
+    accesses = collections.defaultdict(set)
+    for event in events:
+        if event.get("name") == "access":
+            note = event["fields"]
+            accesses[note["seq"]].add((note["effect"], note["verdict"], note["offset"],
+                                       note["bytes"]))
+    launches = [event["fields"] for event in events if event.get("name") == "launch"]
+    return done, launches, accesses
+
+
+def by_kernel(launches, name):
+    return [launch for launch in launches if launch["kernel"] == name]
+
+
+def summary():
+    found = [json.loads(path.read_text()) for path in pathlib.Path("data").glob("summary-*")]
+    return max(found, key=lambda each: each["launches"])
+
+
+with tempfile.TemporaryDirectory() as folder_:
+    os.chdir(folder_)
+    done, launches, accesses = run()
+    claim("the job does its work", done.returncode == 0 and done.stdout == "21 4\n", done)
+
+    increases = by_kernel(launches, "increase")
+    same = {("read", "exact", 0, 400), ("write", "exact", 0, 400)}
+    claim("16 ways to load, 5 ways to launch: all are seen", len(increases) == 21, len(increases))
+    wrong = [launch for launch in increases if accesses[launch["seq"]] != same]
+    claim("and each touches exactly its 400 bytes", not wrong, wrong,
+          [accesses[launch["seq"]] for launch in wrong])
+
+    tails = by_kernel(launches, "no_tail")
+    claim("a block with its tail padding and without is the same",
+          len(tails) == 3 and all(accesses[launch["seq"]] == {("write", "exact", 0, 100)}
+                                  for launch in tails), tails)
+    last = by_kernel(launches, "hundred")[0]
+    claim("the last of a hundred parameters is written through",
+          accesses[last["seq"]] == {("write", "exact", 0, 4)}, accesses[last["seq"]])
+    wide = by_kernel(launches, "wide_second")[0]
+    claim("a widely aligned structure lies where the driver says",
+          accesses[wide["seq"]] == {("write", "exact", 12, 4)}, accesses[wide["seq"]])
+    counts = by_kernel(launches, "count")
+    claim("a kernel without parameters writes a module's variable",
+          len(counts) == 3 and all(accesses[launch["seq"]] == {("read", "exact", 0, 4),
+                                                              ("write", "exact", 0, 4)}
+                                   for launch in counts), counts)
+    claim("nothing is unknown", not summary()["unknown"], summary()["unknown"])
+
+    done, launches, accesses = run(REPRISE_TEST_DISABLE="images")
+    claim("without the images nothing of it is proved",
+          done.stdout == "21 4\n" and
+          {launch["verdict"] for launch in launches} == {"everything"}, launches)
+    claim("and every launch says why", all(launch["reason"] for launch in launches))
+print(f"1..{len(claims)}")
+sys.exit(0 if all(claims) else 1)
