@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_PLAIN_BYTES (UINT64_C(1) << 30) /* no compiler's output comes near */
+#define MAX_PLAIN_BYTES (UINT64_C(1) << 28) /* no compiler's output comes near */
 
 static struct rp_content_part *add_part(struct rp_content_part **parts, size_t *count,
                                         size_t bytes, unsigned arch)
@@ -67,7 +67,8 @@ static enum rp_status add_entry(struct rp_content *content, const struct rp_fatb
         return RP_NO_MEMORY;
     if (rp_fatbin_unpack(entry, part->bytes) != RP_OK) {
         content->doubt = "code in its container can't be unpacked";
-        memset(part->bytes, 0, part->size);
+        part->size = 0;
+        part->bytes[0] = '\0';
     }
     if (is_text)
         part->size = strlen((const char *)part->bytes); /* padded with zeros */
