@@ -106,6 +106,13 @@ static enum rp_status read_numbers(struct rp_config *config, char *message, size
     return RP_OK;
 }
 
+/* What is no size has been refused by `reprise run`; by hand it counts as not given. */
+static bool read_size(const char *name, uint64_t *bytes)
+{
+    const char *text = getenv(name);
+    return text && *text && rp_size_parse(text, bytes) == RP_OK;
+}
+
 static enum rp_status read_output(struct rp_config *config)
 {
     const char *output = getenv("REPRISE_OUTPUT");
@@ -113,6 +120,11 @@ static enum rp_status read_output(struct rp_config *config)
         return RP_OK;
     config->output = strdup(output);
     config->trace = is_set("REPRISE_TRACE");
+    config->trace_lossy = is_set("REPRISE_LOSSY");
+    if (read_size("REPRISE_LIMIT", &config->trace_limit))
+        config->trace_keep = RP_TRACE_KEEP_FIRST;
+    if (read_size("REPRISE_LAST", &config->trace_limit))
+        config->trace_keep = RP_TRACE_KEEP_LAST;
     return config->output ? RP_OK : RP_NO_MEMORY;
 }
 

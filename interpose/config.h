@@ -4,6 +4,7 @@
 #define RP_INTERPOSE_CONFIG_H
 
 #include "tracker/contract.h"
+#include "tracker/trace.h"
 
 enum rp_mode { RP_MODE_OBSERVE, RP_MODE_CHECK, RP_MODE_GUARD };
 
@@ -12,6 +13,9 @@ struct rp_config {
     struct rp_contract *contract;  /* REPRISE_CONTRACT, or NULL */
     char *output;                  /* REPRISE_OUTPUT: an absolute folder, or NULL */
     bool trace;                    /* REPRISE_TRACE, only with an output */
+    enum rp_trace_keep trace_keep; /* REPRISE_LAST, REPRISE_LIMIT: bytes */
+    uint64_t trace_limit;
+    bool trace_lossy;              /* REPRISE_LOSSY */
     bool only_ptx;                 /* CUDA_FORCE_PTX_JIT: the driver ignores machine code */
     bool strict;                   /* REPRISE_STRICT: run as asked or not at all */
     uint64_t budget;               /* REPRISE_BUDGET or the contract's; UINT64_MAX: none */

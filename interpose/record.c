@@ -164,7 +164,11 @@ enum rp_status rp_record_start(void)
                                          {"mode", rp_mode_name(rp_core.config.mode)},
                                          {"driver", rp_real_path()}};
     const struct rp_trace_options options = {
-        .properties = properties, .property_count = sizeof properties / sizeof *properties};
+        .properties = properties,
+        .property_count = sizeof properties / sizeof *properties,
+        .lossy = rp_core.config.trace_lossy,
+        .keep = rp_core.config.trace_keep,
+        .limit = rp_core.config.trace_limit};
     enum rp_status status = rp_trace_writer_open(path, &options, &rp_core.trace);
     if (status == RP_OK)
         status = define_events();

@@ -13,8 +13,10 @@
 #include "tools/say.h"
 #include "tools/source.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { ENOUGH_TO_WRITE = 1 << 16 };
 
@@ -23,6 +25,8 @@ struct dump {
     struct rp_filter filter;
     struct rp_output output;
     bool json;
+    uint64_t pid;
+    unsigned gone;          /* looks since the job that is followed ended */
     struct rp_builder text; /* not yet written */
     bool no_memory;
 };
@@ -145,7 +149,10 @@ static void add_property(struct rp_builder *text, const struct rp_trace_reader *
 static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reader *reader)
 {
     struct dump *dump = ctx;
+    const char *pid = rp_trace_property(reader, "pid");
 
+    dump->pid = pid ? strtoull(pid, NULL, 10) : 0;
+    dump->gone = 0;
     if (dump->json) {
         struct rp_builder line = {0};
         rp_builder_puts(&line, "{\"format\":\"reprise-dump\",\"version\":1,\"trace\":");
@@ -167,14 +174,48 @@ static void end_trace(void *ctx, const char *path, const char *broken)
     write_text(ctx);
 }
 
+/* ---- following a job -------------------------------------------------------------- */
+
+enum { LOOK_AGAIN_MS = 50 };
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+/* The trace ends here for now: shows what there is, and waits as long as the job lives. */
+static bool wait_for_more(void *ctx)
+{
+    struct dump *dump = ctx;
+    bool alive = dump->pid > 0 && kill((pid_t)dump->pid, 0) == 0;
+    const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * 1000000L};
+
+    write_text(dump);
+    fflush(dump->output.file);
+    if (interrupted || !rp_output_open(&dump->output))
+        return false;
+    /* What it wrote last may have come after the look that found nothing. */
+    if (!alive && dump->gone++ > 0)
+        return false;
+    nanosleep(&pause, NULL);
+    return true;
+}
+
 static int dump_source(struct dump *dump, const struct rp_source *source)
 {
-    const struct rp_group_visitor visitor = {begin_trace, take_group, end_trace, dump};
+    bool follow = rp_option_given(dump->options, RP_OPT_FOLLOW);
+    const struct rp_group_visitor visitor = {begin_trace, take_group, end_trace, dump,
+                                             follow ? wait_for_more : NULL};
     if (source->trace_count == 0) {
         rp_say("%s holds no trace; was the job run with --no-trace?", source->name);
         return RP_EXIT_DATA;
     }
     rp_output_begin(&dump->output, dump->options);
+    if (follow)
+        signal(SIGINT, interrupt);
     int code = rp_groups_read(source, &dump->filter, &visitor);
     rp_builder_release(&dump->text);
     if (dump->no_memory) {

@@ -113,7 +113,7 @@ static void find_earliest(struct exporting *exporting, const struct rp_source *s
 static int read_all(struct exporting *exporting, const struct rp_source *source,
                     const struct rp_filter *filter)
 {
-    const struct rp_group_visitor visitor = {begin_trace, take_group, end_trace, exporting};
+    const struct rp_group_visitor visitor = {begin_trace, take_group, end_trace, exporting, NULL};
     const struct rp_export_format *format = exporting->format;
 
     if (format->look) {

@@ -80,7 +80,7 @@ static void end_trace(void *ctx, const char *path, const char *broken)
 /* Twice: the length of a trace and its busiest allocations are known only at its end. */
 static int read_all(struct report *report, const struct rp_source *source)
 {
-    const struct rp_group_visitor visitor = {begin_trace, take_group, end_trace, report};
+    const struct rp_group_visitor visitor = {begin_trace, take_group, end_trace, report, NULL};
 
     report->looking = true;
     int code = rp_groups_read(source, NULL, &visitor);

@@ -207,6 +207,13 @@ static void prepare_soft_device(struct run *run)
     rp_environment_prepend(&run->environment, "LD_LIBRARY_PATH", folder, ':');
 }
 
+static void add_size(struct run *run, const char *name, enum rp_option_id id)
+{
+    const struct rp_option_value *value = &run->options.values[id];
+    if (value->text)
+        rp_environment_add(&run->environment, name, "%llu", (unsigned long long)value->number);
+}
+
 static void prepare_environment(struct run *run)
 {
     struct rp_environment *list = &run->environment;
@@ -222,6 +229,10 @@ static void prepare_environment(struct run *run)
     rp_environment_add(list, "REPRISE_DRIVER", "%s", run->driver.path);
     rp_environment_add(list, "REPRISE_OUTPUT", "%s", run->folder);
     rp_environment_add(list, "REPRISE_TRACE", "%d", !values[RP_OPT_NO_TRACE].text);
+    add_size(run, "REPRISE_LAST", RP_OPT_LAST);
+    add_size(run, "REPRISE_LIMIT", RP_OPT_LIMIT);
+    if (values[RP_OPT_LOSSY].text)
+        rp_environment_add(list, "REPRISE_LOSSY", "1");
     char *job = rp_purpose_job((const char *const *)run->options.rest,
                                (size_t)run->options.rest_count);
     rp_environment_add(list, "REPRISE_JOB", "%s", job ? job : "");
@@ -232,9 +243,7 @@ static void prepare_environment(struct run *run)
         rp_environment_remove(list, "REPRISE_CONTRACT");
     if (values[RP_OPT_POLICY].text)
         rp_environment_add(list, "REPRISE_POLICY", "%s", values[RP_OPT_POLICY].text);
-    if (values[RP_OPT_BUDGET].text)
-        rp_environment_add(list, "REPRISE_BUDGET", "%llu",
-                           (unsigned long long)values[RP_OPT_BUDGET].number);
+    add_size(run, "REPRISE_BUDGET", RP_OPT_BUDGET);
     if (values[RP_OPT_ERROR_EXITCODE].text)
         rp_environment_add(list, "REPRISE_ERROR_EXITCODE", "%llu",
                            (unsigned long long)values[RP_OPT_ERROR_EXITCODE].number);

@@ -17,6 +17,9 @@ static void make(struct rp_event_shape *shape, const struct rp_event_def *def)
     *shape = (struct rp_event_shape){.def = def,
                                      .enters = strcmp(def->class_, "enter") == 0,
                                      .leaves = strcmp(def->class_, "leave") == 0,
+                                     .tells_step = strcmp(def->class_, "note") == 0 &&
+                                                   (strcmp(def->name, "step") == 0 ||
+                                                    strcmp(def->name, "launch") == 0),
                                      .stream = -1,
                                      .result = -1,
                                      .name_length = strlen(def->name)};

@@ -8,6 +8,7 @@
 struct rp_event_shape {
     const struct rp_event_def *def;
     bool enters, leaves;
+    bool tells_step;      /* a note that says which step it is */
     int stream, result;   /* indices of fields, -1 for none */
     uint32_t arguments;   /* bit i: field i is an argument of the call, or a note's field */
     size_t name_length;

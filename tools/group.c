@@ -29,7 +29,6 @@ struct groups {
     struct thread **threads;
     size_t thread_count;
     struct thread *last; /* most events come from the thread of the one before */
-    const struct rp_event_def *step_def, *launch_def;
     uint64_t pid, step;
     bool no_memory;
 };
@@ -153,21 +152,12 @@ static struct thread *thread_of(struct groups *groups, uint64_t id)
     return groups->last = groups->threads[groups->thread_count++] = thread;
 }
 
-static void note_step(struct groups *groups, const struct rp_event *event)
-{
-    if (!groups->step_def && rp_event_is(event, "note", "step"))
-        groups->step_def = event->def;
-    if (!groups->launch_def && rp_event_is(event, "note", "launch"))
-        groups->launch_def = event->def;
-    if (event->def == groups->step_def || event->def == groups->launch_def)
-        groups->step = rp_event_number(event, "step");
-}
-
 static bool add(struct groups *groups, struct thread *thread, const struct rp_event *event)
 {
     bool good = keep(thread, event);
 
-    note_step(groups, event);
+    if (rp_event_shape(event->def)->tells_step)
+        groups->step = rp_event_number(event, "step");
     if (good && groups->filter && groups->filter->facets)
         thread->facets |= rp_filter_match(groups->filter, &groups->state, &thread->segment_depth,
                                           event, &good);
@@ -223,7 +213,6 @@ static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reade
 
     groups->pid = pid ? strtoull(pid, NULL, 10) : 0;
     groups->step = 0;
-    groups->step_def = groups->launch_def = NULL;
     return !groups->visitor->begin || groups->visitor->begin(groups->visitor->ctx, path, reader);
 }
 
@@ -239,11 +228,18 @@ static void end_trace(void *ctx, const char *path, const char *broken)
         groups->visitor->end(groups->visitor->ctx, path, broken);
 }
 
+static bool wait(void *ctx)
+{
+    struct groups *groups = ctx;
+    return groups->visitor->wait(groups->visitor->ctx);
+}
+
 int rp_groups_read(const struct rp_source *source, const struct rp_filter *filter,
                    const struct rp_group_visitor *visitor)
 {
     struct groups groups = {.filter = filter, .visitor = visitor};
-    const struct rp_event_visitor events = {begin_trace, take_event, end_trace, &groups};
+    const struct rp_event_visitor events = {begin_trace, take_event, end_trace, &groups,
+                                            visitor->wait ? wait : NULL};
     int code = rp_source_read(source, &events);
 
     release_threads(&groups);

@@ -26,6 +26,7 @@ struct rp_group_visitor {
     bool (*group)(void *ctx, const struct rp_group *group);
     void (*end)(void *ctx, const char *path, const char *broken);
     void *ctx;
+    bool (*wait)(void *ctx); /* as of rp_event_visitor; may be NULL */
 };
 
 /* Reads all traces of the source, one after the other. `filter` may be NULL. Exit codes as of

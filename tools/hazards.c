@@ -138,7 +138,7 @@ static json_t *sorted(json_t *list)
 json_t *rp_hazards_collect(const struct rp_source *source, uint64_t *replays, int *code)
 {
     struct collecting collecting = {.source = source, .list = json_array(), .replays = replays};
-    const struct rp_event_visitor visitor = {begin_trace, take_event, NULL, &collecting};
+    const struct rp_event_visitor visitor = {begin_trace, take_event, NULL, &collecting, NULL};
 
     for (size_t i = 0; i < source->summaries.count; i++)
         add_summary(collecting.list, source->summaries.items[i]);

@@ -80,6 +80,13 @@ enum rp_option_type {
       "N", "exit with N when there are hazards")                                                  \
     X(NO_TRACE, "no-trace", 0, FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \
       "write summaries only, no trace")                                                           \
+    X(LAST, "last", 0, SIZE, RP_ENV, RP_COMMAND_RUN, "SIZE",                                      \
+      "keep only the end of the trace, so many bytes of it")                                      \
+    X(LIMIT, "limit", 0, SIZE, RP_ENV, RP_COMMAND_RUN, "SIZE", "end the trace after so many bytes")\
+    X(LOSSY, "lossy", 0, FLAG, RP_ENV, RP_COMMAND_RUN, NULL,                                      \
+      "lose events rather than slow the job; gaps are counted")                                   \
+    X(FOLLOW, "follow", 0, FLAG, RP_NO_ENV, RP_COMMAND_DUMP, NULL,                                \
+      "go on as the job does, until it ends")                                                     \
     X(QUIET, "quiet", 'q', FLAG, RP_NO_ENV, RP_COMMAND_RUN | RP_WRITING, NULL,                    \
       "don't say at the end what was written")                                                    \
     X(VERBOSE, "verbose", 'v', FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \

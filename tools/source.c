@@ -85,35 +85,82 @@ void rp_source_close(struct rp_source *source)
 
 /* ---- reading ------------------------------------------------------------------ */
 
-/* True to go on with the next trace. */
-static bool read_trace(const char *path, const struct rp_event_visitor *visitor, int *code)
+/* A trace that kept only its end is two files: what was put aside, NAME.0.rpt, and NAME.rpt,
+ * which goes on from it. */
+static bool goes_on(const struct rp_source *source, size_t at)
 {
-    struct rp_trace_reader *reader;
-    struct rp_event event;
-    char message[512];
-    enum rp_status status = rp_trace_reader_open(path, &reader, message, sizeof(message));
+    const char *older = at > 0 ? source->traces[at - 1] : "", *path = source->traces[at];
+    size_t stem = strlen(path), cut = strlen(".rpt");
 
-    if (status != RP_OK) {
-        rp_say("%s: %s", path, message);
-        *code = RP_EXIT_DATA;
+    stem -= stem >= cut ? cut : stem;
+    return at > 0 && strncmp(older, path, stem) == 0 && strcmp(older + stem, ".0.rpt") == 0;
+}
+
+/* The files of one trace, of which the first is open. Definitions of events point into their
+ * reader, and a call can begin in one file and end in the next: all stay open to the end. */
+struct trace {
+    struct rp_trace_reader *readers[2];
+    size_t count;
+    bool broken;
+};
+
+static bool open_next(struct trace *trace, const char *path, int *code)
+{
+    char message[512];
+
+    if (rp_trace_reader_open(path, &trace->readers[trace->count], message, sizeof(message)) ==
+        RP_OK) {
+        trace->count++;
         return true;
     }
-    if (visitor->begin && !visitor->begin(visitor->ctx, path, reader)) {
-        rp_trace_reader_close(reader);
-        return true;
-    }
+    rp_say("%s", message);
+    *code = RP_EXIT_DATA;
+    return false;
+}
+
+/* True to go on with what follows. */
+static bool read_file(struct trace *trace, const char *path,
+                      const struct rp_event_visitor *visitor, int *code)
+{
+    struct rp_trace_reader *reader = trace->readers[trace->count - 1];
+    enum rp_status status = RP_OK;
+    struct rp_event event;
     bool wanted = true;
+
+    if (visitor->wait)
+        rp_trace_reader_follow(reader, visitor->wait, visitor->ctx);
     while (wanted && (status = rp_trace_next(reader, &event)) == RP_OK)
         wanted = visitor->event(visitor->ctx, reader, &event);
-    bool broken = wanted && status != RP_END;
-    if (visitor->end)
-        visitor->end(visitor->ctx, path, broken ? rp_trace_reader_message(reader) : NULL);
-    if (broken) {
+    trace->broken = wanted && status != RP_END;
+    if (trace->broken) {
         rp_say("%s: %s", path, rp_trace_reader_message(reader));
         *code = RP_EXIT_DATA;
     }
+    return wanted;
+}
+
+static bool read_trace(const struct rp_source *source, size_t *at,
+                       const struct rp_event_visitor *visitor, int *code)
+{
+    const char *path = source->traces[*at];
+    struct trace trace = {.count = 0};
+    bool wanted = true;
+
+    if (!open_next(&trace, path, code))
+        return true;
+    if (!visitor->begin || visitor->begin(visitor->ctx, path, trace.readers[0])) {
+        wanted = read_file(&trace, path, visitor, code);
+        while (wanted && trace.count < 2 && *at + 1 < source->trace_count &&
+               goes_on(source, *at + 1))
+            if (open_next(&trace, source->traces[++*at], code))
+                wanted = read_file(&trace, source->traces[*at], visitor, code);
+        const struct rp_trace_reader *last = trace.readers[trace.count - 1];
+        if (visitor->end)
+            visitor->end(visitor->ctx, path, trace.broken ? rp_trace_reader_message(last) : NULL);
+    }
     rp_event_shapes_forget();
-    rp_trace_reader_close(reader);
+    while (trace.count > 0)
+        rp_trace_reader_close(trace.readers[--trace.count]);
     return wanted;
 }
 
@@ -121,7 +168,7 @@ int rp_source_read(const struct rp_source *source, const struct rp_event_visitor
 {
     int code = RP_EXIT_OK;
     for (size_t i = 0; i < source->trace_count; i++)
-        if (!read_trace(source->traces[i], visitor, &code))
+        if (!read_trace(source, &i, visitor, &code))
             break;
     return code;
 }

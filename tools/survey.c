@@ -235,7 +235,7 @@ json_t *rp_survey(const struct rp_source *source, int *code)
     struct surveying surveying = {
         .document = json_pack("{ss si s[] s[]}", "format", "reprise-info", "version", 1,
                               "processes", "unknown")};
-    const struct rp_event_visitor visitor = {begin_trace, take_event, end_trace, &surveying};
+    const struct rp_event_visitor visitor = {begin_trace, take_event, end_trace, &surveying, NULL};
     char path[PATH_MAX];
 
     if (!surveying.document)

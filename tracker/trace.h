@@ -58,11 +58,20 @@ union rp_value {
 
 struct rp_trace_writer;
 
+/* What a trace keeps when it has a limit. */
+enum rp_trace_keep {
+    RP_TRACE_KEEP_ALL,
+    RP_TRACE_KEEP_FIRST, /* what comes after the limit is lost, counted */
+    RP_TRACE_KEEP_LAST   /* a ring of two files of half the limit, NAME.0.rpt and NAME.rpt */
+};
+
 struct rp_trace_options {
     size_t buffer_bytes;  /* per thread, default 256 KiB */
     uint64_t max_age_ns;  /* hand over a non-empty buffer after this, default 200 ms */
     int level;            /* zstd level, default 1 */
     bool lossy;
+    enum rp_trace_keep keep;
+    uint64_t limit; /* bytes on disk, all files together; at least 64 KiB are taken */
     /* Pairs of strings written into the header: "command", "pid", "device", "driver" ... */
     const char *const (*properties)[2];
     size_t property_count;
@@ -104,7 +113,7 @@ void rp_trace_emit(struct rp_trace_writer *writer, uint32_t event, const union r
 struct rp_trace_stats {
     uint64_t events;        /* taken, gap events among them */
     uint64_t bytes_raw;     /* in the file, before compression */
-    uint64_t bytes_written; /* the file's size */
+    uint64_t bytes_written; /* the file's size; with RP_TRACE_KEEP_LAST of both */
     uint64_t waits;         /* times that a thread waited for a buffer */
     uint64_t lost;          /* events */
 };
@@ -126,6 +135,10 @@ struct rp_event {
 enum rp_status rp_trace_reader_open(const char *path, struct rp_trace_reader **out, char *message,
                                     size_t message_size);
 void rp_trace_reader_close(struct rp_trace_reader *reader);
+
+/* Where the file ends before its end mark, as that of a running job does, `wait` is asked before
+ * the reading is over: true to look again for more, after a while that `wait` has spent. */
+void rp_trace_reader_follow(struct rp_trace_reader *reader, bool (*wait)(void *ctx), void *ctx);
 
 /* The next event, in the order of the file (ordered within a thread; across threads by
  * chunk). RP_END at the end; RP_DAMAGED once where the file breaks off or a checksum is

@@ -58,7 +58,7 @@ void rp_trace_drain(struct rp_trace_writer *writer)
             writer->lost_on_disk += buffer->events;
         writer->error = writer->file.error;
         writer->bytes_raw = writer->file.bytes_raw;
-        writer->bytes_written = writer->file.offset;
+        writer->bytes_written = writer->file.older_bytes + writer->file.offset;
         rp_trace_retire(writer, buffer);
         writer->written++;
         pthread_cond_broadcast(&writer->changed);

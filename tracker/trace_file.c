@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,25 +55,48 @@ static enum rp_status write_all(struct rp_trace_file *file, const uint8_t *bytes
     return RP_OK;
 }
 
-static enum rp_status write_header(struct rp_trace_file *file, const char *const (*properties)[2],
-                                   size_t count)
+static enum rp_status pack_properties(struct rp_trace_file *file,
+                                      const char *const (*properties)[2], size_t count)
 {
-    size_t room = RP_TRACE_HEADER_BYTES + RP_TRACE_MAX_VARINT;
+    size_t room = 1;
 
     for (size_t i = 0; i < count; i++)
         room += strlen(properties[i][0]) + strlen(properties[i][1]) + 2 * RP_TRACE_MAX_VARINT;
-    if (room > RP_TRACE_MAX_PROPERTIES)
+    if (room > RP_TRACE_MAX_PROPERTIES / 2)
         return RP_INVALID;
-    uint8_t *header = malloc(room);
-    if (header == NULL)
+    file->pairs = malloc(room);
+    if (file->pairs == NULL)
         return RP_NO_MEMORY;
-
-    uint8_t *end = rp_put_varint(header + RP_TRACE_HEADER_BYTES, count);
+    uint8_t *end = file->pairs;
     for (size_t i = 0; i < count; i++) {
         end = rp_put_bytes(end, properties[i][0], strlen(properties[i][0]));
         end = rp_put_bytes(end, properties[i][1], strlen(properties[i][1]));
     }
-    const uint8_t *body = header + RP_TRACE_HEADER_BYTES;
+    file->pairs_bytes = (size_t)(end - file->pairs);
+    file->pair_count = count;
+    return RP_OK;
+}
+
+/* The properties, and where a file goes on from another one, with which event. */
+static enum rp_status write_header(struct rp_trace_file *file)
+{
+    static const char key[] = "first_event";
+    char first[24];
+    size_t room = RP_TRACE_HEADER_BYTES + file->pairs_bytes + sizeof(key) + sizeof(first) +
+                  3 * RP_TRACE_MAX_VARINT;
+    uint8_t *header = malloc(room);
+
+    if (header == NULL)
+        return RP_NO_MEMORY;
+    uint8_t *body = header + RP_TRACE_HEADER_BYTES;
+    uint8_t *end = rp_put_varint(body, file->pair_count + (file->events > 0));
+    memcpy(end, file->pairs, file->pairs_bytes);
+    end += file->pairs_bytes;
+    if (file->events > 0) {
+        int length = snprintf(first, sizeof(first), "%llu", (unsigned long long)file->events);
+        end = rp_put_bytes(end, key, sizeof(key) - 1);
+        end = rp_put_bytes(end, first, (size_t)length);
+    }
     rp_trace_header_pack(header, body, (uint32_t)(end - body));
     enum rp_status status = write_all(file, header, (size_t)(end - header));
     free(header);
@@ -89,32 +113,116 @@ static int move_up(int fd)
     return higher;
 }
 
-enum rp_status rp_trace_file_create(struct rp_trace_file *file, const char *path,
-                                    const char *const (*properties)[2], size_t count)
+/* Opens file->path, which must not be there yet, and writes its header. */
+static enum rp_status open_file(struct rp_trace_file *file)
 {
     struct stat now;
-    enum rp_status status;
+    int fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-    *file = (struct rp_trace_file){.fd = -1};
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return RP_IO;
     file->fd = move_up(fd);
-    if (fstat(file->fd, &now) != 0) {
-        status = RP_IO;
-    } else {
+    file->offset = 0;
+    file->inode = 0;
+    enum rp_status status = RP_IO;
+    if (fstat(file->fd, &now) == 0) {
         file->device = now.st_dev;
         file->inode = now.st_ino;
-        status = write_header(file, properties, count);
+        status = write_header(file);
     }
     if (status != RP_OK) {
         int error = errno;
-        unlink(path);
+        unlink(file->path);
+        errno = error;
+    }
+    return status;
+}
+
+enum rp_status rp_trace_file_create(struct rp_trace_file *file, const char *path,
+                                    const char *const (*properties)[2], size_t count)
+{
+    *file = (struct rp_trace_file){.fd = -1, .path = strdup(path)};
+    enum rp_status status = file->path != NULL ? pack_properties(file, properties, count)
+                                               : RP_NO_MEMORY;
+    if (status == RP_OK)
+        status = open_file(file);
+    if (status != RP_OK) {
+        int error = errno;
         rp_trace_file_release(file);
         errno = error;
     }
     return status;
 }
+
+/* ---- a limit of bytes ------------------------------------------------------------- */
+
+void rp_trace_file_limit(struct rp_trace_file *file, enum rp_trace_keep keep, uint64_t limit)
+{
+    file->keep = keep;
+    file->limit = limit;
+}
+
+/* "x/trace-7.rpt" to "x/trace-7.0.rpt", which sorts before it. */
+static char *older_path(const char *path)
+{
+    static const char suffix[] = ".rpt";
+    size_t length = strlen(path), tail = sizeof(suffix) - 1;
+    char *older = malloc(length + 3);
+
+    if (older == NULL)
+        return NULL;
+    if (length >= tail && strcmp(path + length - tail, suffix) == 0)
+        length -= tail;
+    memcpy(older, path, length);
+    memcpy(older + length, ".0", 2);
+    strcpy(older + length + 2, path + length);
+    return older;
+}
+
+static enum rp_status write_end(struct rp_trace_file *file)
+{
+    uint8_t mark[RP_TRACE_CHUNK_BYTES];
+    struct rp_trace_chunk chunk = {
+        .flags = RP_TRACE_CHUNK_END, .first_event = file->events, .check = rp_trace_hash(NULL, 0)};
+
+    rp_trace_chunk_pack(mark, &chunk);
+    return write_all(file, mark, sizeof(mark));
+}
+
+/* Closes the file, puts it aside, and begins the next. */
+static enum rp_status turn(struct rp_trace_file *file)
+{
+    char *older = older_path(file->path);
+    uint64_t bytes = file->offset + RP_TRACE_CHUNK_BYTES;
+
+    if (older == NULL)
+        return fail(file, ENOMEM);
+    enum rp_status status = write_end(file);
+    if (status == RP_OK) {
+        close(file->fd);
+        file->fd = -1;
+        status = rename(file->path, older) == 0 ? open_file(file) : RP_IO;
+        if (status != RP_OK)
+            fail(file, errno);
+    }
+    file->older_bytes = bytes;
+    free(older);
+    return status;
+}
+
+/* Room for `bytes` more, and for the end mark. */
+static enum rp_status make_room(struct rp_trace_file *file, size_t bytes)
+{
+    uint64_t need = file->offset + bytes + RP_TRACE_CHUNK_BYTES;
+
+    if (file->keep == RP_TRACE_KEEP_FIRST && need > file->limit)
+        return fail(file, EFBIG);
+    if (file->keep == RP_TRACE_KEEP_LAST && need > file->limit / 2 && file->events > 0)
+        return turn(file);
+    return RP_OK;
+}
+
+/* ---- chunks ----------------------------------------------------------------------- */
 
 static enum rp_status reserve_out(struct rp_trace_file *file, size_t raw_bytes)
 {
@@ -143,6 +251,8 @@ enum rp_status rp_trace_file_append(struct rp_trace_file *file,
                                       buffer->data, buffer->used, level);
     if (ZSTD_isError(stored))
         return fail(file, ENOMEM);
+    if (make_room(file, RP_TRACE_CHUNK_BYTES + stored) != RP_OK)
+        return fail(file, file->error);
     struct rp_trace_chunk chunk = {.stored_bytes = (uint32_t)stored,
                                    .raw_bytes = buffer->used,
                                    .event_count = buffer->events,
@@ -161,12 +271,10 @@ enum rp_status rp_trace_file_append(struct rp_trace_file *file,
 
 enum rp_status rp_trace_file_finish(struct rp_trace_file *file)
 {
-    uint8_t mark[RP_TRACE_CHUNK_BYTES];
-    struct rp_trace_chunk chunk = {
-        .flags = RP_TRACE_CHUNK_END, .first_event = file->events, .check = rp_trace_hash(NULL, 0)};
-
-    rp_trace_chunk_pack(mark, &chunk);
-    enum rp_status status = write_all(file, mark, sizeof(mark));
+    /* What reached its limit is whole as far as it goes. */
+    if (file->error == EFBIG)
+        file->error = 0;
+    enum rp_status status = write_end(file);
     int error = errno;
     rp_trace_file_release(file);
     errno = error;
@@ -179,6 +287,10 @@ void rp_trace_file_release(struct rp_trace_file *file)
         close(file->fd);
     ZSTD_freeCCtx(file->zstd);
     free(file->out);
+    free(file->path);
+    free(file->pairs);
+    file->path = NULL;
+    file->pairs = NULL;
     file->fd = -1;
     file->zstd = NULL;
     file->out = NULL;

@@ -11,6 +11,12 @@
 #include <sys/types.h>
 
 struct rp_trace_file {
+    char *path;
+    uint8_t *pairs; /* the properties, packed */
+    size_t pairs_bytes, pair_count;
+    enum rp_trace_keep keep;
+    uint64_t limit;       /* bytes on disk, with keep other than RP_TRACE_KEEP_ALL */
+    uint64_t older_bytes; /* of the file before this one, with RP_TRACE_KEEP_LAST */
     int fd;
     dev_t device;
     ino_t inode;
@@ -27,6 +33,11 @@ struct rp_trace_file {
  * header. RP_IO with errno on failure; then no file is left. */
 enum rp_status rp_trace_file_create(struct rp_trace_file *file, const char *path,
                                     const char *const (*properties)[2], size_t count);
+/* From now on the file takes at most `limit` bytes. With RP_TRACE_KEEP_FIRST it fails with EFBIG
+ * where it would take more. With RP_TRACE_KEEP_LAST a file of half the limit is closed and
+ * renamed, NAME.rpt to NAME.0.rpt, in place of the one before it, and a new one goes on, whose
+ * property "first_event" says with which event. */
+void rp_trace_file_limit(struct rp_trace_file *file, enum rp_trace_keep keep, uint64_t limit);
 enum rp_status rp_trace_file_append(struct rp_trace_file *file,
                                     const struct rp_trace_buffer *buffer, int level);
 /* Writes the end mark, unless the file has failed, and closes. */

@@ -27,6 +27,8 @@ struct rp_trace_reader {
     bool is_stdin; /* not ours to close */
     int error;     /* errno of a failed read */
     bool eof;
+    bool (*wait)(void *ctx); /* at the end of a file that may grow; NULL: it does not */
+    void *wait_ctx;
     bool finished; /* nothing more will come */
     bool broken_off;
     bool damaged;
@@ -93,6 +95,8 @@ static size_t want(struct rp_trace_reader *reader, size_t bytes)
         ssize_t n = read(reader->fd, data + reader->end, reader->capacity - reader->end);
         if (n > 0) {
             reader->end += (size_t)n;
+        } else if (n == 0 && reader->wait != NULL && reader->wait(reader->wait_ctx)) {
+            continue;
         } else if (n == 0 || errno != EINTR) {
             reader->error = n < 0 ? errno : 0;
             reader->eof = true;
@@ -194,6 +198,9 @@ static enum rp_status read_header(struct rp_trace_reader *reader)
     if (!parse_properties(reader, properties, header.properties_bytes))
         return report(reader, RP_DAMAGED, "the header of the file is damaged");
     skip(reader, whole);
+    /* A file that goes on from another one begins with a later event. */
+    const char *first = rp_trace_property(reader, "first_event");
+    reader->next_id = first != NULL ? strtoull(first, NULL, 10) : 0;
     return RP_OK;
 }
 
@@ -399,6 +406,12 @@ enum rp_status rp_trace_reader_open(const char *path, struct rp_trace_reader **o
     }
     *out = reader;
     return RP_OK;
+}
+
+void rp_trace_reader_follow(struct rp_trace_reader *reader, bool (*wait)(void *ctx), void *ctx)
+{
+    reader->wait = wait;
+    reader->wait_ctx = ctx;
 }
 
 void rp_trace_reader_close(struct rp_trace_reader *reader)

@@ -11,6 +11,7 @@
 
 #define DEFAULT_BUFFER_BYTES ((size_t)256 << 10)
 #define LEAST_BUFFER_BYTES ((size_t)4 << 10)
+#define LEAST_LIMIT_BYTES ((uint64_t)64 << 10)
 #define DEFAULT_MAX_AGE_NS UINT64_C(200000000)
 #define LEAST_PERIOD_NS UINT64_C(1000000)
 #define SPARE_BUFFERS 4 /* beside two for each thread */
@@ -153,6 +154,16 @@ static void apply_options(struct rp_trace_writer *writer, const struct rp_trace_
     writer->lossy = options->lossy;
 }
 
+static void apply_limit(struct rp_trace_writer *writer, const struct rp_trace_options *options)
+{
+    uint64_t limit = options->limit > LEAST_LIMIT_BYTES ? options->limit : LEAST_LIMIT_BYTES;
+
+    rp_trace_file_limit(&writer->file, options->keep, limit);
+    /* A chunk must not be larger than the file that it goes to. */
+    if (options->keep != RP_TRACE_KEEP_ALL && writer->buffer_bytes > limit / 4)
+        writer->buffer_bytes = limit / 4;
+}
+
 enum rp_status rp_trace_writer_open(const char *path, const struct rp_trace_options *options,
                                     struct rp_trace_writer **out)
 {
@@ -177,6 +188,8 @@ enum rp_status rp_trace_writer_open(const char *path, const struct rp_trace_opti
         errno = error;
         return status;
     }
+    if (options != NULL)
+        apply_limit(writer, options);
     writer->serial = atomic_fetch_add(&serials, 1) + 1;
     writer->pid = getpid();
     writer->queue_end = &writer->queue;
@@ -247,7 +260,7 @@ enum rp_status rp_trace_writer_finish(struct rp_trace_writer *writer)
     enum rp_status status = rp_trace_file_finish(&writer->file);
     int error = errno;
     pthread_mutex_lock(&writer->lock);
-    writer->bytes_written = writer->file.offset;
+    writer->bytes_written = writer->file.older_bytes + writer->file.offset;
     pthread_mutex_unlock(&writer->lock);
     errno = error;
     return status;

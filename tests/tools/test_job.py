@@ -6,7 +6,9 @@ usage: test_job.py REPRISE DIGITS CONTRACT"""
 import json
 import pathlib
 import re
+import subprocess
 import sys
+import time
 
 import harness
 
@@ -43,6 +45,42 @@ class Job(harness.Case):
                    json.loads(self.reprise("check", "--json").stdout)["hazards"]}
         self.assertEqual(buffers, {buffer["name"] for buffer in
                                    json.loads(CONTRACT.read_text())["buffers"]})
+
+    def test_the_end_of_a_run_in_a_ring(self):
+        done = self.run_job("-q", "-c", str(CONTRACT), "--last", "128KiB", steps=150)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        older, newer = sorted((self.folder / "reprise.data").glob("trace-*.rpt"))
+        self.assertLessEqual(older.stat().st_size + newer.stat().st_size, 128 << 10)
+        lines = self.reprise("dump").stdout.splitlines()
+        ids = [int(line.split()[0]) for line in lines]
+        self.assertGreater(ids[0], 0)
+        # One run in order, over the seam of its two files; leaving a call has no line of its own.
+        self.assertTrue(all(0 < later - earlier < 3 for earlier, later in zip(ids, ids[1:])))
+        told = json.loads(self.reprise("info", "--json").stdout)
+        self.assertEqual(len(told["processes"]), 1)
+
+    def test_a_trace_that_ends_at_its_limit(self):
+        done = self.run_job("-q", "-c", str(CONTRACT), "--limit", "96KiB", steps=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        trace, = (self.folder / "reprise.data").glob("trace-*.rpt")
+        self.assertLessEqual(trace.stat().st_size, 96 << 10)
+        self.assertEqual(self.reprise("dump").returncode, 0)
+        summary, = (self.folder / "reprise.data").glob("summary-*.json")
+        self.assertGreater(json.loads(summary.read_text())["trace_lost"], 0)
+
+    def test_dump_follows_a_running_job(self):
+        job = subprocess.Popen([harness.REPRISE, "run", "-q", "-d", "soft", "--", str(DIGITS), "-n",
+                                "150"], cwd=self.folder, env=harness.environment(),
+                               stdout=subprocess.DEVNULL)
+        while not list(self.folder.glob("reprise.data/trace-*.rpt")):
+            time.sleep(0.01)
+        trace, = self.folder.glob("reprise.data/trace-*.rpt")
+        while trace.stat().st_size < 1000:
+            time.sleep(0.01)
+        followed = self.reprise("dump", "--follow", str(trace))
+        self.assertEqual(job.wait(), 0)
+        self.assertEqual(followed.returncode, 0, followed.stderr)
+        self.assertEqual(followed.stdout, self.reprise("dump").stdout)
 
     def test_error_exitcode(self):
         self.assertEqual(self.run_job("-m", "check", "-c", str(CONTRACT), "-e", "9").returncode, 9)
