@@ -84,7 +84,7 @@ enum rp_option_type {
       "keep only the end of the trace, so many bytes of it")                                      \
     X(LIMIT, "limit", 0, SIZE, RP_ENV, RP_COMMAND_RUN, "SIZE", "end the trace after so many bytes")\
     X(LOSSY, "lossy", 0, FLAG, RP_ENV, RP_COMMAND_RUN, NULL,                                      \
-      "lose events rather than slow the job; gaps are counted")                                   \
+      "lose events rather than slow the job; counted")                                            \
     X(FOLLOW, "follow", 0, FLAG, RP_NO_ENV, RP_COMMAND_DUMP, NULL,                                \
       "go on as the job does, until it ends")                                                     \
     X(QUIET, "quiet", 'q', FLAG, RP_NO_ENV, RP_COMMAND_RUN | RP_WRITING, NULL,                    \

@@ -215,8 +215,10 @@ static enum rp_status make_room(struct rp_trace_file *file, size_t bytes)
 {
     uint64_t need = file->offset + bytes + RP_TRACE_CHUNK_BYTES;
 
-    if (file->keep == RP_TRACE_KEEP_FIRST && need > file->limit)
+    if (file->keep == RP_TRACE_KEEP_FIRST && need > file->limit) {
+        file->is_full = file->error == 0;
         return fail(file, EFBIG);
+    }
     if (file->keep == RP_TRACE_KEEP_LAST && need > file->limit / 2 && file->events > 0)
         return turn(file);
     return RP_OK;
@@ -272,7 +274,7 @@ enum rp_status rp_trace_file_append(struct rp_trace_file *file,
 enum rp_status rp_trace_file_finish(struct rp_trace_file *file)
 {
     /* What reached its limit is whole as far as it goes. */
-    if (file->error == EFBIG)
+    if (file->is_full)
         file->error = 0;
     enum rp_status status = write_end(file);
     int error = errno;

@@ -21,6 +21,7 @@ struct rp_trace_file {
     dev_t device;
     ino_t inode;
     int error; /* errno of the first failure, 0 while all is well */
+    bool is_full; /* and that failure was its own limit */
     uint64_t offset;
     uint64_t events; /* in the chunks written so far */
     uint64_t bytes_raw;
