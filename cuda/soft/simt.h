@@ -51,8 +51,28 @@ struct simt_fault {
  * shared and local arenas never reach it. */
 typedef bool (*simt_bounds_fn)(void *ctx, uint64_t address, uint64_t bytes, uint64_t *range_lo,
                                uint64_t *range_hi);
-/* The oracle: every global access, one call a warp operation and contiguous run. NULL: off. */
-typedef void (*simt_oracle_fn)(void *ctx, uint64_t address, uint64_t bytes, bool is_write);
+/* The oracle: every global access, a touch for each warp operation and contiguous run of lanes,
+ * in batches; those of one worker come in order. NULL: off. */
+struct simt_touch {
+    uint64_t address, bytes;
+    bool is_write;
+};
+typedef void (*simt_oracle_fn)(void *ctx, const struct simt_touch *touches, size_t count);
+
+/* What a launch executed, by the unit of a GPU that would do it. A warp's instruction counts for
+ * all 32 lanes, whoever is active: that is what it costs. `of` is in lane-instructions (two
+ * for 64-bit integers, several for divisions), in multiply-adds for the tensor classes, and for
+ * memory (shared memory and shuffles too) in lanes of wavefronts of 128 bytes. */
+enum simt_class {
+    SIMT_CLASS_CONTROL, SIMT_CLASS_FP32, SIMT_CLASS_FP64, SIMT_CLASS_HALF, SIMT_CLASS_INTEGER,
+    SIMT_CLASS_SPECIAL, SIMT_CLASS_CONVERT, SIMT_CLASS_MEMORY, SIMT_CLASS_TENSOR_HALF,
+    SIMT_CLASS_TENSOR_TF32, SIMT_CLASS_TENSOR_BYTE, SIMT_CLASS_TENSOR_FP64, SIMT_CLASSES
+};
+struct simt_counts {
+    uint64_t issued; /* lane-instructions of all classes */
+    uint64_t of[SIMT_CLASSES];
+    bool incomplete; /* for want of host memory */
+};
 
 struct simt_launch {
     const struct simt_kernel *kernel;
@@ -67,6 +87,7 @@ struct simt_launch {
     void *bounds_ctx;
     simt_oracle_fn oracle;
     void *oracle_ctx;
+    struct simt_counts *counts; /* NULL: nobody wants to know */
 };
 
 /* What %nsmid says, and what the device should answer for its multiprocessor count. */

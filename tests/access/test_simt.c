@@ -20,14 +20,19 @@ struct touched { /* a mark for each byte of a buffer */
     unsigned char *marks[2][LETTERS]; /* read, written */
 };
 
-static void note(void *ctx, uint64_t address, uint64_t bytes, bool is_write)
+static void note_one(struct touched *touched, const struct simt_touch *touch)
 {
-    struct touched *touched = ctx;
     for (int i = 0; i < LETTERS; i++) {
-        uint64_t offset = address - (uint64_t)(uintptr_t)touched->buffers[i];
+        uint64_t offset = touch->address - (uint64_t)(uintptr_t)touched->buffers[i];
         if (touched->buffers[i] && offset < BUFFER_BYTES)
-            memset(touched->marks[is_write][i] + offset, 1, bytes);
+            memset(touched->marks[touch->is_write][i] + offset, 1, touch->bytes);
     }
+}
+
+static void note(void *ctx, const struct simt_touch *touches, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        note_one(ctx, &touches[i]);
 }
 
 /* Small numbers, whether they are read as 32 or as 64 bits: some are used as indices. */

@@ -120,7 +120,7 @@ static CUresult push(struct soft_context *context)
             return CUDA_ERROR_OUT_OF_MEMORY;
         thread->stack = stack;
         thread->capacity = capacity;
-        pthread_setspecific(soft.thread_key, stack); /* freed with the thread */
+        soft_thread_keep();
     }
     thread->stack[thread->depth++] = context;
     return CUDA_SUCCESS;

@@ -2,8 +2,10 @@
 /* What a copy is. The entry points are in memcpy.c. */
 #include "cuda/soft/api/copy.h"
 
+#include "cuda/soft/api/clock.h"
 #include "cuda/soft/api/memory.h"
-#include "cuda/soft/api/oracle.h"
+#include "cuda/soft/api/timeline.h"
+#include "cuda/soft/api/touched.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +28,27 @@ static void copy_row(uint64_t to, uint64_t from, const struct soft_copy *copy,
 {
     memmove(soft_pointer(to), soft_pointer(from), copy->width);
     if (!copy->from.pageable)
-        soft_oracle_note(op, from, copy->width, false);
+        soft_touched_note(op, from, copy->width, false);
     if (!copy->to.pageable)
-        soft_oracle_note(op, to, copy->width, true);
+        soft_touched_note(op, to, copy->width, true);
+}
+
+/* What the operation will not be seen to touch: pageable memory, and the link between devices. */
+static void ask_of_clock(struct soft_demand *demand, const struct soft_copy *copy)
+{
+    uint64_t bytes = copy->width * copy->height * copy->depth;
+    bool in = soft_memory_is_on_host(copy->from.address);
+    bool out = soft_memory_is_on_host(copy->to.address);
+
+    demand->engine = out ? SOFT_ENGINE_OUT : in ? SOFT_ENGINE_IN : SOFT_ENGINE_COMPUTE;
+    if (copy->from.pageable || copy->to.pageable)
+        demand->link_bytes += bytes;
+    demand->peer = !in && !out && soft_memory_find(copy->from.address)->device !=
+                                      soft_memory_find(copy->to.address)->device;
+    if (demand->peer) {
+        demand->engine = SOFT_ENGINE_OUT;
+        demand->link_bytes += bytes;
+    }
 }
 
 static CUresult copy_run(const struct soft_work *work, struct soft_op *op)
@@ -37,6 +57,8 @@ static CUresult copy_run(const struct soft_work *work, struct soft_op *op)
 
     pthread_mutex_lock(&soft.lock);
     bool good = reachable(copy, &copy->to, true) && reachable(copy, &copy->from, false);
+    if (good && soft_timeline_demand(op) != NULL)
+        ask_of_clock(soft_timeline_demand(op), copy);
     pthread_mutex_unlock(&soft.lock);
     if (!good) {
         soft_say("copy of %llu bytes from %#llx to %#llx in stream %llu: the memory is gone",
@@ -165,10 +187,7 @@ CUresult soft_copy_from_3d(const CUDA_MEMCPY3D *d, struct soft_copy *copy)
 
 static CUmemorytype type_of(const struct soft_side *side)
 {
-    const struct soft_allocation *allocation = soft_memory_find(side->address);
-    bool is_host = allocation == NULL || allocation->kind == SOFT_MEMORY_HOST ||
-                   allocation->kind == SOFT_MEMORY_REGISTERED;
-    return is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    return soft_memory_is_on_host(side->address) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 }
 
 void soft_copy_to_3d(const struct soft_copy *copy, CUDA_MEMCPY3D *description)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver's own life: start, the lock, fork, the process's end. */
+#include "cuda/soft/api/clock.h"
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/oracle.h"
 #include "cuda/soft/api/pool.h"
+#include "cuda/soft/api/timeline.h"
 #include "cuda/soft/api/work.h"
 
 #include <stdarg.h>
@@ -115,6 +117,20 @@ CUresult soft_enter(struct soft_context **context)
     return result;
 }
 
+void soft_thread_keep(void)
+{
+    pthread_setspecific(soft.thread_key, &soft_thread);
+}
+
+static void thread_ends(void *value)
+{
+    struct soft_thread *thread = value;
+    pthread_mutex_lock(&soft.lock);
+    soft_timeline_drop(thread->host_time.moment);
+    pthread_mutex_unlock(&soft.lock);
+    free(thread->stack);
+}
+
 static CUresult start_device(int ordinal)
 {
     struct soft_device *device = &soft.devices[ordinal];
@@ -142,6 +158,8 @@ static CUresult start(void)
     if (!soft_arena_open(&soft.host_arena, HOST_BASE, SPACE_BYTES, PROT_READ | PROT_WRITE) ||
         !soft_arena_open(&soft.virtual_arena, VIRTUAL_BASE, SPACE_BYTES, PROT_NONE))
         return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!soft_clock_start())
+        return CUDA_ERROR_INVALID_VALUE;
     if (!soft_oracle_start())
         return CUDA_ERROR_OPERATING_SYSTEM;
     for (int i = 0; i < (int)soft.options.devices; i++) {
@@ -149,7 +167,7 @@ static CUresult start(void)
         if (result != CUDA_SUCCESS)
             return result;
     }
-    if (pthread_key_create(&soft.thread_key, free) != 0)
+    if (pthread_key_create(&soft.thread_key, thread_ends) != 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     soft_scheduler_start();
     pthread_atfork(NULL, NULL, after_fork_in_child);

@@ -3,6 +3,7 @@
 #include "cuda/soft/api/capture.h"
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/stream.h"
+#include "cuda/soft/api/timeline.h"
 
 #include <stdlib.h>
 
@@ -53,8 +54,8 @@ static CUresult wait_in_stream(struct soft_stream *stream, struct soft_event *ev
 {
     if (stream->capture != NULL || event->capture != 0)
         return soft_capture_wait(stream, event);
-    /* With a seed, what is submitted is a function of the calls, not of what is done already. */
-    if (event->op == NULL || (!soft.options.seeded && soft_op_is_done(event->op)))
+    /* What is submitted must be a function of the calls, not of what is done already. */
+    if (event->op == NULL || (!soft_history_matters() && soft_op_is_done(event->op)))
         return CUDA_SUCCESS;
     CUresult result = soft_capture_check(stream);
     if (result != CUDA_SUCCESS)
@@ -183,7 +184,10 @@ CUresult CUDAAPI cuEventQuery(CUevent hEvent)
         return soft_leave(CUDA_ERROR_CAPTURED_EVENT);
     if (event->op != NULL && event->op->context->fault != CUDA_SUCCESS)
         return soft_leave(event->op->context->fault);
-    return soft_leave(soft_op_is_done(event->op) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+    if (!soft_op_is_done(event->op))
+        return soft_leave(CUDA_ERROR_NOT_READY);
+    soft_timeline_met(event->op);
+    return soft_leave(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuEventSynchronize(CUevent hEvent)
@@ -204,6 +208,19 @@ CUresult CUDAAPI cuEventSynchronize(CUevent hEvent)
     return soft_leave(result);
 }
 
+/* Milliseconds, of the model clock where there is one. Gives the lock up meanwhile. */
+static float elapsed(struct soft_op *start, struct soft_op *end)
+{
+    uint64_t from = start->finished_ns, to = end->finished_ns;
+    soft_op_retain(start);
+    soft_op_retain(end);
+    soft_timeline_tell(start, &from);
+    soft_timeline_tell(end, &to);
+    soft_op_release(start);
+    soft_op_release(end);
+    return (float)((double)(int64_t)(to - from) * 1e-6);
+}
+
 CUresult CUDAAPI cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
 {
     struct soft_event *start, *end;
@@ -220,8 +237,7 @@ CUresult CUDAAPI cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUe
         return soft_leave(CUDA_ERROR_INVALID_HANDLE);
     if (!soft_op_is_done(start->op) || !soft_op_is_done(end->op))
         return soft_leave(CUDA_ERROR_NOT_READY);
-    int64_t elapsed = (int64_t)(end->op->finished_ns - start->op->finished_ns);
-    *pMilliseconds = (float)((double)elapsed * 1e-6);
+    *pMilliseconds = elapsed(start->op, end->op);
     return soft_leave(start->context->fault);
 }
 

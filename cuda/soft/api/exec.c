@@ -4,6 +4,7 @@
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/graph.h"
 #include "cuda/soft/api/node.h"
+#include "cuda/soft/api/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -206,10 +207,12 @@ CUresult soft_exec_launch(struct soft_exec *exec, struct soft_stream *stream)
     struct soft_op *start = soft_op_create(stream->context, soft_work_marker());
     if (start == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    soft_timeline_begin_graph();
     soft_stream_order(stream, start);
     soft_op_after(start, exec->last);
     soft_stream_append(stream, start);
     struct soft_op *end = submit_graph(exec->graph, stream->context, stream->id, start);
+    soft_timeline_end_graph();
     soft_op_release(start);
     if (end == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -6,8 +6,8 @@
  * call wakes exactly one, and that one for sure; it finds work, starts it and calls the next
  * one where more is ready. */
 #include "cuda/soft/api/context.h"
-#include "cuda/soft/api/oracle.h"
 #include "cuda/soft/api/scheduler.h"
+#include "cuda/soft/api/watch.h"
 
 #include <time.h>
 
@@ -89,9 +89,9 @@ static CUresult perform(struct soft_op *op, const struct soft_work_type *type)
     pthread_mutex_unlock(&soft.lock);
     soft_thread.in_host_function = is_program;
     if (!is_program)
-        soft_oracle_begin(op);
+        soft_watch_begin(op);
     CUresult result = type->run(op->work, op);
-    soft_oracle_end(op, type->name);
+    soft_watch_end(op);
     soft_thread.in_host_function = false;
     pthread_mutex_lock(&soft.lock);
     (*running)--;

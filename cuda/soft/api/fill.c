@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuMemset*. None of these waits: they are asynchronous to the host in any form. */
 #include "cuda/soft/api/capture.h"
+#include "cuda/soft/api/clock.h"
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/copy.h"
 #include "cuda/soft/api/memory.h"
-#include "cuda/soft/api/oracle.h"
+#include "cuda/soft/api/timeline.h"
+#include "cuda/soft/api/touched.h"
 
 #include <string.h>
 
@@ -37,10 +39,12 @@ static CUresult fill_run(const struct soft_work *work, struct soft_op *op)
                  (unsigned long long)fill->address, (unsigned long long)op->stream);
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
+    if (soft_timeline_demand(op) != NULL)
+        soft_timeline_demand(op)->engine = SOFT_ENGINE_COMPUTE;
     for (uint64_t y = 0; y < fill->height; y++) {
         uint64_t row = fill->address + y * fill->pitch;
         fill_row(soft_pointer(row), fill);
-        soft_oracle_note(op, row, fill->width * fill->element, true);
+        soft_touched_note(op, row, fill->width * fill->element, true);
     }
     return CUDA_SUCCESS;
 }

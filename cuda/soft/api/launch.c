@@ -2,10 +2,12 @@
 /* What a launch is. The entry points are in launchcalls.c. */
 #include "cuda/soft/api/launch.h"
 
+#include "cuda/soft/api/clock.h"
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/device.h"
 #include "cuda/soft/api/memory.h"
-#include "cuda/soft/api/oracle.h"
+#include "cuda/soft/api/timeline.h"
+#include "cuda/soft/api/touched.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -68,6 +70,16 @@ static uint64_t block_seed(const struct soft_op *op)
     return (soft.options.seed + op->rank) * UINT64_C(0x9e3779b97f4a7c15) | 1;
 }
 
+static void ask_of_clock(struct soft_demand *demand, struct simt_launch *launch)
+{
+    if (demand == NULL)
+        return;
+    demand->engine = SOFT_ENGINE_COMPUTE;
+    demand->blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    demand->threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    launch->counts = &demand->counts;
+}
+
 static CUresult kernel_run(const struct soft_work *base, struct soft_op *op)
 {
     const struct kernel_work *work = (const struct kernel_work *)base;
@@ -82,19 +94,24 @@ static CUresult kernel_run(const struct soft_work *base, struct soft_op *op)
         .grid_id = op->seq,
         .bounds = soft_memory_bounds,
         .bounds_ctx = op->context,
-        .oracle = op->touched != NULL ? soft_oracle_access : NULL,
+        .oracle = op->touched != NULL ? soft_touched_by_kernel : NULL,
         .oracle_ctx = op,
     };
     memcpy(launch.grid, work->launch.grid, sizeof launch.grid);
     memcpy(launch.block, work->launch.block, sizeof launch.block);
+    ask_of_clock(soft_timeline_demand(op), &launch);
 
     enum rp_status status = simt_run(soft.pool, &launch, &fault);
-    soft_oracle_end(op, work->function->name);
     if (fault.kind != SIMT_FAULT_NONE) {
         say_fault(work->function, &fault);
         return fault_result(fault.kind);
     }
     return status == RP_OK ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+}
+
+static const char *kernel_title(const struct soft_work *base)
+{
+    return ((const struct kernel_work *)base)->function->name;
 }
 
 static void kernel_release(struct soft_work *base)
@@ -107,6 +124,7 @@ static const struct soft_work_type kernel_type = {
     .class_ = SOFT_WORK_DEVICE,
     .node = CU_GRAPH_NODE_TYPE_KERNEL,
     .capturable = true,
+    .title = kernel_title,
     .run = kernel_run,
     .release = kernel_release,
 };

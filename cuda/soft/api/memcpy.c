@@ -34,18 +34,11 @@ static bool stage(struct soft_copy *copy)
     return true;
 }
 
-static bool is_host(uint64_t address)
-{
-    const struct soft_allocation *allocation = soft_memory_find(address);
-    return allocation == NULL || allocation->kind == SOFT_MEMORY_HOST ||
-           allocation->kind == SOFT_MEMORY_REGISTERED;
-}
-
 static bool must_wait(const struct soft_copy *copy, enum manner manner)
 {
     if (manner == ASYNC)
         return copy->to.pageable;
-    return is_host(copy->to.address) || is_host(copy->from.address);
+    return soft_memory_is_on_host(copy->to.address) || soft_memory_is_on_host(copy->from.address);
 }
 
 /* With the lock. `copy` is checked. */

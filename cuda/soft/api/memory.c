@@ -43,6 +43,13 @@ struct soft_allocation *soft_memory_find(uint64_t address)
     return address < UINT64_MAX ? soft_memory_next(address, address + 1) : NULL;
 }
 
+bool soft_memory_is_on_host(uint64_t address)
+{
+    const struct soft_allocation *allocation = soft_memory_find(address);
+    return allocation == NULL || allocation->kind == SOFT_MEMORY_HOST ||
+           allocation->kind == SOFT_MEMORY_REGISTERED;
+}
+
 bool soft_memory_add(struct soft_allocation *allocation)
 {
     if (table.count == table.capacity) {

@@ -39,6 +39,8 @@ struct soft_allocation {
 
 /* The entry that holds `address`, or NULL. */
 struct soft_allocation *soft_memory_find(uint64_t address);
+/* Is it memory of the host: pinned, registered, or nothing that the device knows? */
+bool soft_memory_is_on_host(uint64_t address);
 /* May `context` read, respectively write, all of [address, address+bytes)? It must lie in one
  * entry, or in neighbouring MAPPED ones. `bytes` 0 is fine anywhere. Without a context: may
  * anybody? That is the question of copies, which find their way between devices. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a pool gives and takes. The entry points are in poolcalls.c. */
 #include "cuda/soft/api/pool.h"
+#include "cuda/soft/api/touched.h"
 
 #include "cuda/soft/api/capture.h"
 #include "cuda/soft/api/context.h"
-#include "cuda/soft/api/oracle.h"
 
 #include <stdlib.h>
 
@@ -153,7 +153,7 @@ static CUresult birth_run(const struct soft_work *work, struct soft_op *op)
         allocation->bytes = birth->bytes;
     pthread_mutex_unlock(&soft.lock);
     soft_memory_spoil(birth->address, birth->bytes);
-    soft_oracle_note(op, birth->address, birth->bytes, true);
+    soft_touched_note(op, birth->address, birth->bytes, true);
     return CUDA_SUCCESS;
 }
 

@@ -3,6 +3,7 @@
 #include "cuda/soft/api/scheduler.h"
 
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/timeline.h"
 
 #include <time.h>
 
@@ -96,12 +97,16 @@ void soft_scheduler_rank_abandoned(void)
         ;
 }
 
+static bool program_is_new(void)
+{
+    return scheduler.program_running > 0 && soft_now_ns() - scheduler.program_since < GRACE_NS;
+}
+
 /* Seeded: a function of the program holds the order up for a while, so that what it does
  * comes before what follows it. Should it wait for the program, the order goes on. */
 bool soft_scheduler_is_held(void)
 {
-    return soft.options.seeded && scheduler.program_running > 0 &&
-           soft_now_ns() - scheduler.program_since < GRACE_NS;
+    return soft.options.seeded && program_is_new();
 }
 
 /* ---- the way of an operation ------------------------------------------------------- */
@@ -116,6 +121,7 @@ void soft_scheduler_finish(struct soft_op *op)
         finished = each->next;
         each->state = SOFT_OP_DONE;
         each->finished_ns = soft_now_ns();
+        soft_timeline_done(each);
         for (size_t i = 0; i < each->later_count; i++) {
             struct soft_op *later = each->later[i];
             if (--later->waits > 0 || later->rank == 0)
@@ -138,6 +144,7 @@ void soft_op_submit(struct soft_op *op)
     soft_op_retain(op); /* until it is done */
     op->seq = ++scheduler.last_seq;
     op->state = SOFT_OP_WAITING;
+    soft_timeline_submit(op);
     if (soft.options.seeded) {
         if (op->unranked == 0)
             soft_op_list_insert(&scheduler.rankable, op);
@@ -165,6 +172,7 @@ void soft_op_wait(struct soft_op *op)
     }
     while (op->state != SOFT_OP_DONE)
         pthread_cond_wait(&scheduler.done, &soft.lock);
+    soft_timeline_met(op);
 }
 
 static unsigned places(void)
@@ -229,6 +237,19 @@ void soft_scheduler_poll(void)
             soft_scheduler_pick(&again) != NULL) &&
            soft_now_ns() < until)
         wait_a_little();
+}
+
+bool soft_scheduler_await(void)
+{
+    uint64_t again;
+    while (soft.options.seeded && rank_one())
+        ;
+    call_for_ready();
+    bool goes_on = scheduler.device_running > 0 || program_is_new() ||
+                   soft_scheduler_pick(&again) != NULL;
+    if (goes_on)
+        wait_a_little();
+    return goes_on;
 }
 
 void soft_scheduler_hold(void)

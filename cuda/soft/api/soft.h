@@ -26,6 +26,7 @@
 #define SOFT_DRIVER_VERSION 13000
 
 struct soft_context;
+struct soft_moment;
 struct soft_pool;
 struct simt_pool;
 
@@ -66,6 +67,13 @@ struct soft_state {
 };
 extern struct soft_state soft;
 
+/* The model time of a thread (timeline.h): `lag` ns after the moment, or after 0. */
+struct soft_host_time {
+    struct soft_moment *moment;
+    uint64_t lag;
+    bool started;
+};
+
 /* What a thread of the program carries. */
 struct soft_thread {
     struct soft_context **stack; /* current contexts, the top one last */
@@ -74,8 +82,11 @@ struct soft_thread {
     bool per_thread_default;     /* a _ptds or _ptsz entry is on the stack of calls */
     bool in_host_function;       /* CUDA calls are not permitted now */
     CUstreamCaptureMode capture_mode;
+    struct soft_host_time host_time;
+    bool in_graph;               /* submissions are nodes of a graph that it launches */
 };
 extern _Thread_local struct soft_thread soft_thread;
+void soft_thread_keep(void); /* the thread has something to free when it ends */
 
 /* Take the lock for a call that needs no context, respectively the current one. Anything but
  * CUDA_SUCCESS means that the lock is not held and is what the call answers: not

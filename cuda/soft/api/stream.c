@@ -3,6 +3,7 @@
 
 #include "cuda/soft/api/capture.h"
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/timeline.h"
 
 #include <stdlib.h>
 
@@ -247,6 +248,8 @@ CUresult CUDAAPI cuStreamQuery(CUstream hStream)
         result = soft_capture_forbid(stream);
     if (result == CUDA_SUCCESS && !is_idle(stream))
         result = CUDA_ERROR_NOT_READY;
+    if (result == CUDA_SUCCESS)
+        soft_timeline_met(stream->tail);
     return soft_leave(result);
 }
 

@@ -2,8 +2,8 @@
 /* Words of memory that streams write and wait for. */
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/memory.h"
-#include "cuda/soft/api/oracle.h"
 #include "cuda/soft/api/stream.h"
+#include "cuda/soft/api/touched.h"
 
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ static CUresult write_run(const struct soft_work *base, struct soft_op *op)
                          __ATOMIC_SEQ_CST);
     else
         __atomic_store_n((uint64_t *)soft_pointer(work->address), work->value, __ATOMIC_SEQ_CST);
-    soft_oracle_note(op, work->address, work->bytes, true);
+    soft_touched_note(op, work->address, work->bytes, true);
     return CUDA_SUCCESS;
 }
 
@@ -81,7 +81,7 @@ static CUresult wait_run(const struct soft_work *base, struct soft_op *op)
     pthread_mutex_unlock(&soft.lock);
     if (!good)
         return gone(work);
-    soft_oracle_note(op, work->address, work->bytes, false);
+    soft_touched_note(op, work->address, work->bytes, false);
     return CUDA_SUCCESS;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Works and operations: their lives, and who comes after whom. */
+#include "cuda/soft/api/clock.h"
 #include "cuda/soft/api/scheduler.h"
+#include "cuda/soft/api/timeline.h"
 
 #include <stdlib.h>
 
@@ -51,6 +53,10 @@ struct soft_op *soft_op_create(struct soft_context *context, struct soft_work *w
     op->work = work;
     op->context = context;
     op->references = 1;
+    if (!soft_timeline_enter(op)) {
+        soft_op_release(op);
+        return NULL;
+    }
     return op;
 }
 
@@ -65,6 +71,7 @@ void soft_op_release(struct soft_op *op)
     if (op == NULL || --op->references > 0)
         return;
     soft_work_release(op->work);
+    soft_timeline_drop(op->moment);
     free(op->later);
     free(op);
 }
@@ -74,8 +81,14 @@ bool soft_op_is_done(const struct soft_op *op)
     return op == NULL || op->state == SOFT_OP_DONE;
 }
 
+bool soft_history_matters(void)
+{
+    return soft.options.seeded || soft_clock_figures() != NULL;
+}
+
 void soft_op_after(struct soft_op *op, struct soft_op *earlier)
 {
+    soft_timeline_after(op, earlier);
     if (soft_op_is_done(earlier))
         return;
     if (earlier->later_count == earlier->later_capacity) {

@@ -22,6 +22,7 @@
 
 struct soft_work;
 struct soft_op;
+struct soft_moment;
 struct soft_touched;
 
 enum soft_work_class {
@@ -31,7 +32,8 @@ enum soft_work_class {
 };
 
 struct soft_work_type {
-    const char *name; /* as the oracle calls it; a kernel has its own */
+    const char *name; /* as messages and the oracle call it ... */
+    const char *(*title)(const struct soft_work *work); /* NULL, or: a name of its own */
     enum soft_work_class class_;
     CUgraphNodeType node; /* what it becomes in a graph ... */
     bool capturable;      /* ... if it may */
@@ -72,7 +74,8 @@ struct soft_op {
     struct soft_op **later; /* operations that wait for this one */
     size_t later_count, later_capacity;
     struct soft_op *next; /* in the list of ready or of rankable operations */
-    struct soft_touched *touched; /* while it runs and the oracle watches (oracle.h) */
+    struct soft_touched *touched; /* while it runs and somebody watches (touched.h) */
+    struct soft_moment *moment;   /* in model time, where there is a clock (timeline.h) */
 };
 
 /* A new operation with one reference, which does not run before it is submitted. Takes over
@@ -87,6 +90,9 @@ void soft_op_after(struct soft_op *op, struct soft_op *earlier);
 void soft_op_submit(struct soft_op *op);
 
 bool soft_op_is_done(const struct soft_op *op); /* NULL is done */
+/* Is the order told for its own sake, also after operations that are done? A seed and a model
+ * clock want it. */
+bool soft_history_matters(void);
 
 /* Waits until `op` is done, without the lock. The caller holds a reference. */
 void soft_op_wait(struct soft_op *op);
@@ -94,6 +100,8 @@ void soft_scheduler_start(void); /* in cuInit */
 /* Before a call answers whether something is done: with a seed, lets the order go on a
  * little and settles what is in it, so that the answer is a function of the calls. */
 void soft_scheduler_poll(void);
+/* Waits a little, where operations may still end without another call; false where none will. */
+bool soft_scheduler_await(void);
 
 /* Waits until no device operation is running and keeps others from starting until the
  * counterpart is called: for the moment when memory goes away under its addresses. */

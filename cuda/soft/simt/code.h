@@ -102,6 +102,7 @@ struct simt_function {
     uint32_t frame_bytes;   /* of the register file */
     uint32_t local_bytes;   /* of one activation, for one thread */
     uint32_t site_count;
+    uint32_t *place;        /* of each PTX instruction and of the end: its first operation */
     struct simt_row *rows;
     uint32_t row_count;
     struct simt_formal *params, *returns;

@@ -341,7 +341,7 @@ enum rp_status simt_compile_function(struct simt_function *function)
                 settle_jumps(c);
         }
     }
-    free(c->place);
+    function->place = c->place;
     free(c->joins);
     free(c->reg_row);
     free(c->reg_writes);

@@ -13,6 +13,7 @@
 #define LANE_LOOP_NAME(id) static inline __attribute__((always_inline)) void inlined_##id
 #include "cuda/soft/simt/access.h"
 #include "cuda/soft/simt/convert.h"
+#include "cuda/soft/simt/count.h"
 #include "cuda/soft/simt/table.h"
 
 #include "cuda/soft/simt/loops.h"
@@ -64,6 +65,8 @@ static simt_lanes_fn *const lane_loops[] = {
 #define COUNT_LINE                                                                              \
     do {                                                                                        \
         operations += (uint64_t)(op + 1 - line) * lanes;                                        \
+        if (__builtin_expect(counted, 0))                                                       \
+            simt_count_line(warp, line, op);                                                    \
     } while (0)
 #define TURN_TO(where)                                                                          \
     do {                                                                                        \
@@ -111,6 +114,7 @@ static const void *dispatch(const struct simt_op *wanted, struct simt_warp *warp
     uint32_t base, active, live, lanes;
     uint64_t operations = 0;
     int32_t budget = SIMT_TURN;
+    const bool counted = warp->worker->run->launch->counts != NULL;
 
 reschedule:
     if (!simt_warp_switch(warp)) {

@@ -64,7 +64,7 @@ struct simt_warp {
     bool faulted;
     bool parted;            /* some live lanes did not run, until they all do again; */
     uint32_t reunions;      /* how often that has happened */
-    bool observed;          /* the launch has an oracle: no access takes the short way */
+    bool observed;          /* the launch has an oracle: no global access takes the short way */
     struct simt_range *sites; /* range cache, one entry an access site */
     struct simt_split now;  /* mask 0 when none runs */
     struct simt_split parked[SIMT_LANES];
@@ -118,6 +118,7 @@ struct simt_run {
     atomic_bool stop;
     pthread_mutex_t lock; /* over the rest */
     struct simt_fault fault;
+    struct simt_counts counts;
     struct simt_printed { uint64_t block; struct simt_text text; } *printed;
     size_t printed_count;
     unsigned helpers, wanted; /* workers of the pool that are in it, and that may be */
@@ -132,6 +133,11 @@ struct simt_worker {
     uint32_t known_next;
     uint64_t arena_lo, arena_bytes; /* shared and local memory, below 2 GiB */
     struct simt_frame *free_frames, *all_frames;
+    struct simt_touch touches[64]; /* that the oracle has not heard of yet */
+    uint32_t touch_count;
+    struct simt_tally *tallies; /* count.h */
+    uint32_t tally_count;
+    bool uncounted;
     struct simt_worker *next_free;
 };
 
@@ -180,6 +186,11 @@ bool simt_memory_check(struct simt_warp *warp, const struct simt_op *op, int lan
 /* Tells the oracle what the lanes of `mask` accessed, runs as one. */
 void simt_memory_observe(struct simt_warp *warp, uint32_t mask, const uint64_t *address,
                          uint32_t bytes, bool is_write);
+/* Checks and observes all lanes at once, where all lie in one range of global memory that the
+ * worker knows; false when it takes simt_memory_check for each. */
+bool simt_memory_observe_all(struct simt_warp *warp, uint32_t mask, const uint64_t *address,
+                             uint32_t bytes, bool is_write);
+void simt_memory_report(struct simt_worker *worker); /* the touches still kept back */
 
 void simt_fault_raise(struct simt_warp *warp, const struct simt_op *op, int lane,
                       enum simt_fault_kind kind, uint64_t address, bool is_write);

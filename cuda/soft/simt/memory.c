@@ -84,8 +84,8 @@ bool simt_memory_check(struct simt_warp *warp, const struct simt_op *op, int lan
                        uint64_t address, uint32_t bytes, bool is_write)
 {
     struct simt_range range;
-    if (!own_range(warp, address, bytes, is_write, &range) &&
-        !global_range(warp->worker, address, bytes, &range)) {
+    const bool own = own_range(warp, address, bytes, is_write, &range);
+    if (!own && !global_range(warp->worker, address, bytes, &range)) {
         simt_fault_raise(warp, op, lane, SIMT_FAULT_ADDRESS, address, is_write);
         return false;
     }
@@ -93,30 +93,79 @@ bool simt_memory_check(struct simt_warp *warp, const struct simt_op *op, int lan
         simt_fault_raise(warp, op, lane, SIMT_FAULT_MISALIGNED, address, is_write);
         return false;
     }
-    if (!warp->observed) /* every access must come here then */
+    if (own || !warp->observed) /* every global access must come here then */
         warp->sites[op->target] = range;
     return true;
 }
 
-/* Runs of lanes with consecutive addresses make one report. Only global memory counts. */
+/* ---- the oracle --------------------------------------------------------------- */
+
+void simt_memory_report(struct simt_worker *worker)
+{
+    const struct simt_launch *launch = worker->run->launch;
+    if (worker->touch_count)
+        launch->oracle(launch->oracle_ctx, worker->touches, worker->touch_count);
+    worker->touch_count = 0;
+}
+
+static void touch(struct simt_worker *worker, uint64_t start, uint64_t end, bool is_write)
+{
+    if (end == start)
+        return;
+    worker->touches[worker->touch_count++] =
+        (struct simt_touch){.address = start, .bytes = end - start, .is_write = is_write};
+    if (worker->touch_count == sizeof worker->touches / sizeof worker->touches[0])
+        simt_memory_report(worker);
+}
+
+/* Runs of lanes with consecutive addresses make one touch. */
+static void touch_lanes(struct simt_worker *worker, uint32_t mask, const uint64_t *address,
+                        uint32_t bytes, bool is_write)
+{
+    uint64_t start = 0, end = 0;
+    for (; mask; mask &= mask - 1) {
+        const uint64_t at = address[__builtin_ctz(mask)];
+        if (end != start && at >= start && at <= end) {
+            end = at + bytes > end ? at + bytes : end;
+            continue;
+        }
+        touch(worker, start, end, is_write);
+        start = at;
+        end = at + bytes;
+    }
+    touch(worker, start, end, is_write);
+}
+
 void simt_memory_observe(struct simt_warp *warp, uint32_t mask, const uint64_t *address,
                          uint32_t bytes, bool is_write)
 {
-    const struct simt_launch *launch = warp->worker->run->launch;
-    uint64_t start = 0, end = 0;
-    for (uint32_t i = 0; i < SIMT_LANES; i++) {
+    uint32_t global = mask;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const int i = __builtin_ctz(left);
         struct simt_range own;
-        if (!(mask >> i & 1) || own_range(warp, address[i], bytes, is_write, &own))
-            continue;
-        if (end != start && address[i] >= start && address[i] <= end) {
-            end = address[i] + bytes > end ? address[i] + bytes : end;
-            continue;
-        }
-        if (end != start)
-            launch->oracle(launch->oracle_ctx, start, end - start, is_write);
-        start = address[i];
-        end = address[i] + bytes;
+        if (own_range(warp, address[i], bytes, is_write, &own))
+            global &= ~(1u << i);
     }
-    if (end != start)
-        launch->oracle(launch->oracle_ctx, start, end - start, is_write);
+    touch_lanes(warp->worker, global, address, bytes, is_write);
+}
+
+bool simt_memory_observe_all(struct simt_warp *warp, uint32_t mask, const uint64_t *address,
+                             uint32_t bytes, bool is_write)
+{
+    uint64_t lo = UINT64_MAX, hi = 0, odd = 0;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const uint64_t at = address[__builtin_ctz(left)];
+        lo = at < lo ? at : lo;
+        hi = at > hi ? at : hi;
+        odd |= at & (bytes - 1);
+    }
+    if (odd)
+        return false;
+    for (uint32_t i = 0; i < KNOWN_RANGES; i++) {
+        if (hi >= lo && inside(&warp->worker->known[i], lo, hi - lo + bytes)) {
+            touch_lanes(warp->worker, mask, address, bytes, is_write);
+            return true;
+        }
+    }
+    return false;
 }

@@ -295,6 +295,7 @@ static void destroy_function(struct simt_function *function)
     }
     free(function->refusal);
     free(function->ops);
+    free(function->place);
     free(function->rows);
     free(function->params);
     free(function->returns);

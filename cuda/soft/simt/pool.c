@@ -5,6 +5,7 @@
  * blocks left, one run after the other. A thread needs a workplace (arenas below 2 GiB, spare
  * frames) to work; workplaces are kept for the next one. */
 #include "cuda/soft/simt/block.h"
+#include "cuda/soft/simt/count.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -247,6 +248,10 @@ static void work(struct simt_worker *worker, struct simt_run *run)
         work_together(worker);
     else
         work_in_order(worker);
+    if (run->launch->oracle)
+        simt_memory_report(worker);
+    if (run->launch->counts)
+        simt_count_settle(worker);
     simt_frames_reclaim(worker);
 }
 
@@ -449,6 +454,8 @@ enum rp_status simt_run(struct simt_pool *pool, const struct simt_launch *launch
     give_worker(pool, worker);
     write_text(&run);
     *fault = run.fault;
+    if (launch->counts)
+        *launch->counts = run.counts;
     pthread_mutex_destroy(&run.lock);
     free(run.params);
     return RP_OK;

@@ -488,15 +488,14 @@ static void test_stack_overflow(void **state)
 
 /* ---- the oracle --------------------------------------------------------------- */
 
-struct log { struct { u64 address, bytes; bool is_write; } at[100]; size_t count; };
+struct log { struct simt_touch at[100]; size_t count; };
 
-static void record(void *ctx, uint64_t address, uint64_t bytes, bool is_write)
+static void record(void *ctx, const struct simt_touch *touches, size_t count)
 {
     struct log *log = ctx;
-    assert_true(log->count < 100);
-    log->at[log->count].address = address;
-    log->at[log->count].bytes = bytes;
-    log->at[log->count++].is_write = is_write;
+    assert_true(log->count + count <= 100);
+    memcpy(&log->at[log->count], touches, count * sizeof *touches);
+    log->count += count;
 }
 
 static void expect_log(const struct log *log, size_t n, const void *address, u64 bytes, bool write)
