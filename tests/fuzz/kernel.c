@@ -48,12 +48,12 @@ static bool bounds(void *ctx, uint64_t address, uint64_t bytes, uint64_t *lo, ui
     return false;
 }
 
-static void observe(void *ctx, uint64_t address, uint64_t bytes, bool is_write)
+static void observe(void *ctx, const struct simt_touch *touches, size_t count)
 {
     uint64_t lo, hi;
-    (void)is_write;
-    if (!bounds(ctx, address, bytes, &lo, &hi))
-        abort();
+    for (size_t i = 0; i < count; i++)
+        if (!bounds(ctx, touches[i].address, touches[i].bytes, &lo, &hi))
+            abort();
 }
 
 /* Pointers where 8 bytes are wanted, else a small number. */
@@ -74,6 +74,7 @@ static void run(const struct simt_kernel *kernel, bool observed)
     unsigned char params[MAX_PARAMS] = {0};
     struct simt_kernel_info info;
     struct simt_fault fault;
+    struct simt_counts counts;
     simt_kernel_info(kernel, &info);
     if (info.ptx->param_bytes > sizeof params || info.local_bytes > 64u << 10)
         return;
@@ -81,7 +82,7 @@ static void run(const struct simt_kernel *kernel, bool observed)
     const struct simt_launch launch = {
         .kernel = kernel, .grid = {2, 1, 1}, .block = {41, 1, 1}, .dynamic_shared_bytes = 256,
         .params = params, .timeout_ns = 5000000, .bounds = bounds,
-        .oracle = observed ? observe : NULL};
+        .oracle = observed ? observe : NULL, .counts = observed ? &counts : NULL};
     simt_run(pool, &launch, &fault);
 }
 
