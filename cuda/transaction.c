@@ -215,6 +215,34 @@ enum rp_status rp_transaction_rewound(const struct rp_transaction *transaction, 
     return rewound ? rp_spans_within(&rewound->spans, lo, hi, out) : RP_OK;
 }
 
+static enum rp_status restore_part(struct rp_transaction *transaction, struct rp_kept *kept,
+                                   struct rp_copy *copy, struct rp_span part, rp_stream stream)
+{
+    const struct rp_bench *bench = &transaction->bench;
+    enum rp_status status =
+        rp_transaction_stash(transaction, copy->id, part.lo, part.hi, stream);
+    rp_meter(bench, kept->owner, RP_COPYING_RESTORE, part.hi - part.lo, stream);
+    if (status == RP_OK && rp_switch_on(RP_SWITCH_RESTORE))
+        status = rp_copy_in(copy, bench, part.lo, part.hi, stream);
+    if (status == RP_OK)
+        status = move_versions(kept->versions, bench->versions, copy->id, part.lo, part.hi);
+    transaction->restored_bytes += part.hi - part.lo;
+    return status;
+}
+
+enum rp_status rp_transaction_restore(struct rp_transaction *transaction, struct rp_kept *kept,
+                                      rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < kept->copies.count; i++) {
+        struct rp_copy *copy = &kept->copies.items[i];
+        struct rp_span part = {copy->lo > lo ? copy->lo : lo, copy->hi < hi ? copy->hi : hi};
+        if (copy->id == id && part.lo < part.hi && is_alive(&transaction->bench, id))
+            status = restore_part(transaction, kept, copy, part, stream);
+    }
+    return status;
+}
+
 /* ---- for other instances ---------------------------------------------------------- */
 
 struct matching {

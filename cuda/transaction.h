@@ -37,6 +37,11 @@ enum rp_status rp_transaction_live_write(struct rp_transaction *transaction, rp_
 enum rp_status rp_transaction_rewound(const struct rp_transaction *transaction, rp_alloc_id id,
                                       uint64_t lo, uint64_t hi, struct rp_spans *out);
 
+/* Restores [lo, hi), as far as `kept` holds it, in the middle of the transaction. `stream` has
+ * joined. */
+enum rp_status rp_transaction_restore(struct rp_transaction *transaction, struct rp_kept *kept,
+                                      rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream);
+
 /* [lo, hi) is wanted at the versions that are stashed, by another instance: copies into `kept`
  * what is stashed of it at those of `expected`; *handed = the bytes that were. */
 enum rp_status rp_transaction_hand_on(struct rp_transaction *transaction, struct rp_kept *kept,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/config.h"
 
+#include "tracker/refusal.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,27 +60,12 @@ static enum rp_status read_contract(struct rp_config *config, char *message, siz
     return RP_INVALID;
 }
 
-/* What this build does not do is refused by name, not done in some other way. */
 static enum rp_status refuse_unsupported(const struct rp_config *config, char *message,
                                          size_t size)
 {
-    const struct rp_contract *contract = config->contract;
-    if (!contract || config->mode == RP_MODE_OBSERVE)
+    if (!config->contract || config->mode == RP_MODE_OBSERVE)
         return RP_OK;
-    if (config->mode == RP_MODE_GUARD && contract->policy != RP_POLICY_WHOLE &&
-        contract->policy != RP_POLICY_REGIONS) {
-        snprintf(message, size, "policy %s is not available in guard yet: use whole or regions",
-                 rp_policy_name(contract->policy));
-        return RP_UNSUPPORTED;
-    }
-    for (size_t i = 0; i < contract->buffer_count; i++) {
-        if (contract->buffers[i].at.kind == RP_AT_HOST_SYMBOL) {
-            snprintf(message, size, "buffer %s: host symbols are not available yet",
-                     contract->buffers[i].name);
-            return RP_UNSUPPORTED;
-        }
-    }
-    return RP_OK;
+    return rp_refusal_check(config->contract, config->mode == RP_MODE_GUARD, message, size);
 }
 
 static enum rp_status read_numbers(struct rp_config *config, char *message, size_t size)
@@ -88,7 +75,8 @@ static enum rp_status read_numbers(struct rp_config *config, char *message, size
     if (config->contract && config->contract->has_budget)
         config->budget = config->contract->budget;
     const char *budget = getenv("REPRISE_BUDGET");
-    if (budget && *budget && rp_size_parse(budget, &config->budget) != RP_OK) {
+    if (budget && *budget &&
+        (rp_size_parse(budget, &config->budget) != RP_OK || config->budget == 0)) {
         snprintf(message, size, "REPRISE_BUDGET=%s is no size, such as 44GiB", budget);
         return RP_INVALID;
     }

@@ -56,6 +56,7 @@ static bool make_room(void)
 static void execution_free(struct rp_execution *execution)
 {
     rp_kept_destroy(execution->kept, &rp_core.bench);
+    rp_kept_destroy(execution->recalled, &rp_core.bench);
     rp_instance_destroy(execution->instance);
     free(execution->log);
     free(execution);
@@ -79,10 +80,15 @@ static uint32_t promised_replays(uint32_t segment)
     return seen > said ? seen : said;
 }
 
+static bool has_had_its_replays(const struct rp_execution *execution)
+{
+    return execution->replays > 0 &&
+           execution->replays >= promised_replays(segment_of(execution));
+}
+
 bool rp_execution_is_served(const struct rp_execution *execution)
 {
-    return is_pending(execution) && execution->replays > 0 &&
-           execution->replays >= promised_replays(segment_of(execution));
+    return is_pending(execution) && has_had_its_replays(execution);
 }
 
 uint64_t rp_segment_waiting(uint32_t segment)
@@ -125,6 +131,23 @@ static void give_up_oldest(void)
         give_up(execution);
 }
 
+/* The first run of a segment under a key may make what later runs find ready. */
+static bool is_first_run(uint32_t segment, const char *key)
+{
+    static uint64_t seen[1024]; /* hashes; once it is full, nothing is a first run any more */
+    static size_t count;
+    uint64_t hash = (0xcbf29ce484222325u ^ segment) * 0x100000001b3u;
+    for (; *key; key++)
+        hash = (hash ^ (unsigned char)*key) * 0x100000001b3u;
+    for (size_t i = 0; i < count; i++)
+        if (seen[i] == hash)
+            return false;
+    if (count == sizeof seen / sizeof *seen)
+        return false;
+    seen[count++] = hash;
+    return true;
+}
+
 struct rp_execution *rp_execution_begin(uint32_t segment, const char *key)
 {
     if (executions.count >= MOST_ALIVE)
@@ -138,6 +161,8 @@ struct rp_execution *rp_execution_begin(uint32_t segment, const char *key)
         return NULL;
     }
     snprintf(execution->key, sizeof execution->key, "%s", key);
+    execution->instance->remembers = rp_core.config.mode == RP_MODE_GUARD &&
+                                     rp_switch_on(RP_SWITCH_ABSENCE) && is_first_run(segment, key);
     execution->place = execution->kept->owner = rp_chain_join(segment, key);
     execution->choice = rp_core.config.contract->policy == RP_POLICY_WHOLE ? RP_CHOICE_WHOLE
                                                                           : RP_CHOICE_REGIONS;
@@ -158,6 +183,18 @@ void rp_execution_end(struct rp_execution *execution)
     execution_free(execution);
 }
 
+static uint64_t inputs_of(const struct rp_footprint *call)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a over 64-bit words */
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        hash = (hash ^ reach->id) * 0x100000001b3u;
+        hash = (hash ^ reach->lo) * 0x100000001b3u;
+        hash = (hash ^ reach->hi) * 0x100000001b3u;
+    }
+    return hash;
+}
+
 enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_footprint *call)
 {
     if (execution->log_count == execution->log_capacity) {
@@ -168,11 +205,9 @@ enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_
         execution->log = bigger;
         execution->log_capacity = capacity;
     }
-    if (!execution->log_count)
-        execution->inputs = rp_execution_inputs(call);
     execution->log[execution->log_count++] =
         (struct rp_logged){.signature = call->signature, .values = call->values,
-                           .sight = call->sight, .version = call->version, .name = call->name};
+                           .inputs = inputs_of(call), .sight = call->sight, .version = call->version, .name = call->name};
     return RP_OK;
 }
 
@@ -187,6 +222,12 @@ void rp_execution_replay_begins(struct rp_execution *execution)
         figures->most_replays = execution->replays + 1;
 }
 
+void rp_execution_replay_withdrawn(struct rp_execution *execution)
+{
+    execution->phase = RP_PHASE_PENDING;
+    rp_segment_figures(segment_of(execution))->again -= execution->replays > 0;
+}
+
 void rp_execution_replay_ends(struct rp_execution *execution)
 {
     execution->phase = RP_PHASE_PENDING;
@@ -199,6 +240,15 @@ void rp_execution_replay_ends(struct rp_execution *execution)
 static bool is_worth_dropping(const struct rp_execution *execution)
 {
     return rp_execution_is_served(execution) && execution->kept->copies.count;
+}
+
+uint64_t rp_executions_recalled_bytes(void)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < executions.count; i++)
+        if (executions.alive[i]->recalled)
+            bytes += rp_kept_bytes(executions.alive[i]->recalled);
+    return bytes;
 }
 
 static uint64_t served_bytes(void)
@@ -224,57 +274,91 @@ bool rp_executions_spare(bool needed)
     return true;
 }
 
-uint64_t rp_execution_inputs(const struct rp_footprint *call)
+/* ---- pairing ------------------------------------------------------------------------ */
+
+struct asking {
+    uint32_t segment;
+    const char *key; /* NULL when the rule does not pair by key */
+    const struct rp_footprint *first; /* NULL before the replay's first call */
+};
+
+static struct asking ask(uint32_t segment, const char *key, const struct rp_footprint *first)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a over 64-bit words */
-    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
-        const struct rp_reach *reach = &call->reaches[i];
-        hash = (hash ^ reach->id) * 0x100000001b3u;
-        hash = (hash ^ reach->lo) * 0x100000001b3u;
-        hash = (hash ^ reach->hi) * 0x100000001b3u;
-    }
-    return hash;
+    enum rp_pair pair = rp_core.config.contract->segments[segment].pair;
+    bool by_key = pair == RP_PAIR_KEY && rp_switch_on(RP_SWITCH_PAIRING);
+    return (struct asking){segment, by_key ? key : NULL, first};
+}
+
+/* The first call of this kind in the forward did the same work on the same buffers. */
+static bool fits(const struct rp_execution *execution, const struct rp_footprint *call)
+{
+    size_t at = 0;
+    while (at < execution->log_count && execution->log[at].signature != call->signature)
+        at++;
+    return at < execution->log_count && execution->log[at].values == call->values &&
+           execution->log[at].inputs == inputs_of(call);
 }
 
 /* Walks candidates in the order that the pairing prefers. */
-static struct rp_execution *candidate(size_t nth, enum rp_pair pair)
+static struct rp_execution *candidate(size_t nth, uint32_t segment)
 {
-    bool oldest_first = pair == RP_PAIR_FIFO;
+    bool oldest_first = rp_core.config.contract->segments[segment].pair == RP_PAIR_FIFO;
     if (!rp_switch_on(RP_SWITCH_PAIRING))
         oldest_first = !oldest_first;
     return executions.alive[oldest_first ? nth : executions.count - 1 - nth];
 }
 
-struct rp_execution *rp_execution_pair(uint32_t segment, enum rp_pair pair, const char *key)
+static bool answers(const struct rp_execution *execution, const struct asking *asking,
+                    const struct rp_execution *tentative)
 {
-    bool by_key = pair == RP_PAIR_KEY && rp_switch_on(RP_SWITCH_PAIRING);
-    struct rp_execution *chosen = NULL;
-    size_t choices = 0;
-    for (size_t i = 0; i < executions.count; i++) {
-        struct rp_execution *execution = candidate(i, pair);
-        if (!is_pending(execution) || segment_of(execution) != segment ||
-            (by_key && strcmp(execution->key, key) != 0))
-            continue;
-        choices++;
-        if (!chosen || execution->replays < chosen->replays)
-            chosen = execution;
-    }
-    /* Whose second replay it is, when there are several and nobody promised any, is a guess. */
-    bool guessed = chosen && rp_execution_is_served(chosen) && choices > 1;
-    return guessed ? NULL : chosen;
+    return (is_pending(execution) || execution == tentative) &&
+           segment_of(execution) == asking->segment &&
+           (!asking->key || strcmp(execution->key, asking->key) == 0) &&
+           (!asking->first || fits(execution, asking->first));
 }
 
-struct rp_execution *rp_execution_repeated(uint32_t segment, enum rp_pair pair,
-                                           const struct rp_footprint *first)
+static struct rp_pairing choose(const struct asking *asking, const struct rp_execution *tentative)
+{
+    struct rp_pairing chosen = {NULL, false};
+    size_t choices = 0;
+    for (size_t i = 0; i < executions.count; i++) {
+        struct rp_execution *execution = candidate(i, asking->segment);
+        if (!answers(execution, asking, tentative))
+            continue;
+        choices++;
+        if (!chosen.execution || execution->replays < chosen.execution->replays)
+            chosen.execution = execution;
+    }
+    chosen.guessed = choices > 1 && has_had_its_replays(chosen.execution);
+    return chosen;
+}
+
+struct rp_pairing rp_execution_pair(uint32_t segment, const char *key)
+{
+    const struct asking asking = ask(segment, key, NULL);
+    return choose(&asking, NULL);
+}
+
+struct rp_pairing rp_execution_settle(struct rp_pairing before, const char *key,
+                                      const struct rp_footprint *first)
+{
+    const struct asking asking = ask(segment_of(before.execution), key, first);
+    if (!rp_switch_on(RP_SWITCH_PAIRING) || (!before.guessed && fits(before.execution, first)))
+        return before;
+    struct rp_pairing better = choose(&asking, before.execution);
+    return better.execution ? better : before;
+}
+
+struct rp_execution *rp_execution_repeated(uint32_t segment, const struct rp_footprint *first)
 {
     /* Once more on the same buffers may as well be the next forward: only a promise counts. */
     uint32_t promised = rp_core.config.contract->segments[segment].replays;
-    uint64_t inputs = rp_execution_inputs(first);
     for (size_t i = 0; i < executions.count; i++) {
-        struct rp_execution *execution = candidate(i, pair);
+        struct rp_execution *execution = candidate(i, segment);
         bool open = is_pending(execution) && execution->replays < promised;
         if (open && segment_of(execution) == segment && execution->log_count &&
-            execution->log[0].signature == first->signature && execution->inputs == inputs)
+            execution->log[0].signature == first->signature &&
+            execution->log[0].inputs == inputs_of(first))
             return execution;
     }
     return NULL;

@@ -25,7 +25,8 @@ enum rp_execution_phase { RP_PHASE_FORWARD, RP_PHASE_PENDING, RP_PHASE_REPLAY };
 
 struct rp_logged {
     uint64_t signature, values;
-    uint64_t sight; /* what it saw, see rp_footprint_sight */
+    uint64_t inputs; /* hash of where it read: tells one forward's call from another's */
+    uint64_t sight;  /* what it saw, see rp_footprint_sight */
     rp_version version;
     uint32_t name;
     bool repeated; /* by the replay that is under way */
@@ -34,6 +35,7 @@ struct rp_logged {
 struct rp_execution {
     struct rp_instance *instance;
     struct rp_kept *kept;
+    struct rp_kept *recalled; /* what the forward first read of its own writes, or NULL */
     enum rp_execution_phase phase;
     uint32_t replays; /* that are over */
     bool dropped;     /* served, and its copies were given up */
@@ -42,7 +44,6 @@ struct rp_execution {
     char key[RP_KEY_BYTES];
     struct rp_logged *log;
     size_t log_count, log_capacity;
-    uint64_t inputs;       /* hash of what the first call reads: tells a repeat from a new run */
     const char *refused;   /* why discovery can't vouch for it, or NULL */
     rp_stream last_stream; /* of its latest copy or call */
 };
@@ -53,19 +54,25 @@ struct rp_execution *rp_execution_begin(uint32_t segment, const char *key);
 void rp_execution_end(struct rp_execution *execution);
 enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_footprint *call);
 
-/* A replay of it begins, respectively is over. */
+/* A replay of it begins, respectively was one of another, respectively is over. */
 void rp_execution_replay_begins(struct rp_execution *execution);
+void rp_execution_replay_withdrawn(struct rp_execution *execution);
 void rp_execution_replay_ends(struct rp_execution *execution);
 bool rp_execution_is_served(const struct rp_execution *execution);
 
-/* The execution that the rule's pairing names for a replay with `key`, or NULL: one that was
- * not replayed yet, or else, where that leaves no choice or the rule promises several replays,
- * the one that was replayed least. */
-struct rp_execution *rp_execution_pair(uint32_t segment, enum rp_pair pair, const char *key);
+/* Which forward a replay of `segment` with `key` belongs to. The rule's pairing names it, among
+ * those that were replayed least, before the replay's first call; that call, when it comes, may
+ * tell better: it works on the same buffers as its twin in the forward. */
+struct rp_pairing {
+    struct rp_execution *execution; /* NULL when there is none */
+    bool guessed; /* it is one of several that were all replayed as often as was promised */
+};
+struct rp_pairing rp_execution_pair(uint32_t segment, const char *key);
+/* `before` is what was named before the first call. */
+struct rp_pairing rp_execution_settle(struct rp_pairing before, const char *key,
+                                      const struct rp_footprint *first);
 /* The pending execution that began with the same call on the same inputs, or NULL. */
-struct rp_execution *rp_execution_repeated(uint32_t segment, enum rp_pair pair,
-                                           const struct rp_footprint *first);
-uint64_t rp_execution_inputs(const struct rp_footprint *call);
+struct rp_execution *rp_execution_repeated(uint32_t segment, const struct rp_footprint *first);
 
 /* A step is over: pending executions will not be replayed. */
 void rp_executions_expire(void);
@@ -79,6 +86,9 @@ void rp_executions_forget(void);
 
 /* Gives up the copies of the oldest served execution; for rp_store_on_shortage. */
 bool rp_executions_spare(bool needed);
+
+/* Bytes in copies of what forwards first read of their own writes: kept for luck. */
+uint64_t rp_executions_recalled_bytes(void);
 
 /* Per segment rule, for the summary. */
 struct rp_segment_figures {

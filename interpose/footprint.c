@@ -143,6 +143,32 @@ uint64_t rp_footprint_sight(const struct rp_footprint *call)
     return seeing.hash ? seeing.hash : 1;
 }
 
+struct suspecting {
+    struct rp_footprint *call;
+    bool reads, writes;
+};
+
+static enum rp_status suspect(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    const struct suspecting *suspecting = ctx;
+    struct rp_reach reach = {.id = id, .lo = lo, .hi = hi, .verdict = RP_VERDICT_REACHABLE};
+    enum rp_status status = RP_OK;
+    reach.effect = RP_READ;
+    if (suspecting->reads)
+        status = push(suspecting->call, reach);
+    reach.effect = RP_WRITE;
+    return status == RP_OK && suspecting->writes ? push(suspecting->call, reach) : status;
+}
+
+enum rp_status rp_footprint_suspect_state(struct rp_footprint *call)
+{
+    struct suspecting suspecting = {call, call->reads == RP_VERDICT_REACHABLE,
+                                    call->writes == RP_VERDICT_REACHABLE};
+    if (!suspecting.reads && !suspecting.writes)
+        return RP_OK;
+    return rp_state_each(rp_core.state, suspect, &suspecting);
+}
+
 struct sweeping {
     struct rp_footprint *call;
     enum rp_effect effect;

@@ -139,6 +139,77 @@ static void clobber(struct rp_execution *execution, const struct rp_footprint *c
     rp_spans_release(&wanted);
 }
 
+/* ---- what a first run makes --------------------------------------------------------- */
+
+/* Kept for luck, and so not without measure: a table that is filled once is small. */
+#define RECALLED_BYTES (UINT64_C(64) << 20)
+
+static enum rp_status recall_span(struct rp_execution *execution, rp_alloc_id id,
+                                  struct rp_span span, rp_stream stream)
+{
+    enum rp_status status = RP_OK;
+    if (rp_executions_recalled_bytes() + (span.hi - span.lo) > RECALLED_BYTES)
+        return RP_NO_MEMORY;
+    if (!execution->recalled) {
+        status = rp_kept_create(&execution->recalled);
+        if (status == RP_OK)
+            execution->recalled->owner = execution->place;
+    }
+    if (status == RP_OK)
+        status = rp_kept_preserve(execution->recalled, &rp_core.bench, id, span.lo, span.hi,
+                                  stream);
+    if (status == RP_OK)
+        rp_core.figures.bytes_preserved += span.hi - span.lo;
+    return status == RP_OK ? rp_instance_recall(execution->instance, id, span.lo, span.hi) : status;
+}
+
+/* The forward has written these bytes itself and read them. Its replay makes them again, as a
+ * rule; but what a first run makes, its replay may find ready, and then needs it as it was. */
+static void clobber_first(struct rp_execution *execution, const struct rp_footprint *call,
+                          rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    struct rp_spans exposed = {0}, wanted = {0};
+    enum rp_status status = rp_instance_first_exposed(
+        execution->instance, rp_core.bench.versions, id, lo, hi, &exposed);
+    const struct rp_spans *declared = rp_state_of(rp_core.state, id);
+    for (size_t i = 0; status == RP_OK && i < exposed.count; i++) {
+        struct rp_span span = exposed.items[i];
+        if (rp_guard_discovers())
+            status = recall_span(execution, id, span, call->stream);
+        else if (declared)
+            status = rp_spans_within(declared, span.lo, span.hi, &wanted);
+        for (size_t j = 0; status == RP_OK && j < wanted.count; j++)
+            status = recall_span(execution, id, wanted.items[j], call->stream);
+    }
+    if (status != RP_OK)
+        rp_remark(rp_name(call->name), "overwrites what a first run has made, and it is not kept: "
+                                       "a replay that does not make it again is reported");
+    rp_spans_release(&exposed);
+    rp_spans_release(&wanted);
+}
+
+/* A replay's call reads what its forward made, and the replay has left out. */
+static enum rp_status bring_back(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    struct rp_execution *execution = scope->execution;
+    struct rp_spans missed = {0};
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && execution->recalled && i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (reach->effect != RP_READ)
+            continue;
+        status = rp_instance_first_missed(execution->instance, rp_core.bench.versions, reach->id,
+                                          reach->lo, reach->hi, &missed);
+        for (size_t j = 0; status == RP_OK && j < missed.count; j++)
+            status = rp_transaction_restore(scope->transaction, execution->recalled, reach->id,
+                                            missed.items[j].lo, missed.items[j].hi, call->stream);
+    }
+    rp_spans_release(&missed);
+    return status;
+}
+
+/* ---- clobbers ------------------------------------------------------------------------- */
+
 static bool is_protected(const struct rp_execution *execution)
 {
     return !execution->refused && !rp_execution_is_served(execution);
@@ -150,10 +221,14 @@ void rp_guard_clobber(const struct rp_footprint *call, const struct rp_execution
         struct rp_execution *execution = rp_executions_at(i);
         if (execution == replayed || !is_protected(execution))
             continue;
-        for (size_t j = 0; j < call->count; j++)
-            if (call->reaches[j].effect == RP_WRITE)
-                clobber(execution, call, call->reaches[j].id, call->reaches[j].lo,
-                        call->reaches[j].hi);
+        for (size_t j = 0; j < call->count; j++) {
+            const struct rp_reach *reach = &call->reaches[j];
+            if (reach->effect != RP_WRITE)
+                continue;
+            clobber(execution, call, reach->id, reach->lo, reach->hi);
+            if (execution->instance->remembers)
+                clobber_first(execution, call, reach->id, reach->lo, reach->hi);
+        }
     }
 }
 
@@ -339,6 +414,8 @@ void rp_guard_replay(struct rp_scope *scope, const struct rp_footprint *call)
     if (!scope->transaction)
         return;
     enum rp_status status = rp_transaction_join(scope->transaction, call->stream);
+    if (status == RP_OK)
+        status = bring_back(scope, call);
     struct rp_spans state = {0};
     for (size_t i = 0; status == RP_OK && i < call->count; i++)
         if (call->reaches[i].effect == RP_WRITE)

@@ -2,9 +2,12 @@
 #include "interpose/replay.h"
 
 #include "interpose/core.h"
+#include "interpose/cost.h"
 #include "interpose/forward.h"
 #include "interpose/guard.h"
 #include "interpose/report.h"
+
+#include <string.h>
 
 /* ---- what a call meets -------------------------------------------------------------- */
 
@@ -12,6 +15,7 @@ struct meeting {
     struct rp_scope *scope;
     const struct rp_footprint *call;
     const struct rp_reach *reach;
+    bool same; /* the call finds what its twin found */
 };
 
 static enum rp_status mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
@@ -102,27 +106,42 @@ static void refuse_evolved(const struct rp_scope *scope, const struct rp_footpri
                          &evolving);
 }
 
+/* The call finds, place by place, the versions that its twin in the forward found: whatever was
+ * left out or came in another order, it does the same. */
+static bool sees_the_same(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    uint64_t sight = rp_footprint_sight(call);
+    return sight && sight == scope->execution->log[call->entry].sight;
+}
+
 static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
 {
     const struct rp_instance *instance = meeting->scope->execution->instance;
     const struct rp_versions *now = rp_core.bench.versions;
     struct rp_spans spans = {0};
     meeting->reach = reach;
-    if (reach->effect == RP_READ)
+    if (reach->effect == RP_READ && !meeting->same)
         rp_instance_check(instance, now, reach->id, reach->lo, reach->hi, mismatch, meeting);
-    else if (rp_forward_may_stay(reach, &spans) == RP_OK)
+    else if (reach->effect == RP_WRITE && rp_forward_may_stay(reach, &spans) == RP_OK)
         for (size_t i = 0; i < spans.count; i++)
             rp_instance_check(instance, now, reach->id, spans.items[i].lo, spans.items[i].hi,
                               mismatch, meeting);
     rp_spans_release(&spans);
 }
 
+static void diverges(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    scope->tainted = true;
+    rp_report_diverged(scope->execution, call, call->entry);
+}
+
 static void check_call(struct rp_scope *scope, const struct rp_footprint *call)
 {
-    struct meeting meeting = {scope, call, NULL};
+    struct meeting meeting = {.scope = scope, .call = call};
     if (scope->execution->refused && rp_core.config.mode == RP_MODE_GUARD)
         rp_report(RP_HAZARD_UNPROVED, scope->execution, call, 0, 0, 0, NULL, NULL);
     rp_guard_replay(scope, call);
+    meeting.same = sees_the_same(scope, call);
     for (size_t i = 0; i < call->count; i++) {
         check_reach(&meeting, &call->reaches[i]);
         if (call->reaches[i].effect != RP_WRITE)
@@ -130,6 +149,9 @@ static void check_call(struct rp_scope *scope, const struct rp_footprint *call)
         check_state_left(scope, call, &call->reaches[i]);
         refuse_evolved(scope, call, &call->reaches[i]);
     }
+    /* Where nothing was left out, what the replay has written itself needs no check. */
+    if (scope->skips && !scope->tainted && !meeting.same)
+        diverges(scope, call);
 }
 
 /* ---- calls against the log --------------------------------------------------------- */
@@ -149,21 +171,6 @@ static size_t find_in_log(const struct rp_scope *scope, const struct rp_footprin
 {
     size_t at = find_from(scope->execution, scope->cursor, call);
     return at < scope->execution->log_count ? at : find_from(scope->execution, 0, call);
-}
-
-static void diverges(struct rp_scope *scope, const struct rp_footprint *call)
-{
-    scope->tainted = true;
-    rp_report_diverged(scope->execution, call, call->entry);
-}
-
-/* Where calls of the forward were left out, or came in another order, what this one finds need
- * not be what it found then, even in what the replay itself has written. */
-static void check_sight(struct rp_scope *scope, const struct rp_footprint *call)
-{
-    uint64_t sight = rp_footprint_sight(call);
-    if (!scope->tainted && (!sight || sight != scope->execution->log[call->entry].sight))
-        diverges(scope, call);
 }
 
 /* A call that the forward did not have. */
@@ -187,21 +194,70 @@ static void join(struct rp_scope *scope, struct rp_footprint *call)
         diverges(scope, call);
     scope->skips = scope->skips || call->entry != scope->cursor;
     check_call(scope, call);
-    if (scope->skips)
-        check_sight(scope, call);
     if (!scope->tainted)
         call->version = entry->version;
 }
 
+/* Where both patterns have a `*`, its texts are a second opinion on the pairing by order. */
+static bool contradicts_keys(const struct rp_scope *scope)
+{
+    const struct rp_segment_rule *rule = &rp_core.config.contract->segments[scope->segment];
+    return rule->forward.kind == RP_WHERE_NVTX && rule->replay.kind == RP_WHERE_NVTX &&
+           strchr(rule->forward.nvtx, '*') && strchr(rule->replay.nvtx, '*') &&
+           strcmp(scope->execution->key, scope->key) != 0;
+}
+
+/* The first call that a forward had too says which forward it was. */
+static void settle(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    const struct rp_pairing before = {scope->execution, scope->guessed};
+    const struct rp_pairing after = rp_execution_settle(before, scope->key, call);
+    if (after.execution != before.execution) {
+        rp_execution_replay_withdrawn(before.execution);
+        rp_execution_replay_begins(after.execution);
+        scope->execution = after.execution;
+    } else if (find_in_log(scope, call) == scope->execution->log_count) {
+        return; /* it is none of theirs */
+    }
+    scope->settled = true;
+    scope->guessed = after.guessed;
+    if (scope->guessed || contradicts_keys(scope))
+        rp_report_unpaired(rp_core.config.contract->segments[scope->segment].name, scope->key);
+    rp_cost_replay(scope->execution);
+}
+
+/* Another call over what the replay itself has made: its output is no longer the forward's. */
+static void check_output(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    struct rp_spans changed = {0}, state = {0};
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        const struct rp_live *live = rp_instance_live(scope->execution->instance, reach->id);
+        if (reach->effect != RP_WRITE || !live ||
+            rp_spans_within(&live->replayed, reach->lo, reach->hi, &changed) != RP_OK ||
+            rp_guard_state(scope->execution, reach->id, reach->lo, reach->hi, &state) != RP_OK ||
+            rp_spans_remove_all(&changed, &state) != RP_OK || !changed.count)
+            continue;
+        rp_report_diverged(scope->execution, call, scope->cursor);
+        break;
+    }
+    rp_spans_release(&changed);
+    rp_spans_release(&state);
+}
+
 void rp_replay_before(struct rp_scope *scope, struct rp_footprint *call)
 {
+    if (!scope->settled)
+        settle(scope, call);
     call->replay = scope;
     call->entry = find_in_log(scope, call);
     call->repeats = call->entry < scope->execution->log_count;
-    if (call->repeats)
+    if (call->repeats) {
         join(scope, call);
-    else
-        call->historic = sees_history(scope, call);
+        return;
+    }
+    call->historic = sees_history(scope, call);
+    check_output(scope, call);
 }
 
 static void rewrite(struct rp_scope *scope, const struct rp_footprint *call)
@@ -219,8 +275,10 @@ static void meet_stranger(struct rp_scope *scope, const struct rp_footprint *cal
         scope->stranger = call->name;
         scope->stranger_at = scope->cursor;
     }
-    if (call->historic)
-        rewrite(scope, call);
+    for (size_t i = 0; call->historic && i < call->count; i++)
+        if (call->reaches[i].effect == RP_WRITE)
+            rp_instance_write_extra(scope->execution->instance, call->reaches[i].id,
+                                    call->reaches[i].lo, call->reaches[i].hi);
 }
 
 void rp_replay_after(struct rp_scope *scope, const struct rp_footprint *call)

@@ -9,13 +9,20 @@
 #include "interpose/report.h"
 #include "tracker/array.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static __thread struct rp_thread self;
+/* On the heap: a preloaded object's thread-local storage is scarce. */
+static __thread struct rp_thread *self;
 
 struct rp_thread *rp_thread_self(void)
 {
-    return &self;
+    /* Where memory is short no scope can be opened, and ranges are not counted. */
+    static struct rp_thread full = {.scope_count = 0, .is_full = true};
+    if (!self)
+        self = calloc(1, sizeof *self);
+    return self ? self : &full;
 }
 
 static void close_scope(struct rp_thread *thread);
@@ -28,6 +35,9 @@ static void thread_ended(void *thread)
     while (((struct rp_thread *)thread)->scope_count)
         close_scope(thread);
     rp_core_unlock();
+    if (self == thread)
+        self = NULL;
+    free(thread);
 }
 
 static pthread_key_t ended_key;
@@ -78,7 +88,8 @@ static void transactions_remove(const struct rp_scope *scope)
 void rp_segments_forget(void)
 {
     open_count = 0;
-    self = (struct rp_thread){.scope_count = 0};
+    if (self)
+        *self = (struct rp_thread){.scope_count = 0};
 }
 
 static const struct rp_segment_rule *rule_of(uint32_t segment)
@@ -105,7 +116,7 @@ static void note_scope(const struct rp_scope *scope, bool begins)
 
 static bool open_scope(struct rp_thread *thread, struct rp_scope scope)
 {
-    if (thread->scope_count == RP_MAX_SCOPES) {
+    if (thread->scope_count == RP_MAX_SCOPES || thread->is_full) {
         rp_remark("segment", "more than 16 segments inside each other: the innermost are not seen");
         if (scope.kind == RP_SCOPE_REPLAY)
             rp_report_unpaired(rule_of(scope.segment)->name, "");
@@ -132,31 +143,22 @@ static bool open_forward(struct rp_thread *thread, uint32_t segment, const char 
                                                 .by_launch = by_launch});
 }
 
-/* Where both patterns have a `*`, its texts are a second opinion on the pairing by order. */
-static bool contradicts_keys(uint32_t segment, const struct rp_execution *execution,
-                             const char *key)
-{
-    const struct rp_segment_rule *rule = rule_of(segment);
-    return rule->forward.kind == RP_WHERE_NVTX && rule->replay.kind == RP_WHERE_NVTX &&
-           strchr(rule->forward.nvtx, '*') && strchr(rule->replay.nvtx, '*') &&
-           strcmp(execution->key, key) != 0;
-}
-
 static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *key,
-                        struct rp_execution *execution, bool by_launch)
+                        struct rp_pairing pairing, bool by_launch)
 {
-    if (!execution || contradicts_keys(segment, execution, key))
+    struct rp_scope scope = {.kind = RP_SCOPE_REPLAY,
+                             .segment = segment,
+                             .execution = pairing.execution,
+                             .guessed = pairing.guessed,
+                             .by_launch = by_launch};
+    snprintf(scope.key, sizeof scope.key, "%s", key);
+    if (!pairing.execution)
         rp_report_unpaired(rule_of(segment)->name, key);
     rp_segment_figures(segment)->replays++;
-    if (!open_scope(thread, (struct rp_scope){.kind = RP_SCOPE_REPLAY,
-                                              .segment = segment,
-                                              .execution = execution,
-                                              .by_launch = by_launch}))
+    if (!open_scope(thread, scope))
         return false;
-    if (execution) {
-        rp_execution_replay_begins(execution);
-        rp_cost_replay(execution);
-    }
+    if (pairing.execution)
+        rp_execution_replay_begins(pairing.execution);
     return true;
 }
 
@@ -186,7 +188,7 @@ struct rp_scope *rp_segment_replay(struct rp_thread *thread)
 
 bool rp_segment_is_own(const struct rp_scope *scope)
 {
-    return scope >= self.scopes && scope < self.scopes + RP_MAX_SCOPES;
+    return self && scope >= self->scopes && scope < self->scopes + RP_MAX_SCOPES;
 }
 
 /* A replay runs the forward's own code, and with it the forward's own annotations. */
@@ -205,7 +207,7 @@ static bool push_scope(struct rp_thread *thread, const char *message)
         const struct rp_segment_rule *rule = &contract->segments[i];
         if (rule->replay.kind == RP_WHERE_NVTX &&
             rp_glob_match(rule->replay.nvtx, message, key, sizeof key))
-            return open_replay(thread, i, key, rp_execution_pair(i, rule->pair, key), false);
+            return open_replay(thread, i, key, rp_execution_pair(i, key), false);
         if (rule->forward.kind == RP_WHERE_NVTX &&
             rp_glob_match(rule->forward.nvtx, message, key, sizeof key))
             return !repeats_annotation(thread, i, key) && open_forward(thread, i, key, false);
@@ -266,8 +268,7 @@ enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, cons
         const struct rp_segment_rule *rule = &contract->segments[i];
         if (rule->forward.kind != RP_WHERE_CALLS || strcmp(rule->name, name) != 0)
             continue;
-        bool opened = replay ? open_replay(thread, i, key, rp_execution_pair(i, rule->pair, key),
-                                           false)
+        bool opened = replay ? open_replay(thread, i, key, rp_execution_pair(i, key), false)
                              : open_forward(thread, i, key, false);
         return opened ? RP_OK : RP_NO_MEMORY;
     }
@@ -297,7 +298,7 @@ static void open_by_launch(struct rp_thread *thread, uint32_t segment,
     const char *kernel = rp_name(call->name);
     if (rule->replay.kind == RP_WHERE_LAUNCHES &&
         rp_glob_match(rule->replay.first, kernel, NULL, 0)) {
-        open_replay(thread, segment, "", rp_execution_pair(segment, rule->pair, ""), true);
+        open_replay(thread, segment, "", rp_execution_pair(segment, ""), true);
         return;
     }
     if (rule->forward.kind != RP_WHERE_LAUNCHES ||
@@ -305,9 +306,9 @@ static void open_by_launch(struct rp_thread *thread, uint32_t segment,
         return;
     struct rp_execution *repeated = NULL;
     if (rule->replay.kind == RP_WHERE_REPEAT)
-        repeated = rp_execution_repeated(segment, rule->pair, call);
+        repeated = rp_execution_repeated(segment, call);
     if (repeated) {
-        open_replay(thread, segment, "", repeated, true);
+        open_replay(thread, segment, "", (struct rp_pairing){repeated, false}, true);
         return;
     }
     uint64_t match = rp_segment_figures(segment)->first_matches++;

@@ -21,6 +21,9 @@ struct rp_scope {
     uint32_t segment;
     struct rp_execution *execution; /* NULL for a replay that could not be paired */
     bool by_launch;                 /* opened by a launch's name, closed by one */
+    char key[RP_KEY_BYTES];         /* what the replay's own range says */
+    bool guessed;                   /* the pairing is no more than a guess so far */
+    bool settled;                   /* its first call has confirmed the pairing, or named another */
     /* Replay only: */
     struct rp_transaction *transaction; /* NULL until the replay's first call, and in check */
     size_t cursor;        /* the next call of the log that should come */
@@ -40,6 +43,7 @@ struct rp_thread {
      * this lies in static thread-local storage, of which a late dlopen gets little. */
     uint8_t ranges[RP_MAX_RANGES];
     unsigned range_depth;
+    bool is_full; /* no memory was left for the thread: no scope can be opened */
 };
 
 /* The calling thread's state; never NULL. */

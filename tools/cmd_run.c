@@ -15,6 +15,7 @@
 #include "tools/variables.h"
 #include "planner/purpose.h"
 #include "tracker/contract.h"
+#include "tracker/refusal.h"
 #include "tracker/text.h"
 
 #include <errno.h>
@@ -88,6 +89,22 @@ static int load_contract(struct run *run)
     return RP_EXIT_OK;
 }
 
+/* What the layer would refuse at the job's first driver call is refused here. */
+static int refuse_unsupported(struct run *run)
+{
+    const char *policy = text_of(run, RP_OPT_POLICY, NULL);
+    char message[1024];
+
+    if (policy && rp_policy_parse(policy, &run->contract->policy) != RP_OK)
+        return rp_say_usage("run", "--policy: %s is no policy", policy);
+    if (strcmp(run->mode, "observe") == 0 || !run->contract ||
+        rp_refusal_check(run->contract, strcmp(run->mode, "guard") == 0, message,
+                         sizeof(message)) == RP_OK)
+        return RP_EXIT_OK;
+    rp_say("%s; nothing was run", message);
+    return RP_EXIT_USAGE;
+}
+
 /* A contract without segments can only be watched. */
 static int choose_mode(struct run *run)
 {
@@ -102,7 +119,10 @@ static int choose_mode(struct run *run)
         rp_say("--plan: this version of the layer can't follow a plan yet; nothing was run");
         return RP_EXIT_USAGE;
     }
-    return RP_EXIT_OK;
+    const struct rp_option_value *budget = &run->options.values[RP_OPT_BUDGET];
+    if (budget->text && budget->number == 0)
+        return rp_say_usage("run", "--budget: 0 bytes leave no room for anything");
+    return refuse_unsupported(run);
 }
 
 static int find_program(struct run *run)

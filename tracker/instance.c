@@ -11,8 +11,10 @@ enum rp_status rp_instance_create(uint64_t id, uint32_t segment, uint32_t step, 
         return RP_NO_MEMORY;
     *instance = (struct rp_instance){.id = id, .segment = segment, .step = step, .since = since};
     enum rp_status status = rp_versions_create(&instance->expected);
+    if (status == RP_OK)
+        status = rp_versions_create(&instance->first_read);
     if (status != RP_OK) {
-        free(instance);
+        rp_instance_destroy(instance);
         return status;
     }
     *out = instance;
@@ -27,6 +29,9 @@ static void live_release(struct rp_live *live)
     rp_spans_release(&live->touched);
     rp_spans_release(&live->kept);
     rp_spans_release(&live->replayed);
+    rp_spans_release(&live->extra);
+    rp_spans_release(&live->first);
+    rp_spans_release(&live->recalled);
 }
 
 void rp_instance_destroy(struct rp_instance *instance)
@@ -37,6 +42,7 @@ void rp_instance_destroy(struct rp_instance *instance)
         live_release(&instance->lives[i]);
     free(instance->lives);
     rp_versions_destroy(instance->expected);
+    rp_versions_destroy(instance->first_read);
     free(instance);
 }
 
@@ -89,7 +95,7 @@ static struct rp_live *live_get(struct rp_instance *instance, rp_alloc_id id)
 }
 
 struct expecting {
-    struct rp_instance *instance;
+    struct rp_versions *expected;
     rp_alloc_id id;
 };
 
@@ -97,7 +103,7 @@ static enum rp_status expect_version(void *ctx, uint64_t lo, uint64_t hi,
                                      const struct rp_writer *writer)
 {
     const struct expecting *expecting = ctx;
-    return rp_versions_write(expecting->instance->expected, expecting->id, lo, hi, writer);
+    return rp_versions_write(expecting->expected, expecting->id, lo, hi, writer);
 }
 
 /* [lo, hi) is read and not written by the forward: what is not live-in yet becomes so. */
@@ -105,7 +111,7 @@ static enum rp_status live_in_add(struct rp_instance *instance, struct rp_live *
                                   const struct rp_versions *now, struct rp_span read, bool certain)
 {
     struct rp_spans fresh = {0};
-    struct expecting expecting = {instance, live->id};
+    struct expecting expecting = {instance->expected, live->id};
     enum rp_status status = rp_spans_missing(&live->live_in, read.lo, read.hi, &fresh);
     for (size_t i = 0; status == RP_OK && i < fresh.count; i++) {
         struct rp_span piece = fresh.items[i];
@@ -122,6 +128,26 @@ static enum rp_status live_in_add(struct rp_instance *instance, struct rp_live *
     return status;
 }
 
+/* [lo, hi) is read: what the forward has written itself and reads for the first time. */
+static enum rp_status first_add(struct rp_instance *instance, struct rp_live *live,
+                                const struct rp_versions *now, uint64_t lo, uint64_t hi)
+{
+    struct rp_spans own = {0};
+    struct expecting expecting = {instance->first_read, live->id};
+    enum rp_status status = rp_spans_within(&live->written, lo, hi, &own);
+    if (status == RP_OK)
+        status = rp_spans_remove_all(&own, &live->first);
+    if (status == RP_OK)
+        status = rp_spans_remove_all(&own, &live->live_in);
+    for (size_t i = 0; status == RP_OK && i < own.count; i++)
+        status = rp_versions_read(now, live->id, own.items[i].lo, own.items[i].hi, expect_version,
+                                  &expecting);
+    if (status == RP_OK)
+        status = rp_spans_add_all(&live->first, &own);
+    rp_spans_release(&own);
+    return status;
+}
+
 enum rp_status rp_instance_read(struct rp_instance *instance, const struct rp_versions *now,
                                 rp_alloc_id id, uint64_t lo, uint64_t hi, bool certain)
 {
@@ -135,6 +161,8 @@ enum rp_status rp_instance_read(struct rp_instance *instance, const struct rp_ve
     for (size_t i = 0; status == RP_OK && i < unwritten.count; i++)
         status = live_in_add(instance, live, now, unwritten.items[i], certain);
     rp_spans_release(&unwritten);
+    if (status == RP_OK && instance->remembers)
+        status = first_add(instance, live, now, lo, hi);
     return status;
 }
 
@@ -213,19 +241,17 @@ static enum rp_status sort_stretch(void *ctx, rp_alloc_id id, uint64_t lo, uint6
     return stands == sorting->standing ? rp_spans_add(sorting->out, lo, hi) : RP_OK;
 }
 
-static enum rp_status sort_unkept(const struct rp_instance *instance,
+/* Sorts `range` of `set` less `kept`. */
+static enum rp_status sort_unkept(const struct rp_versions *expected,
                                   const struct rp_versions *now, rp_alloc_id id,
-                                  struct rp_span range, struct sorting *sorting)
+                                  struct rp_span range, const struct rp_spans *set,
+                                  const struct rp_spans *kept, struct sorting *sorting)
 {
-    struct comparing comparing = {instance->expected, id, sort_stretch, sorting, NULL};
-    const struct rp_live *live = rp_instance_live(instance, id);
+    struct comparing comparing = {expected, id, sort_stretch, sorting, NULL};
     struct rp_spans unkept = {0};
-    rp_spans_clear(sorting->out);
-    if (!live || range.lo >= range.hi)
-        return RP_OK;
-    enum rp_status status = rp_spans_within(&live->live_in, range.lo, range.hi, &unkept);
+    enum rp_status status = rp_spans_within(set, range.lo, range.hi, &unkept);
     if (status == RP_OK)
-        status = rp_spans_remove_all(&unkept, &live->kept);
+        status = rp_spans_remove_all(&unkept, kept);
     for (size_t i = 0; status == RP_OK && i < unkept.count; i++)
         status = rp_versions_read(now, id, unkept.items[i].lo, unkept.items[i].hi, compare_found,
                                   &comparing);
@@ -233,12 +259,23 @@ static enum rp_status sort_unkept(const struct rp_instance *instance,
     return status;
 }
 
+static enum rp_status sort_live_in(const struct rp_instance *instance,
+                                   const struct rp_versions *now, rp_alloc_id id,
+                                   struct rp_span range, struct sorting *sorting)
+{
+    const struct rp_live *live = rp_instance_live(instance, id);
+    rp_spans_clear(sorting->out);
+    if (!live || range.lo >= range.hi)
+        return RP_OK;
+    return sort_unkept(instance->expected, now, id, range, &live->live_in, &live->kept, sorting);
+}
+
 enum rp_status rp_instance_exposed(const struct rp_instance *instance,
                                    const struct rp_versions *now, rp_alloc_id id, uint64_t lo,
                                    uint64_t hi, struct rp_spans *exposed)
 {
     struct sorting sorting = {exposed, true};
-    return sort_unkept(instance, now, id, (struct rp_span){lo, hi}, &sorting);
+    return sort_live_in(instance, now, id, (struct rp_span){lo, hi}, &sorting);
 }
 
 enum rp_status rp_instance_displaced(const struct rp_instance *instance,
@@ -246,7 +283,42 @@ enum rp_status rp_instance_displaced(const struct rp_instance *instance,
                                      uint64_t hi, struct rp_spans *displaced)
 {
     struct sorting sorting = {displaced, false};
-    return sort_unkept(instance, now, id, (struct rp_span){lo, hi}, &sorting);
+    return sort_live_in(instance, now, id, (struct rp_span){lo, hi}, &sorting);
+}
+
+enum rp_status rp_instance_first_exposed(const struct rp_instance *instance,
+                                         const struct rp_versions *now, rp_alloc_id id,
+                                         uint64_t lo, uint64_t hi, struct rp_spans *exposed)
+{
+    const struct rp_live *live = rp_instance_live(instance, id);
+    struct sorting sorting = {exposed, true};
+    rp_spans_clear(exposed);
+    if (!live || !live->first.count || lo >= hi)
+        return RP_OK;
+    return sort_unkept(instance->first_read, now, id, (struct rp_span){lo, hi}, &live->first,
+                       &live->recalled, &sorting);
+}
+
+enum rp_status rp_instance_first_missed(const struct rp_instance *instance,
+                                        const struct rp_versions *now, rp_alloc_id id,
+                                        uint64_t lo, uint64_t hi, struct rp_spans *missed)
+{
+    const struct rp_live *live = rp_instance_live(instance, id);
+    struct sorting sorting = {missed, false};
+    rp_spans_clear(missed);
+    if (!live || !live->recalled.count || lo >= hi)
+        return RP_OK;
+    enum rp_status status =
+        sort_unkept(instance->first_read, now, id, (struct rp_span){lo, hi}, &live->recalled,
+                    &live->replayed, &sorting);
+    return status == RP_OK ? rp_spans_remove_all(missed, &live->extra) : status;
+}
+
+enum rp_status rp_instance_recall(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
+                                  uint64_t hi)
+{
+    struct rp_live *live = live_get(instance, id);
+    return live ? rp_spans_add(&live->recalled, lo, hi) : RP_NO_MEMORY;
 }
 
 enum rp_status rp_instance_keep(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
@@ -258,8 +330,10 @@ enum rp_status rp_instance_keep(struct rp_instance *instance, rp_alloc_id id, ui
 
 void rp_instance_lose(struct rp_instance *instance)
 {
-    for (size_t i = 0; i < instance->live_count; i++)
+    for (size_t i = 0; i < instance->live_count; i++) {
         rp_spans_clear(&instance->lives[i].kept);
+        rp_spans_clear(&instance->lives[i].recalled);
+    }
 }
 
 /* ---- replay ------------------------------------------------------------------------- */
@@ -318,6 +392,8 @@ enum rp_status rp_instance_check(const struct rp_instance *instance, const struc
         live = &unknown;
     struct rp_spans own = {0};
     enum rp_status status = rp_spans_missing(&live->replayed, lo, hi, &own);
+    if (status == RP_OK)
+        status = rp_spans_remove_all(&own, &live->extra);
     for (size_t i = 0; status == RP_OK && i < own.count; i++)
         status = check_unwritten(live, now, own.items[i], &comparing);
     rp_spans_release(&own);
@@ -331,13 +407,19 @@ enum rp_status rp_instance_rewrite(struct rp_instance *instance, rp_alloc_id id,
     return live ? rp_spans_add(&live->replayed, lo, hi) : RP_NO_MEMORY;
 }
 
+enum rp_status rp_instance_write_extra(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
+                                       uint64_t hi)
+{
+    struct rp_live *live = live_get(instance, id);
+    return live ? rp_spans_add(&live->extra, lo, hi) : RP_NO_MEMORY;
+}
+
 enum rp_status rp_instance_unwrite(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
                                    uint64_t hi)
 {
     struct rp_live *live = live_find(instance, id);
-    return live && rp_spans_overlaps(&live->replayed, lo, hi)
-               ? rp_spans_remove(&live->replayed, lo, hi)
-               : RP_OK;
+    enum rp_status status = live ? rp_spans_remove(&live->replayed, lo, hi) : RP_OK;
+    return live && status == RP_OK ? rp_spans_remove(&live->extra, lo, hi) : status;
 }
 
 /* What the forward did not read is historic when it was not written since. */
@@ -358,8 +440,10 @@ bool rp_instance_is_historic(const struct rp_instance *instance, const struct rp
 
 void rp_instance_replay_again(struct rp_instance *instance)
 {
-    for (size_t i = 0; i < instance->live_count; i++)
+    for (size_t i = 0; i < instance->live_count; i++) {
         rp_spans_clear(&instance->lives[i].replayed);
+        rp_spans_clear(&instance->lives[i].extra);
+    }
 }
 
 uint64_t rp_instance_live_in_bytes(const struct rp_instance *instance)

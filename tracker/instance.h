@@ -24,6 +24,9 @@ struct rp_live {
     struct rp_spans touched;  /* possibly written by the forward, `written` included */
     struct rp_spans kept;     /* live-in with a copy held elsewhere */
     struct rp_spans replayed; /* possibly written by the replay so far */
+    struct rp_spans extra;    /* the same by calls of the replay that the forward did not make */
+    struct rp_spans first;    /* written, then read; versions in `first_read` */
+    struct rp_spans recalled; /* the part of `first` with a copy held elsewhere */
 };
 
 struct rp_instance {
@@ -34,6 +37,10 @@ struct rp_instance {
     struct rp_live *lives;
     size_t live_count, live_capacity;
     struct rp_versions *expected; /* versions of the live-in */
+    /* A segment's first run may make what later runs, its own replay among them, find ready.
+     * Where that is to be expected, what the forward read of its own writes is noted as well. */
+    bool remembers;
+    struct rp_versions *first_read; /* versions of what it read first after its own write */
     /* Set when a byte was possibly written and then read: whether the read sees the past or
      * the segment's own write is unknown, so discovery cannot tell state from output. */
     const char *ambiguous_writer;
@@ -73,6 +80,18 @@ enum rp_status rp_instance_displaced(const struct rp_instance *instance,
 enum rp_status rp_instance_keep(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
                                 uint64_t hi);
 
+/* The same for what the forward first read of its own writes. */
+enum rp_status rp_instance_first_exposed(const struct rp_instance *instance,
+                                         const struct rp_versions *now, rp_alloc_id id,
+                                         uint64_t lo, uint64_t hi, struct rp_spans *exposed);
+enum rp_status rp_instance_recall(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
+                                  uint64_t hi);
+/* missed = what a replay's read of [lo, hi) needs of it: it has not made the bytes itself, they
+ * do not stand there `now`, and a copy is held. */
+enum rp_status rp_instance_first_missed(const struct rp_instance *instance,
+                                        const struct rp_versions *now, rp_alloc_id id,
+                                        uint64_t lo, uint64_t hi, struct rp_spans *missed);
+
 /* The copies are gone. */
 void rp_instance_lose(struct rp_instance *instance);
 
@@ -91,6 +110,10 @@ enum rp_status rp_instance_check(const struct rp_instance *instance, const struc
 /* A call of the replay writes [lo, hi). */
 enum rp_status rp_instance_rewrite(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
                                    uint64_t hi);
+/* A call of the replay that the forward did not make writes [lo, hi), from nothing but what is
+ * historic. */
+enum rp_status rp_instance_write_extra(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
+                                       uint64_t hi);
 /* Somebody else wrote [lo, hi) during the replay: what stands there is not the replay's. */
 enum rp_status rp_instance_unwrite(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
                                    uint64_t hi);

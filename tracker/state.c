@@ -147,6 +147,17 @@ const struct rp_spans *rp_state_of(const struct rp_state *state, rp_alloc_id id)
     return owner ? &owner->spans : NULL;
 }
 
+enum rp_status rp_state_each(const struct rp_state *state, rp_state_fn visit, void *ctx)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < state->owner_count; i++) {
+        const struct owner *owner = &state->owners[i];
+        for (size_t j = 0; status == RP_OK && j < owner->spans.count; j++)
+            status = visit(ctx, owner->id, owner->spans.items[j].lo, owner->spans.items[j].hi);
+    }
+    return status;
+}
+
 const char *rp_state_name(const struct rp_state *state, rp_alloc_id id, uint64_t lo, uint64_t hi,
                           uint64_t *lo_out, uint64_t *hi_out)
 {

@@ -29,6 +29,10 @@ void rp_state_forget(struct rp_state *state, rp_alloc_id id);
 /* All declared bytes of `id`, or NULL when there are none. Valid until the next change. */
 const struct rp_spans *rp_state_of(const struct rp_state *state, rp_alloc_id id);
 
+/* Visits all declared bytes; anything but RP_OK stops the walk and is returned. */
+typedef enum rp_status (*rp_state_fn)(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi);
+enum rp_status rp_state_each(const struct rp_state *state, rp_state_fn visit, void *ctx);
+
 /* The name of the first declared range that meets [lo, hi), with its own range; NULL when
  * none does. lo_out and hi_out may be NULL. */
 const char *rp_state_name(const struct rp_state *state, rp_alloc_id id, uint64_t lo, uint64_t hi,
