@@ -155,9 +155,10 @@ static enum rp_status suspect(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t h
     enum rp_status status = RP_OK;
     reach.effect = RP_READ;
     if (suspecting->reads)
-        status = push(suspecting->call, reach);
+        status = rp_footprint_add(suspecting->call, reach);
     reach.effect = RP_WRITE;
-    return status == RP_OK && suspecting->writes ? push(suspecting->call, reach) : status;
+    return status == RP_OK && suspecting->writes ? rp_footprint_add(suspecting->call, reach)
+                                                 : status;
 }
 
 enum rp_status rp_footprint_suspect_state(struct rp_footprint *call)
