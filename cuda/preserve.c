@@ -132,6 +132,37 @@ enum rp_status rp_copy_in(struct rp_copy *copy, const struct rp_bench *bench, ui
     return move(bench, INTO_LIVE, copy->id, lo, hi, copy->block.at + (lo - copy->lo), stream);
 }
 
+enum rp_status rp_copy_to(struct rp_copy *copy, const struct rp_bench *bench, uint64_t from,
+                          rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
+{
+    if (rp_switch_on(RP_SWITCH_ORDER)) {
+        enum rp_status status = rp_order_after(bench->order, stream, copy->stream);
+        if (status != RP_OK)
+            return status;
+    }
+    copy->stream = stream;
+    return move(bench, INTO_LIVE, id, lo, hi, copy->block.at + from, stream);
+}
+
+enum rp_status rp_copy_across(const struct rp_bench *bench, rp_alloc_id source, uint64_t from,
+                              rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
+{
+    struct waiting waiting = {bench, stream};
+    enum rp_status status = rp_versions_read(bench->versions, source, from, from + (hi - lo),
+                                             wait_for_writer, &waiting);
+    while (status == RP_OK && lo < hi) {
+        uint64_t address, left;
+        status = rp_memory_address(bench->memory, source, from, &address, &left);
+        if (status != RP_OK)
+            break;
+        uint64_t bytes = left < hi - lo ? left : hi - lo;
+        status = move(bench, INTO_LIVE, id, lo, lo + bytes, address, stream);
+        from += bytes;
+        lo += bytes;
+    }
+    return status;
+}
+
 struct naming {
     struct rp_versions *versions;
     rp_alloc_id id;

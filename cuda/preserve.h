@@ -87,6 +87,13 @@ enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *benc
                            uint64_t lo, uint64_t hi, rp_stream stream);
 enum rp_status rp_copy_in(struct rp_copy *copy, const struct rp_bench *bench, uint64_t lo,
                           uint64_t hi, rp_stream stream);
+/* The same to another place: [lo, hi) of `id` gets what the block holds from its byte `from` on. */
+enum rp_status rp_copy_to(struct rp_copy *copy, const struct rp_bench *bench, uint64_t from,
+                          rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream);
+/* Copies live bytes: [lo, hi) of `id` gets those of `source` from byte `from` on, as they stand
+ * after every write that the versions name. The two may not overlap. */
+enum rp_status rp_copy_across(const struct rp_bench *bench, rp_alloc_id source, uint64_t from,
+                              rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream);
 void rp_copies_give(struct rp_copies *copies, const struct rp_bench *bench);
 
 #endif
