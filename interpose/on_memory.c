@@ -373,6 +373,17 @@ static void collect(void *ctx, const struct rp_alloc *alloc)
         *(*next)++ = alloc->id;
 }
 
+/* The summary tells of the whole run. */
+static void remember_store(void)
+{
+    struct rp_figures *figures = &rp_core.figures;
+    uint64_t peak = rp_store_held_peak(rp_core.bench.store);
+    uint64_t reserved = rp_store_reserved(rp_core.bench.store);
+    figures->bytes_held_peak = peak > figures->bytes_held_peak ? peak : figures->bytes_held_peak;
+    figures->bytes_reserved = reserved > figures->bytes_reserved ? reserved
+                                                                 : figures->bytes_reserved;
+}
+
 /* With the context goes everything in it: the job's memory, and the layer's own copies and
  * events. Which context an allocation is in is not followed; with several, the others' come
  * to be unknown, which is said. */
@@ -387,6 +398,7 @@ static void context_gone(void)
     free(ids);
     rp_executions_expire();
     rp_cost_lost();
+    remember_store();
     rp_store_abandon(rp_core.bench.store);
     rp_order_abandon(rp_core.bench.order);
     rp_core.bench.store = NULL;

@@ -77,12 +77,22 @@ struct evolving {
     rp_version forward; /* what the forward's own call wrote */
 };
 
+/* The segment itself has carried on from the value, in a later call of its own. */
+static bool is_own_version(const struct rp_execution *execution, rp_version version)
+{
+    for (size_t i = 0; i < execution->log_count; i++)
+        if (execution->log[i].version == version)
+            return true;
+    return false;
+}
+
 static enum rp_status report_evolved(void *ctx, uint64_t lo, uint64_t hi,
                                      const struct rp_writer *live)
 {
     const struct evolving *evolving = ctx;
     const struct rp_instance *instance = evolving->scope->execution->instance;
-    if (live->origin != evolving->forward || live->version == evolving->forward)
+    if (live->origin != evolving->forward ||
+        is_own_version(evolving->scope->execution, live->version))
         return RP_OK;
     struct rp_spans written = {0}; /* live-in bytes are state, and taken care of as such */
     const struct rp_live *known = rp_instance_live(instance, evolving->id);

@@ -23,6 +23,11 @@ static void put_count(json_t *object, const char *key, uint64_t value)
     json_object_set_new(object, key, json_integer((json_int_t)(value & INT64_MAX)));
 }
 
+static void put_most(json_t *object, const char *key, uint64_t a, uint64_t b)
+{
+    put_count(object, key, a > b ? a : b);
+}
+
 /* jansson refuses what is not UTF-8, such as a stray kernel name. */
 static void put_text(json_t *object, const char *key, const char *text)
 {
@@ -159,8 +164,10 @@ static void put_contract(json_t *summary)
     put_count(summary, "bytes_preserved", rp_core.figures.bytes_preserved);
     put_count(summary, "bytes_restored", rp_core.figures.bytes_restored);
     put_count(summary, "bytes_reinstated", rp_core.figures.bytes_reinstated);
-    put_count(summary, "bytes_held_peak", rp_store_held_peak(rp_core.bench.store));
-    put_count(summary, "bytes_reserved", rp_store_reserved(rp_core.bench.store));
+    put_most(summary, "bytes_held_peak", rp_store_held_peak(rp_core.bench.store),
+             rp_core.figures.bytes_held_peak);
+    put_most(summary, "bytes_reserved", rp_store_reserved(rp_core.bench.store),
+             rp_core.figures.bytes_reserved);
     put_steps(summary);
     json_object_set_new(summary, "segments", segments_json());
     json_object_set_new(summary, "buffers", buffers_json());
