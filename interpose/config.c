@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/config.h"
 
+#include "tracker/rank.h"
 #include "tracker/refusal.h"
 
 #include <errno.h>
@@ -108,6 +109,8 @@ static enum rp_status read_output(struct rp_config *config)
         return RP_OK;
     config->output = strdup(output);
     config->trace = is_set("REPRISE_TRACE");
+    if (rp_rank())
+        snprintf(config->rank, sizeof(config->rank), "%s", rp_rank());
     config->trace_lossy = is_set("REPRISE_LOSSY");
     if (read_size("REPRISE_LIMIT", &config->trace_limit))
         config->trace_keep = RP_TRACE_KEEP_FIRST;

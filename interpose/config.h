@@ -12,6 +12,7 @@ struct rp_config {
     enum rp_mode mode;             /* REPRISE_MODE */
     struct rp_contract *contract;  /* REPRISE_CONTRACT, or NULL */
     char *output;                  /* REPRISE_OUTPUT: an absolute folder, or NULL */
+    char rank[12];                 /* of a distributed job, or "" */
     bool trace;                    /* REPRISE_TRACE, only with an output */
     enum rp_trace_keep trace_keep; /* REPRISE_LAST, REPRISE_LIMIT: bytes */
     uint64_t trace_limit;

@@ -156,16 +156,19 @@ static enum rp_status define_events(void)
 enum rp_status rp_record_start(void)
 {
     char path[4096], pid[24], command[4096];
-    snprintf(path, sizeof path, "%s/trace-%d.rpt", rp_core.config.output, (int)getpid());
+    const char *rank = rp_core.config.rank;
+    snprintf(path, sizeof path, "%s/trace-%s%s%s%d.rpt", rp_core.config.output,
+             *rank ? "rank" : "", rank, *rank ? "-" : "", (int)getpid());
     snprintf(pid, sizeof pid, "%d", (int)getpid());
     read_command(command, sizeof command);
     const char *const properties[][2] = {{"command", command},
                                          {"pid", pid},
                                          {"mode", rp_mode_name(rp_core.config.mode)},
-                                         {"driver", rp_real_path()}};
+                                         {"driver", rp_real_path()},
+                                         {"rank", rank}};
     const struct rp_trace_options options = {
         .properties = properties,
-        .property_count = sizeof properties / sizeof *properties,
+        .property_count = sizeof properties / sizeof *properties - (*rank == 0),
         .lossy = rp_core.config.trace_lossy,
         .keep = rp_core.config.trace_keep,
         .limit = rp_core.config.trace_limit};

@@ -179,6 +179,8 @@ static json_t *summary_json(void)
     put_text(summary, "format", "reprise-summary");
     put_count(summary, "version", 1);
     put_count(summary, "pid", (uint64_t)getpid());
+    if (*rp_core.config.rank)
+        put_count(summary, "rank", strtoull(rp_core.config.rank, NULL, 10));
     put_text(summary, "mode", rp_mode_name(rp_core.config.mode));
     put_text(summary, "driver", rp_real_path());
     put_count(summary, "calls", rp_wrap_calls());

@@ -108,6 +108,9 @@ static void print_who(const struct check *check, const json_t *hazard)
     if (*reader)
         fprintf(out, "  reader   %s\n", reader);
     uint64_t count = rp_member_number(hazard, "count");
+    if (json_object_get(hazard, "rank"))
+        fprintf(out, "  rank     %" PRIu64 ", process %" PRIu64 "\n",
+                rp_member_number(hazard, "rank"), rp_member_number(hazard, "pid"));
     fprintf(out, "  seen     first in step %" PRIu64 "%s", rp_member_number(hazard, "step"),
             count > 1 ? "" : "\n");
     if (count > 1)

@@ -91,6 +91,8 @@ static void print_processes(const struct info *info)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *process = json_array_get(list, i);
         fprintf(out, "process  %llu", (unsigned long long)rp_member_number(process, "pid"));
+        if (*rp_member_text(process, "rank"))
+            fprintf(out, ", rank %s", rp_member_text(process, "rank"));
         if (*rp_member_text(process, "command"))
             fprintf(out, "  %s", rp_member_text(process, "command"));
         if (*rp_member_text(process, "device"))

@@ -3,6 +3,7 @@
 
 #include "tools/command.h"
 #include "tools/say.h"
+#include "tracker/rank.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,18 +19,6 @@
 
 /* ---- names -------------------------------------------------------------------- */
 
-static const char *rank_of_process(void)
-{
-    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                            "SLURM_PROCID", "RANK"};
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        const char *rank = getenv(variables[i]);
-        if (rank && *rank && strspn(rank, "0123456789") == strlen(rank))
-            return rank;
-    }
-    return "0";
-}
-
 bool rp_folder_name(const char *pattern, char *name, size_t size)
 {
     char host[HOST_NAME_MAX + 1] = "host", pid[24];
@@ -44,7 +33,7 @@ bool rp_folder_name(const char *pattern, char *name, size_t size)
             switch (*++at) {
             case 'p': piece = pid; break;
             case 'h': piece = host; break;
-            case 'r': piece = rank_of_process(); break;
+            case 'r': piece = rp_rank() ? rp_rank() : "0"; break;
             case '%': break;
             default: return false;
             }

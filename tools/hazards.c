@@ -10,6 +10,7 @@ struct collecting {
     const struct rp_source *source;
     json_t *list;
     json_int_t pid;
+    json_int_t rank; /* -1: none */
     uint64_t *replays;
 };
 
@@ -27,6 +28,7 @@ static void add_summary(json_t *list, json_t *summary)
     for (size_t i = 0; i < json_array_size(hazards); i++) {
         json_t *hazard = json_array_get(hazards, i);
         json_object_set(hazard, "pid", json_object_get(summary, "pid"));
+        json_object_set(hazard, "rank", json_object_get(summary, "rank"));
         json_array_append(list, hazard);
     }
 }
@@ -37,8 +39,10 @@ static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reade
 {
     struct collecting *collecting = ctx;
     const char *pid = rp_trace_property(reader, "pid");
+    const char *rank = rp_trace_property(reader, "rank");
     (void)path;
     collecting->pid = pid ? strtoll(pid, NULL, 10) : 0;
+    collecting->rank = rank ? strtoll(rank, NULL, 10) : -1;
     return !has_summary(collecting->source, collecting->pid);
 }
 
@@ -84,6 +88,8 @@ static bool take_event(void *ctx, const struct rp_trace_reader *reader,
             json_object_set_new(hazard, event->def->fields[i].name, value);
     }
     json_object_set_new(hazard, "pid", json_integer(collecting->pid));
+    if (collecting->rank >= 0)
+        json_object_set_new(hazard, "rank", json_integer(collecting->rank));
     return json_array_append_new(collecting->list, hazard) == 0;
 }
 

@@ -60,7 +60,7 @@ static json_t *process_of(json_t *document, json_int_t pid)
 
 static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reader *reader)
 {
-    static const char *const properties[] = {"command", "mode", "driver", "device"};
+    static const char *const properties[] = {"command", "mode", "driver", "device", "rank"};
     struct surveying *surveying = ctx;
     const char *pid = rp_trace_property(reader, "pid");
 

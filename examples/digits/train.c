@@ -179,6 +179,8 @@ float trainer_step(struct trainer *trainer)
     load_batch(trainer);
     forward(trainer, &step);
     backward(trainer, &step);
+    if (trainer->share != NULL)
+        trainer->share(trainer, trainer->share_ctx);
     optimise(trainer);
     CU(MemcpyDtoHAsync, trainer->host_loss, trainer->loss, sizeof(float), stream);
     CU(StreamSynchronize, stream);

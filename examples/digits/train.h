@@ -13,6 +13,9 @@ struct trainer {
     int step;        /* steps done */
     struct batches batches;
     double decay1, decay2; /* beta1 and beta2 to the power of the steps done */
+    /* Called between backward and optimizer: for ranks that share their gradients. May be NULL. */
+    void (*share)(struct trainer *trainer, void *ctx);
+    void *share_ctx;
 
     CUdeviceptr pixels, labels, loss;
     float *host_pixels; /* pinned, as what is copied asynchronously has to be */

@@ -27,6 +27,12 @@ function timeText(ns) {
   return `${Math.round(ns)} ns`;
 }
 
+/* "rank 2 (process 4242)", as the launcher of a distributed job has named it. */
+function nameOf(process) {
+  const known = data.survey.processes.find(one => one.pid === process.pid) || {};
+  return known.rank ? `rank ${known.rank} (process ${process.pid})` : `process ${process.pid}`;
+}
+
 const countText = number => Number(number || 0).toLocaleString('en-US');
 const color = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -220,7 +226,7 @@ function describe(i) {
   $('detail').textContent = i < 0 ? '' :
     `${process.names[slices.name[i]]} on ${process.tracks[slices.track[i]]}, ` +
     `${timeText(slices.start[i])} after the start, ${timeText(slices.end[i] - slices.start[i])}\n` +
-    `event ${slices.id[i]} of process ${process.pid}: reprise dump --calls ${slices.id[i]}`;
+    `event ${slices.id[i]} of ${nameOf(process)}: reprise dump --calls ${slices.id[i]}`;
   drawTimeline();
 }
 
@@ -275,7 +281,7 @@ function showTimeline() {
   if (data.processes.length > 1) {
     const select = element('select', {'aria-label': 'process'});
     data.processes.forEach((process, at) => select.append(element('option', {
-      value: at, textContent: `process ${process.pid}  ${process.command}`})));
+      value: at, textContent: `${nameOf(process)}  ${process.command}`})));
     select.addEventListener('change', () => loadProcess(data.processes[select.value]));
     $('picker').append(select);
   }
@@ -324,7 +330,7 @@ function showMemory() {
     const canvas = element('canvas', {role: 'img',
       'aria-label': `memory of process ${process.pid}`});
     $('memories').append(element('figure', {}, element('figcaption', {textContent:
-      `process ${process.pid}: job and, on top, what the layer holds ` +
+      `${nameOf(process)}: job and, on top, what the layer holds ` +
       `(at most ${bytesText(Math.max(...process.held_bytes, 0))})`}), canvas));
     drawMemory(canvas, process);
   }
@@ -357,7 +363,7 @@ function showMaps() {
       const name = map.name || `allocation ${map.allocation}`;
       $('maps').append(element('figure', {}, element('figcaption', {textContent:
         `${name}, ${map.kind}, ${bytesText(map.bytes)}` +
-        (data.processes.length > 1 ? `, process ${process.pid}` : '')}), canvas));
+        (data.processes.length > 1 ? `, ${nameOf(process)}` : '')}), canvas));
       drawMap(canvas, map, process.dirty.times, process.dirty.places);
       count++;
     }
@@ -422,7 +428,7 @@ function showPlan() {
   const plans = data.summaries.filter(summary => summary.plan);
   for (const summary of plans) {
     const {segments, ...figures} = summary.plan;
-    $('plan-table').append(element('h3', {textContent: `plan of process ${summary.pid}`}),
+    $('plan-table').append(element('h3', {textContent: `plan of ${nameOf(summary)}`}),
       table(['figure', 'value'], Object.entries(figures).map(([key, value]) =>
         [key.replaceAll('_', ' '), typeof value === 'number' ? value : String(value)])));
     if (Array.isArray(segments) && segments.length)

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of the processes of a distributed job this is, as its launcher says. */
+#ifndef RP_TRACKER_RANK_H
+#define RP_TRACKER_RANK_H
+
+/* Digits, as they stand in the environment (Open MPI, PMIx, PMI, Slurm, torchrun), or NULL when
+ * no launcher has said. Valid as long as the environment is not changed. */
+const char *rp_rank(void);
+
+#endif
