@@ -263,6 +263,22 @@ leave cuLaunchKernel 0
             self.assertIn("cuMemAlloc_v2", done.stdout)
 
 
+class Golden(harness.Case):
+    """Traces of every version that was ever written stay readable, and say the same."""
+
+    def test_versions(self):
+        traces = sorted((pathlib.Path(__file__).parent / "golden").glob("version-*.rpt"))
+        self.assertTrue(traces)
+        for trace in traces:
+            for suffix, words in ((".txt", []), (".jsonl", ["--json"])):
+                with trace.open("rb") as file:
+                    done = subprocess.run([harness.REPRISE, "dump", *words, "-"], stdin=file,
+                                          capture_output=True, text=True,
+                                          env=harness.environment())
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(done.stdout, trace.with_suffix(suffix).read_text())
+
+
 class Damage(ReadingCase):
     def test_no_trace_at_all(self):
         path = self.folder / "noise"
