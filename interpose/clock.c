@@ -30,7 +30,7 @@ const char *rp_clock_device(void)
         return text;
     if (rp_real.cuCtxGetDevice(&device) != CUDA_SUCCESS ||
         rp_real.cuDeviceGetName(name, sizeof name, device) != CUDA_SUCCESS || !*name)
-        snprintf(name, sizeof name, "an unknown device");
+        return NULL;
     snprintf(text, sizeof text, "%s%s%s", name, model() ? ", clock " : "", model() ? model() : "");
     return text;
 }

@@ -8,7 +8,7 @@
 /* The source of times between events. */
 enum rp_source rp_clock_source(void);
 /* The device that is timed: its name, with the model of its clock where that is another's.
- * Lives as long as the process. */
+ * NULL before the job has a context. Lives as long as the process. */
 const char *rp_clock_device(void);
 
 #endif

@@ -61,12 +61,29 @@ static enum rp_status read_contract(struct rp_config *config, char *message, siz
     return RP_INVALID;
 }
 
+/* A plan comes before a policy: whoever names a file wants that file obeyed. */
+static enum rp_status read_plan(struct rp_config *config)
+{
+    const char *path = getenv("REPRISE_PLAN");
+    struct rp_contract *contract = config->contract;
+    if (!contract || config->mode != RP_MODE_GUARD)
+        return RP_OK;
+    if (path && *path)
+        contract->policy = RP_POLICY_PLAN;
+    else
+        path = contract->plan_path;
+    if (contract->policy != RP_POLICY_PLAN)
+        return RP_OK;
+    config->plan_path = strdup(path);
+    return config->plan_path ? RP_OK : RP_NO_MEMORY;
+}
+
 static enum rp_status refuse_unsupported(const struct rp_config *config, char *message,
                                          size_t size)
 {
     if (!config->contract || config->mode == RP_MODE_OBSERVE)
         return RP_OK;
-    return rp_refusal_check(config->contract, config->mode == RP_MODE_GUARD, message, size);
+    return rp_refusal_check(config->contract, message, size);
 }
 
 static enum rp_status read_numbers(struct rp_config *config, char *message, size_t size)
@@ -130,6 +147,8 @@ enum rp_status rp_config_read(struct rp_config *config, char *message, size_t me
     if (status == RP_OK)
         status = read_numbers(config, message, message_size);
     if (status == RP_OK)
+        status = read_plan(config);
+    if (status == RP_OK)
         status = refuse_unsupported(config, message, message_size);
     return status == RP_OK ? read_output(config) : status;
 }
@@ -137,6 +156,7 @@ enum rp_status rp_config_read(struct rp_config *config, char *message, size_t me
 void rp_config_release(struct rp_config *config)
 {
     rp_contract_destroy(config->contract);
+    free(config->plan_path);
     free(config->output);
     *config = (struct rp_config){0};
 }

@@ -11,6 +11,7 @@ enum rp_mode { RP_MODE_OBSERVE, RP_MODE_CHECK, RP_MODE_GUARD };
 struct rp_config {
     enum rp_mode mode;             /* REPRISE_MODE */
     struct rp_contract *contract;  /* REPRISE_CONTRACT, or NULL */
+    char *plan_path;               /* REPRISE_PLAN, or the contract's policy; NULL without */
     char *output;                  /* REPRISE_OUTPUT: an absolute folder, or NULL */
     char rank[12];                 /* of a distributed job, or "" */
     bool trace;                    /* REPRISE_TRACE, only with an output */

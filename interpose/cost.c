@@ -5,6 +5,7 @@
 #include "interpose/chain.h"
 #include "interpose/clock.h"
 #include "interpose/core.h"
+#include "interpose/policy.h"
 #include "interpose/whole.h"
 
 #include <stdlib.h>
@@ -50,7 +51,7 @@ static struct flight *free_flight(void)
     return NULL; /* the job runs far ahead of the device: this step goes unmeasured */
 }
 
-static void depart(const char *reason)
+void rp_cost_depart(const char *reason)
 {
     if (costs.now && !costs.now->cost.departure)
         costs.now->cost.departure = reason;
@@ -67,7 +68,8 @@ void rp_cost_step_begins(void)
     struct rp_part *parts = flight->cost.parts;
     size_t capacity = flight->cost.capacity;
     flight->cost = (struct rp_step_cost){.step = rp_core.step, .parts = parts,
-                                         .capacity = capacity, .by_part = wants_parts()};
+                                         .capacity = capacity, .plan = rp_policy_plan(),
+                                         .by_part = wants_parts()};
     (void)rp_clock_device(); /* now, while there is a context to ask */
     rp_timeline_begin(flight->timeline);
     costs.now = flight;
@@ -82,7 +84,7 @@ void rp_cost_step_ends(void)
         return;
     rp_timeline_end(flight->timeline);
     if (rp_timeline_is_parallel(flight->timeline))
-        depart("the steps use several streams");
+        rp_cost_depart("the steps use several streams");
     for (uint32_t i = 0; i < flight->cost.count && i < rp_chain_length(); i++)
         flight->cost.parts[i].name = rp_chain_name(i);
     if (flight->cost.count > rp_chain_length())
@@ -119,11 +121,11 @@ struct rp_part *rp_cost_part(uint32_t place)
 void rp_cost_replay(const struct rp_execution *execution)
 {
     if (execution->instance->step != rp_core.step) {
-        depart("a segment is replayed in a later step");
+        rp_cost_depart("a segment is replayed in a later step");
         return;
     }
     if (execution->place >= costs.last_replay)
-        depart("the replays do not come in the reverse order of their forwards");
+        rp_cost_depart("the replays do not come in the reverse order of their forwards");
     costs.last_replay = execution->place;
     rp_cost_phase(RP_PHASE_OF_REPLAY, execution->place);
     struct rp_part *part = rp_cost_part(execution->place);
@@ -131,9 +133,8 @@ void rp_cost_replay(const struct rp_execution *execution)
         return;
     part->replayed = true;
     part->choice = execution->choice;
-    part->no_retain = "no replay is served from kept outputs yet";
     if (rp_whole_size(execution, &part->whole_bytes, &part->whole_pieces) != RP_OK)
-        depart("the host is out of memory");
+        rp_cost_depart("the host is out of memory");
 }
 
 /* ---- memory --------------------------------------------------------------------------- */
@@ -235,6 +236,7 @@ static void take_in(struct flight *flight)
     costs.last = *cost;
     costs.last.parts = NULL;
     costs.collected++;
+    rp_policy_measured(cost);
     if (cost->by_part && cost->count && wants_parts())
         keep_step(cost);
 }

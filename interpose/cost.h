@@ -45,6 +45,7 @@ struct rp_step_cost {
     uint64_t ns;           /* from the step's first call to its end */
     uint64_t peak;         /* bytes on the device, of job and layer together */
     const char *departure; /* why it is not what a plan can be made from, or NULL */
+    uint32_t plan;         /* the number of the plan that was in force, 0 for none */
     bool by_part;          /* false: only the sums were measured */
 };
 
@@ -60,6 +61,8 @@ void rp_cost_memory(void);
 /* rp_bench.meter. */
 void rp_cost_meter(uint32_t place, enum rp_copying what, uint64_t bytes, rp_stream stream);
 
+/* This step is not what a plan can be made from. `reason` lives for ever; the first one stays. */
+void rp_cost_depart(const char *reason);
 /* The part of this step at `place`; NULL when the step is not measured. */
 struct rp_part *rp_cost_part(uint32_t place);
 /* The replay of `execution` is about to begin: whether the order is one that can be planned. */

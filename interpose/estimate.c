@@ -267,8 +267,13 @@ static void set_retain(const struct estimate *estimate, size_t place, struct rp_
 {
     const struct rp_part *part = &estimate->sample.steps[estimate->sample.count - 1]->parts[place];
     set_passes(estimate, place, cost);
+    /* Until the forward ends its state is kept too, for there is still another way. */
+    uint64_t state = part->bytes[RP_COPYING_PRESERVE];
     set_bytes(estimate, place, part->kept_bytes, 0, cost);
-    cost->terms[RP_TERM_PRESERVE_TIME] = priced(estimate, part->kept_bytes, part->kept_pieces);
+    cost->terms[RP_TERM_PEAK_FORWARD].value += state;
+    cost->terms[RP_TERM_PRESERVE_TIME] =
+        priced(estimate, part->kept_bytes + state,
+               part->kept_pieces + part->pieces[RP_COPYING_PRESERVE]);
     cost->terms[RP_TERM_RESTORE_TIME] = priced(estimate, part->served_bytes, part->served_pieces);
 }
 
@@ -420,12 +425,12 @@ const struct rp_purpose *rp_estimate_purpose(void)
 {
     static struct rp_purpose purpose;
     static char contract[RP_PURPOSE_CONTRACT];
-    if (!purpose.device) {
+    if (!purpose.contract) {
         const char *job = getenv("REPRISE_JOB");
         purpose.job = job && *job ? job : NULL;
-        purpose.device = rp_clock_device();
         purpose.contract = read_contract(contract) ? contract : NULL;
     }
+    purpose.device = rp_clock_device();
     return &purpose;
 }
 

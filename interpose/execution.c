@@ -4,7 +4,9 @@
 #include "cuda/switches.h"
 #include "interpose/chain.h"
 #include "interpose/core.h"
+#include "interpose/policy.h"
 #include "interpose/report.h"
+#include "interpose/retain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +57,7 @@ static bool make_room(void)
 
 static void execution_free(struct rp_execution *execution)
 {
+    rp_outputs_destroy(execution->outputs);
     rp_kept_destroy(execution->kept, &rp_core.bench);
     rp_kept_destroy(execution->recalled, &rp_core.bench);
     rp_instance_destroy(execution->instance);
@@ -164,8 +167,7 @@ struct rp_execution *rp_execution_begin(uint32_t segment, const char *key)
     execution->instance->remembers = rp_core.config.mode == RP_MODE_GUARD &&
                                      rp_switch_on(RP_SWITCH_ABSENCE) && is_first_run(segment, key);
     execution->place = execution->kept->owner = rp_chain_join(segment, key);
-    execution->choice = rp_core.config.contract->policy == RP_POLICY_WHOLE ? RP_CHOICE_WHOLE
-                                                                          : RP_CHOICE_REGIONS;
+    execution->choice = rp_policy_choice(execution->place);
     executions.alive[executions.count++] = execution;
     rp_segment_figures(segment)->forwards++;
     return execution;
@@ -237,6 +239,22 @@ void rp_execution_replay_ends(struct rp_execution *execution)
         execution->log[i].repeated = false;
 }
 
+static bool drop(struct rp_execution *execution)
+{
+    rp_outputs_destroy(execution->outputs);
+    execution->outputs = NULL;
+    if (rp_kept_clear(execution->kept, &rp_core.bench) != RP_OK)
+        return false;
+    rp_instance_lose(execution->instance);
+    return execution->dropped = true;
+}
+
+void rp_execution_give_up(struct rp_execution *execution)
+{
+    if (rp_execution_is_served(execution) && rp_policy_is_planned())
+        drop(execution);
+}
+
 static bool is_worth_dropping(const struct rp_execution *execution)
 {
     return rp_execution_is_served(execution) && execution->kept->copies.count;
@@ -265,10 +283,8 @@ bool rp_executions_spare(bool needed)
     if (!needed && served_bytes() <= LUCKY_BYTES)
         return false;
     struct rp_execution *execution = oldest(is_worth_dropping);
-    if (!execution || rp_kept_clear(execution->kept, &rp_core.bench) != RP_OK)
+    if (!execution || !drop(execution))
         return false;
-    rp_instance_lose(execution->instance);
-    execution->dropped = true;
     rp_remark("segment", "copies of replayed instances were given up for want of memory: "
                          "\"replays\" in the contract keeps them for further replays");
     return true;

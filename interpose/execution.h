@@ -32,6 +32,8 @@ struct rp_logged {
     bool repeated; /* by the replay that is under way */
 };
 
+struct rp_outputs;
+
 struct rp_execution {
     struct rp_instance *instance;
     struct rp_kept *kept;
@@ -41,6 +43,8 @@ struct rp_execution {
     bool dropped;     /* served, and its copies were given up */
     uint32_t place;        /* in the step's chain */
     enum rp_choice choice; /* how it is to be replayed */
+    struct rp_outputs *outputs; /* of its forward, see interpose/retain.h; NULL before any */
+    bool serves;           /* its replay is served from them: nothing of it is run */
     char key[RP_KEY_BYTES];
     struct rp_logged *log;
     size_t log_count, log_capacity;
@@ -84,6 +88,8 @@ struct rp_execution *rp_executions_at(size_t index);
 /* After a fork: they belong to the parent's device. */
 void rp_executions_forget(void);
 
+/* Gives up the copies of one that was replayed as often as promised: a plan counts on it. */
+void rp_execution_give_up(struct rp_execution *execution);
 /* Gives up the copies of the oldest served execution; for rp_store_on_shortage. */
 bool rp_executions_spare(bool needed);
 
@@ -100,6 +106,7 @@ struct rp_segment_figures {
     uint32_t most_replays;  /* of any one forward */
     uint64_t first_matches; /* launches of the rule's first kernel in this step, for `nth` */
     const char *refused;
+    const char *unserved;   /* why a replay that was to be served was not */
 };
 struct rp_segment_figures *rp_segment_figures(uint32_t segment);
 /* Forwards that still wait for their first replay. */

@@ -30,6 +30,7 @@ struct rp_footprint {
     rp_stream stream;
     bool is_launch;
     bool in_graph;      /* a node of a graph that is launched */
+    bool on_device;     /* to write device memory is all that it does */
     struct rp_reach *reaches; /* reads come before writes */
     size_t count, capacity;
     enum rp_verdict reads, writes;
@@ -38,6 +39,7 @@ struct rp_footprint {
     struct rp_scope *replay; /* it is made in the range of this replay of its thread ... */
     bool repeats;        /* ... and repeats a call of the forward ... */
     size_t entry;        /* ... which has this place in its log */
+    bool served;         /* it is not run: its outputs are put where it would write them */
     bool historic;       /* if not: it reads nothing that has changed since the forward */
     uint64_t sight;      /* inside a segment: what it sees, see rp_footprint_sight */
     bool wrote_live;     /* bytes that a replay had rewound count as live since */

@@ -4,6 +4,7 @@
 #include "interpose/core.h"
 #include "interpose/guard.h"
 #include "interpose/report.h"
+#include "interpose/retain.h"
 
 void rp_forward_refuse(struct rp_execution *execution, const char *reason)
 {
@@ -110,6 +111,7 @@ void rp_forward_before(struct rp_execution *execution, const struct rp_footprint
 
 void rp_forward_after(struct rp_execution *execution, const struct rp_footprint *call)
 {
+    rp_retain_written(execution, call);
     if (forward_writes(execution, call) != RP_OK || rp_execution_log(execution, call) != RP_OK)
         rp_forward_refuse(execution, "the host is out of memory");
 }

@@ -95,7 +95,7 @@ static enum rp_status wanted_spans(const struct rp_execution *execution, rp_allo
     }
     /* A whole buffer, once it is clobbered anywhere: all that the instance read of it. */
     if (status == RP_OK && wanted->count && rp_guard_discovers() &&
-        rp_core.config.contract->policy == RP_POLICY_WHOLE)
+        execution->choice == RP_CHOICE_WHOLE)
         status = rp_instance_exposed(execution->instance, rp_core.bench.versions, id, 0,
                                      UINT64_MAX, wanted);
     rp_spans_release(&state);
@@ -212,7 +212,7 @@ static enum rp_status bring_back(const struct rp_scope *scope, const struct rp_f
 
 static bool is_protected(const struct rp_execution *execution)
 {
-    return !execution->refused && !rp_execution_is_served(execution);
+    return !execution->refused && !execution->serves && !rp_execution_is_served(execution);
 }
 
 void rp_guard_clobber(const struct rp_footprint *call, const struct rp_execution *replayed)
@@ -253,7 +253,7 @@ static enum rp_status leave_out_rewound(rp_alloc_id id, struct rp_spans *spans)
 
 void rp_guard_touch(struct rp_execution *execution, const struct rp_footprint *call)
 {
-    if (!is_guarding() || rp_guard_discovers() || rp_core.config.contract->policy != RP_POLICY_WHOLE)
+    if (!is_guarding() || rp_guard_discovers() || execution->choice != RP_CHOICE_WHOLE)
         return;
     struct rp_spans whole = {0};
     for (size_t i = 0; i < call->count; i++) {

@@ -17,9 +17,9 @@ rp_stream rp_handler_stream(const struct rp_frame *frame);
 /* A footprint, begun for this call, under the lock. It goes with the frame to rp_on_tracked,
  * which must be the call's after(). */
 struct rp_footprint *rp_handler_footprint(struct rp_frame *frame);
-/* rp_track, unless the call is captured; `status` tells whether its footprint is whole. Wants the
- * lock. */
-void rp_handler_track(struct rp_footprint *call, enum rp_status status);
+/* rp_track, unless the call is captured; `status` tells whether its footprint is whole. Where
+ * that has served the call, the driver is not asked. Wants the lock. */
+void rp_handler_track(struct rp_frame *frame, struct rp_footprint *call, enum rp_status status);
 /* What the driver's answer says of a call. */
 enum rp_outcome rp_handler_outcome(CUresult result);
 /* True when the call was tracked and ran: to be asked in after(), before rp_on_tracked. */

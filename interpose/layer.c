@@ -10,6 +10,7 @@
 #include "interpose/graph.h"
 #include "interpose/handlers.h"
 #include "interpose/kernel.h"
+#include "interpose/policy.h"
 #include "interpose/record.h"
 #include "interpose/report.h"
 #include "interpose/segment.h"
@@ -66,6 +67,8 @@ unsigned rp_layer_start(void)
         return 0;
     if (rp_core_start() != RP_OK)
         return give_up("the host is out of memory");
+    if (rp_policy_start(message, sizeof message) != RP_OK)
+        return give_up(message);
     if (rp_core.config.trace && rp_record_start() != RP_OK) {
         snprintf(message, sizeof message, "no trace can be written to %s: %s",
                  rp_core.config.output, strerror(errno));
@@ -83,6 +86,7 @@ void rp_layer_forked(void)
     rp_executions_forget();
     rp_segments_forget();
     rp_cost_forget();
+    rp_policy_forget();
     rp_on_memory_forget();
     rp_arrays_forget();
     rp_execs_forget();

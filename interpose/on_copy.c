@@ -14,7 +14,7 @@ static void copy(struct rp_frame *frame, uint64_t to, uint64_t from, uint64_t by
         source.type = CU_MEMORYTYPE_HOST;
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
-    rp_handler_track(call, rp_area_copy(call, &target, &source));
+    rp_handler_track(frame, call, rp_area_copy(call, &target, &source));
     rp_core_unlock();
 }
 
@@ -58,7 +58,7 @@ static void copy_3d(struct rp_frame *frame, const CUDA_MEMCPY3D *box)
 {
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
-    rp_handler_track(call, rp_area_copy_3d(call, box));
+    rp_handler_track(frame, call, rp_area_copy_3d(call, box));
     rp_core_unlock();
 }
 
@@ -132,7 +132,7 @@ static void set(struct rp_frame *frame, const struct rp_area *area, uint64_t val
 {
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
-    rp_handler_track(call, rp_area_fill(call, area, value));
+    rp_handler_track(frame, call, rp_area_fill(call, area, value));
     rp_core_unlock();
 }
 
@@ -195,7 +195,7 @@ void rp_on_unknown_writer(struct rp_frame *frame)
     rp_remark(name, "what it writes is not followed: it counts as writing everything");
     struct rp_footprint *call = rp_handler_footprint(frame);
     call->reason = "what it writes is not followed";
-    rp_handler_track(call, rp_footprint_everything(call, RP_WRITE));
+    rp_handler_track(frame, call, rp_footprint_everything(call, RP_WRITE));
     rp_core_unlock();
 }
 
@@ -234,7 +234,7 @@ void rp_on_foreign_wait(struct rp_frame *frame)
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
     rp_copy_foreign(call);
-    rp_handler_track(call, RP_OK);
+    rp_handler_track(frame, call, RP_OK);
     rp_core_unlock();
 }
 
@@ -244,6 +244,6 @@ void rp_on_host_function(struct rp_frame *frame)
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
     rp_copy_host_function(call);
-    rp_handler_track(call, RP_OK);
+    rp_handler_track(frame, call, RP_OK);
     rp_core_unlock();
 }

@@ -37,7 +37,7 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
     rp_footprint_begin(call, launched->kernel->name, stream);
     rp_buffer_meet_launch(launched->kernel->text, rp_launched_param, launched);
     rp_launched_footprint(launched, call);
-    rp_track(call);
+    rp_handler_track(frame, call, RP_OK);
     rp_core_unlock();
 }
 

@@ -6,6 +6,7 @@
 #include "interpose/cost.h"
 #include "interpose/execution.h"
 #include "interpose/report.h"
+#include "interpose/retain.h"
 
 #include <stdlib.h>
 
@@ -167,8 +168,11 @@ static void before_free(struct rp_frame *frame, uint64_t address)
 {
     rp_alloc_id id = 0;
     rp_core_lock();
-    if (address && rp_memory_find(rp_core.bench.memory, address, &id, NULL, NULL) == RP_OK)
+    if (address && rp_memory_find(rp_core.bench.memory, address, &id, NULL, NULL) == RP_OK) {
         frame->scratch[0] = (void *)(uintptr_t)id;
+        if (rp_core.segments_wanted)
+            rp_retain_free(id, rp_calls[frame->id].stream_arg < 0 ? 0 : rp_handler_stream(frame));
+    }
     rp_core_unlock();
 }
 

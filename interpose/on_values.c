@@ -53,7 +53,7 @@ static void track_value(struct rp_frame *frame, uint64_t address, uint64_t bytes
 {
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
-    rp_handler_track(call, reach_value(call, address, bytes, effect, value));
+    rp_handler_track(frame, call, reach_value(call, address, bytes, effect, value));
     rp_core_unlock();
 }
 
@@ -86,7 +86,7 @@ void rp_on_batch_mem_op(struct rp_frame *frame)
     const struct rp_args_cuStreamBatchMemOp_v2 *args = frame->args; /* the old form is alike */
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
-    rp_handler_track(call, args->paramArray ? rp_values_reach(call, args->paramArray, args->count)
+    rp_handler_track(frame, call, args->paramArray ? rp_values_reach(call, args->paramArray, args->count)
                                             : RP_OK);
     rp_core_unlock();
 }

@@ -6,6 +6,7 @@
 #include "interpose/forward.h"
 #include "interpose/guard.h"
 #include "interpose/report.h"
+#include "interpose/retain.h"
 
 #include <string.h>
 
@@ -197,12 +198,25 @@ static bool sees_history(const struct rp_scope *scope, const struct rp_footprint
     return true;
 }
 
+/* What it would have written is what its twin has written: no version needs to be checked. */
+static void serve(struct rp_scope *scope, struct rp_footprint *call)
+{
+    if (!rp_retain_serve(scope->execution, call->entry, call))
+        diverges(scope, call);
+    if (!scope->tainted)
+        call->version = scope->execution->log[call->entry].version;
+}
+
 static void join(struct rp_scope *scope, struct rp_footprint *call)
 {
     const struct rp_logged *entry = &scope->execution->log[call->entry];
     if (entry->values != call->values)
         diverges(scope, call);
     scope->skips = scope->skips || call->entry != scope->cursor;
+    if (scope->execution->serves) {
+        serve(scope, call);
+        return;
+    }
     check_call(scope, call);
     if (!scope->tainted)
         call->version = entry->version;

@@ -51,9 +51,16 @@ static bool is_kept(const struct rp_execution *execution)
     return execution->choice == RP_CHOICE_RETAIN;
 }
 
-static void refuse(struct rp_execution *execution, const char *reason)
+static bool make_outputs(struct rp_execution *execution)
 {
-    if (!execution->outputs->refused)
+    if (!execution->outputs)
+        execution->outputs = calloc(1, sizeof *execution->outputs);
+    return execution->outputs;
+}
+
+void rp_retain_refuse(struct rp_execution *execution, const char *reason)
+{
+    if (make_outputs(execution) && !execution->outputs->refused)
         execution->outputs->refused = reason;
 }
 
@@ -134,10 +141,10 @@ static void add_write(struct rp_execution *execution, const struct rp_reach *rea
 {
     struct rp_spans spans = {0};
     bool good = outputs_of(execution, reach, &spans) == RP_OK;
-    if (!reach->certain)
-        refuse(execution, "a call of it may leave bytes unwritten that count as written");
+    if (good && spans.count && !reach->certain)
+        rp_retain_refuse(execution, "a call of it may leave bytes unwritten that count as written");
     else if (good && evolves_unknown_state(execution, reach->id, &spans))
-        refuse(execution, "it reads and then writes bytes that are not declared as state");
+        rp_retain_refuse(execution, "it reads and then writes bytes that are not declared as state");
     for (size_t i = 0; good && i < spans.count; i++) {
         const struct output output = {.call = execution->log_count, .write = write,
                                       .offset = spans.items[i].lo - reach->lo, .id = reach->id,
@@ -146,26 +153,22 @@ static void add_write(struct rp_execution *execution, const struct rp_reach *rea
         good = add_output(execution->outputs, &output);
     }
     if (!good)
-        refuse(execution, "the host is out of memory");
+        rp_retain_refuse(execution, "the host is out of memory");
     rp_spans_release(&spans);
 }
 
 void rp_retain_written(struct rp_execution *execution, const struct rp_footprint *call)
 {
-    if (!is_guarding())
-        return;
-    if (!execution->outputs)
-        execution->outputs = calloc(1, sizeof *execution->outputs);
-    if (!execution->outputs || execution->outputs->refused)
+    if (!is_guarding() || !make_outputs(execution) || execution->outputs->refused)
         return;
     if (!call->on_device)
-        refuse(execution, "a call of it does more than to write device memory");
+        rp_retain_refuse(execution, "a call of it does more than to write device memory");
     uint32_t write = 0;
     for (size_t i = 0; i < call->count; i++)
         if (call->reaches[i].effect == RP_WRITE)
             add_write(execution, &call->reaches[i], write++);
     if (!add_shape(execution->outputs, shape_of(call)))
-        refuse(execution, "the host is out of memory");
+        rp_retain_refuse(execution, "the host is out of memory");
 }
 
 /* ---- until the replay ends ------------------------------------------------------------- */
@@ -191,7 +194,7 @@ static void lose_output(struct rp_execution *execution, const struct output *out
                         const struct rp_footprint *call)
 {
     if (execution->phase == RP_PHASE_FORWARD)
-        refuse(execution, "an output could not be copied");
+        rp_retain_refuse(execution, "an output could not be copied");
     else
         rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, output->id, output->lo, output->hi,
                   NULL, NULL);
@@ -214,6 +217,24 @@ static bool can_serve(const struct rp_execution *execution)
     return execution->outputs && !execution->outputs->refused;
 }
 
+/* One that was replayed as often as promised keeps what it has and gets no more. */
+static void keep_or_lose(struct rp_execution *execution, struct output *output,
+                         const struct rp_footprint *call, rp_stream stream)
+{
+    if (rp_execution_is_served(execution))
+        rp_retain_refuse(execution, "an output was overwritten after its replay");
+    else
+        keep_output(execution, output, call, stream);
+}
+
+/* The twin of the call that made it, in place: the very same bytes come again. */
+static bool is_own(const struct rp_execution *execution, const struct output *output,
+                   const struct rp_footprint *call, const struct rp_reach *reach)
+{
+    return call->repeats && call->replay->execution == execution &&
+           call->entry == output->call && output->lo == reach->lo && output->hi == reach->hi;
+}
+
 static void keep_reached(struct rp_execution *execution, const struct rp_footprint *call,
                          const struct rp_reach *reach)
 {
@@ -221,8 +242,8 @@ static void keep_reached(struct rp_execution *execution, const struct rp_footpri
     for (size_t i = 0; i < outputs->count && can_serve(execution); i++) {
         struct output *output = &outputs->items[i];
         if (output->copy == IN_PLACE && output->id == reach->id && output->lo < reach->hi &&
-            reach->lo < output->hi)
-            keep_output(execution, output, call, call->stream);
+            reach->lo < output->hi && !is_own(execution, output, call, reach))
+            keep_or_lose(execution, output, call, call->stream);
     }
 }
 
@@ -244,19 +265,19 @@ static enum rp_status last_writer(void *ctx, uint64_t lo, uint64_t hi,
     return RP_OK;
 }
 
-/* A free waits for the work before it, or is ordered after it: the writer's stream will do. */
-void rp_retain_free(rp_alloc_id id)
+void rp_retain_free(rp_alloc_id id, rp_stream in)
 {
     for (size_t i = 0; i < rp_executions_count(); i++) {
         struct rp_execution *execution = rp_executions_at(i);
         for (size_t j = 0; can_serve(execution) && j < execution->outputs->count; j++) {
             struct output *output = &execution->outputs->items[j];
-            rp_stream stream = execution->last_stream;
+            rp_stream stream = in;
             if (output->copy != IN_PLACE || output->id != id)
                 continue;
-            rp_versions_read(rp_core.bench.versions, id, output->lo, output->hi, last_writer,
-                             &stream);
-            keep_output(execution, output, NULL, stream);
+            if (!stream)
+                rp_versions_read(rp_core.bench.versions, id, output->lo, output->hi, last_writer,
+                                 &stream);
+            keep_or_lose(execution, output, NULL, stream);
         }
     }
 }
@@ -326,12 +347,9 @@ static bool replace_reaches(const struct rp_outputs *outputs, size_t at, struct 
 bool rp_retain_serve(struct rp_execution *execution, size_t at, struct rp_footprint *call)
 {
     const struct rp_outputs *outputs = execution->outputs;
-    if (at >= outputs->shape_count || outputs->shapes[at] != shape_of(call) ||
-        !replace_reaches(outputs, at, call))
-        return false;
-    call->served = true;
-    call->served_at = at;
-    return true;
+    call->served = can_serve(execution) && !call->in_graph && at < outputs->shape_count &&
+                   outputs->shapes[at] == shape_of(call) && replace_reaches(outputs, at, call);
+    return call->served;
 }
 
 static enum rp_status deliver(struct rp_execution *execution, struct output *output,
@@ -351,7 +369,7 @@ static enum rp_status deliver(struct rp_execution *execution, struct output *out
 void rp_retain_deliver(struct rp_execution *execution, const struct rp_footprint *call)
 {
     struct rp_outputs *outputs = execution->outputs;
-    size_t first = first_output(outputs, call->served_at);
+    size_t first = first_output(outputs, call->entry);
     rp_core.figures.launches_served += call->is_launch;
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *to = &call->reaches[i];

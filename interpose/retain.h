@@ -23,8 +23,10 @@
 void rp_retain_written(struct rp_execution *execution, const struct rp_footprint *call);
 /* `call` is about to write: keeps the outputs that it would destroy, of every execution. */
 void rp_retain_clobber(const struct rp_footprint *call);
-/* `id` is about to be freed. */
-void rp_retain_free(rp_alloc_id id);
+/* `id` is about to be freed, in the order of `stream`; 0 for a free that waits for the device. */
+void rp_retain_free(rp_alloc_id id, rp_stream stream);
+/* It can't be served, for this reason. */
+void rp_retain_refuse(struct rp_execution *execution, const char *reason);
 /* The forward is over: serves from now on, or falls back. */
 void rp_retain_decide(struct rp_execution *execution);
 

@@ -6,7 +6,9 @@
 #include "interpose/cost.h"
 #include "interpose/guard.h"
 #include "interpose/replay.h"
+#include "interpose/policy.h"
 #include "interpose/report.h"
+#include "interpose/retain.h"
 #include "tracker/array.h"
 
 #include <stdio.h>
@@ -128,6 +130,15 @@ static bool open_scope(struct rp_thread *thread, struct rp_scope scope)
     return true;
 }
 
+static void note_nesting(const struct rp_thread *thread, struct rp_execution *execution)
+{
+    rp_cost_depart("segments lie in one another");
+    rp_retain_refuse(execution, "it lies in another segment");
+    for (unsigned i = 0; i < thread->scope_count; i++)
+        if (thread->scopes[i].kind == RP_SCOPE_FORWARD)
+            rp_retain_refuse(thread->scopes[i].execution, "another segment lies in it");
+}
+
 static bool open_forward(struct rp_thread *thread, uint32_t segment, const char *key,
                          bool by_launch)
 {
@@ -137,6 +148,8 @@ static bool open_forward(struct rp_thread *thread, uint32_t segment, const char 
         return false;
     }
     rp_cost_phase(RP_PHASE_OF_FORWARD, execution->place);
+    if (thread->scope_count)
+        note_nesting(thread, execution);
     return open_scope(thread, (struct rp_scope){.kind = RP_SCOPE_FORWARD,
                                                 .segment = segment,
                                                 .execution = execution,
@@ -167,12 +180,15 @@ static void close_scope(struct rp_thread *thread)
     struct rp_scope *scope = &thread->scopes[thread->scope_count - 1];
     note_scope(scope, false);
     if (scope->kind == RP_SCOPE_FORWARD) {
+        rp_retain_decide(scope->execution);
         scope->execution->phase = RP_PHASE_PENDING;
     } else if (scope->execution) {
         rp_replay_close(scope);
         transactions_remove(scope);
         rp_guard_end(scope);
+        rp_retain_note(scope->execution);
         rp_execution_replay_ends(scope->execution);
+        rp_execution_give_up(scope->execution);
         rp_cost_phase(RP_PHASE_OF_BACKWARD, scope->execution->place);
     }
     thread->scope_count--;
@@ -226,6 +242,8 @@ static void begin_step(void)
 {
     rp_executions_expire();
     rp_cost_step_ends();
+    rp_cost_collect();
+    rp_policy_step_begins();
     rp_chain_step_began();
     rp_core.step++;
     rp_core.launch_in_step = 0;

@@ -9,6 +9,7 @@
 #include "interpose/cost.h"
 #include "interpose/estimate.h"
 #include "interpose/execution.h"
+#include "interpose/policy.h"
 #include "interpose/report.h"
 
 #include <fcntl.h>
@@ -104,6 +105,8 @@ static json_t *segments_json(void)
         put_count(object, "skipped", figures->skipped);
         if (figures->refused)
             put_text(object, "refused", figures->refused);
+        if (figures->unserved)
+            put_text(object, "unserved", figures->unserved);
         json_array_append_new(array, object);
     }
     return array;
@@ -155,12 +158,56 @@ static void put_steps(json_t *summary)
     json_object_set_new(summary, "step_costs", object);
 }
 
+static void put_measured(json_t *object, const struct rp_policy_state *state)
+{
+    if (rp_plan_has_choices(state->plan)) {
+        put_count(object, "planned_ns", state->plan->time);
+        put_count(object, "planned_peak_bytes", state->plan->peak);
+    }
+    if (state->plan->has_min_budget)
+        put_count(object, "min_budget_bytes", state->plan->min_budget);
+    put_count(object, "steps", state->steps);
+    if (!state->steps)
+        return;
+    put_count(object, "measured_ns", state->median_ns);
+    put_count(object, "measured_peak_bytes", state->peak);
+}
+
+static json_t *choices_json(const struct rp_plan *plan)
+{
+    json_t *object = json_object();
+    for (size_t k = 0; rp_plan_has_choices(plan) && k < plan->count; k++)
+        put_text(object, plan->names[k], rp_choice_name(plan->choices[k]));
+    return object;
+}
+
+/* What was planned, beside what was measured. */
+static void put_plan(json_t *summary)
+{
+    struct rp_policy_state state;
+    rp_policy_state(&state);
+    if (!state.wanted)
+        return;
+    json_t *object = json_object();
+    json_object_set_new(object, "in_force", json_boolean(state.in_force));
+    put_count(object, "plans", state.plans);
+    if (state.reason)
+        put_text(object, "reason", state.reason);
+    if (state.plan) {
+        put_text(object, "answer", rp_answer_name(state.plan->answer));
+        put_measured(object, &state);
+        json_object_set_new(object, "choices", choices_json(state.plan));
+    }
+    json_object_set_new(summary, "plan", object);
+}
+
 static void put_contract(json_t *summary)
 {
     const struct rp_contract *contract = rp_core.config.contract;
     put_text(summary, "policy", rp_policy_name(contract->policy));
     put_text(summary, "state", contract->state == RP_STATE_DECLARED ? "declared" : "discovered");
     put_count(summary, "transactions", rp_core.figures.transactions);
+    put_count(summary, "launches_served", rp_core.figures.launches_served);
     put_count(summary, "bytes_preserved", rp_core.figures.bytes_preserved);
     put_count(summary, "bytes_restored", rp_core.figures.bytes_restored);
     put_count(summary, "bytes_reinstated", rp_core.figures.bytes_reinstated);
@@ -169,6 +216,7 @@ static void put_contract(json_t *summary)
     put_most(summary, "bytes_reserved", rp_store_reserved(rp_core.bench.store),
              rp_core.figures.bytes_reserved);
     put_steps(summary);
+    put_plan(summary);
     json_object_set_new(summary, "segments", segments_json());
     json_object_set_new(summary, "buffers", buffers_json());
 }

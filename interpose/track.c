@@ -7,6 +7,7 @@
 #include "interpose/guard.h"
 #include "interpose/replay.h"
 #include "interpose/report.h"
+#include "interpose/retain.h"
 
 /* ---- versions --------------------------------------------------------------------- */
 
@@ -116,6 +117,7 @@ static void before_in_segments(struct rp_footprint *call)
         if (thread->scopes[i].kind == RP_SCOPE_FORWARD)
             rp_forward_before(thread->scopes[i].execution, call);
     rp_guard_clobber(call, call->repeats ? replay->execution : NULL);
+    rp_retain_clobber(call);
 }
 
 static void after_in_segments(const struct rp_footprint *call)
@@ -157,6 +159,8 @@ void rp_track(struct rp_footprint *call)
         rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
     before_in_segments(call);
     rp_cost_call(call->stream);
+    if (call->served)
+        rp_retain_deliver(call->replay->execution, call);
 }
 
 void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)

@@ -46,12 +46,19 @@ struct rp_footprint *rp_handler_tracked(const struct rp_frame *frame)
 }
 
 /* What the layer cannot follow for want of memory is as good as unknown. */
-void rp_handler_track(struct rp_footprint *call, enum rp_status status)
+void rp_handler_track(struct rp_frame *frame, struct rp_footprint *call, enum rp_status status)
 {
     if (status != RP_OK)
         rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
-    if (!rp_handler_is_captured(call->stream))
-        rp_track(call);
+    if (rp_handler_is_captured(call->stream))
+        return;
+    call->on_device = call->is_launch || rp_call_in_class(frame->id, "write.memset") ||
+                      rp_call_in_class(frame->id, "write.d2d");
+    rp_track(call);
+    if (!call->served)
+        return;
+    frame->skip = frame->served = true;
+    frame->result = CUDA_SUCCESS;
 }
 
 /* Errors that the driver finds before it does anything. All others may come from the device,

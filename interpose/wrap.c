@@ -83,7 +83,8 @@ CUresult rp_wrap_leave(struct rp_frame *frame)
 {
     const struct rp_handler *handler = &rp_handlers[frame->id];
     rp_inside = true;
-    if ((frame->listening & RP_LISTEN_HANDLERS) && handler->after != NULL && !frame->skip)
+    if ((frame->listening & RP_LISTEN_HANDLERS) && handler->after != NULL &&
+        (!frame->skip || frame->served))
         handler->after(frame);
     if (frame->listening & RP_LISTEN_TRACE)
         rp_trace_leave(frame);

@@ -25,6 +25,8 @@ struct rp_frame {
     CUresult result; /* the driver's, valid in after(); what after() leaves here is returned */
     bool skip;       /* set by before(): `result` is the answer, neither the driver nor
                         after() is called */
+    bool served;     /* set by before(), with skip: the layer did the driver's part, and after()
+                        is called all the same */
     uint64_t seq;    /* number among the heard calls of the process, from 1; a child counts on */
     void *scratch[4]; /* belongs to the call's handler; NULL at before() */
     unsigned listening; /* rp_listening as it was when the call came in */

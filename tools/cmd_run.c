@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reprise run: everything is found and checked first, then the job starts, then a few lines
  * tell what came of it. The terminal, the streams and the exit status are the job's. */
+#include "planner/plan.h"
+#include "planner/purpose.h"
 #include "tools/command.h"
 #include "tools/config.h"
 #include "tools/driver.h"
@@ -13,7 +15,6 @@
 #include "tools/program.h"
 #include "tools/say.h"
 #include "tools/variables.h"
-#include "planner/purpose.h"
 #include "tracker/contract.h"
 #include "tracker/refusal.h"
 #include "tracker/text.h"
@@ -31,6 +32,8 @@ struct run {
     struct rp_contract *contract; /* NULL without one */
     char *contract_text;
     size_t contract_length;
+    char *job;           /* the command line, as profiles and plans name it */
+    char plan[PATH_MAX]; /* "" without one */
     char program[PATH_MAX], layer[PATH_MAX], folder[PATH_MAX];
     struct rp_driver_choice driver;
     struct rp_environment environment;
@@ -98,8 +101,7 @@ static int refuse_unsupported(struct run *run)
     if (policy && rp_policy_parse(policy, &run->contract->policy) != RP_OK)
         return rp_say_usage("run", "--policy: %s is no policy", policy);
     if (strcmp(run->mode, "observe") == 0 || !run->contract ||
-        rp_refusal_check(run->contract, strcmp(run->mode, "guard") == 0, message,
-                         sizeof(message)) == RP_OK)
+        rp_refusal_check(run->contract, message, sizeof(message)) == RP_OK)
         return RP_EXIT_OK;
     rp_say("%s; nothing was run", message);
     return RP_EXIT_USAGE;
@@ -115,14 +117,68 @@ static int choose_mode(struct run *run)
         return rp_say_usage("run", "mode %s needs a contract: -c FILE", run->mode);
     if (rp_option_given(&run->options, RP_OPT_POLICY) && !run->contract)
         return rp_say_usage("run", "--policy needs a contract: -c FILE");
-    if (rp_option_given(&run->options, RP_OPT_PLAN)) {
-        rp_say("--plan: this version of the layer can't follow a plan yet; nothing was run");
-        return RP_EXIT_USAGE;
-    }
     const struct rp_option_value *budget = &run->options.values[RP_OPT_BUDGET];
     if (budget->text && budget->number == 0)
         return rp_say_usage("run", "--budget: 0 bytes leave no room for anything");
     return refuse_unsupported(run);
+}
+
+/* ---- the plan ----------------------------------------------------------------- */
+
+static bool is_joint(const struct run *run)
+{
+    const char *policy = text_of(run, RP_OPT_POLICY, NULL);
+    return policy ? strcmp(policy, "joint") == 0
+                  : run->contract && run->contract->policy == RP_POLICY_JOINT;
+}
+
+/* A plan must have been made for this very job; its device and segments show in the run. */
+static int check_plan(struct run *run, const char *path)
+{
+    char message[1024], contract[RP_PURPOSE_CONTRACT];
+    struct rp_plan *plan;
+
+    if (rp_plan_load(path, &plan, message, sizeof(message)) != RP_OK) {
+        rp_say("%s", message);
+        return RP_EXIT_USAGE;
+    }
+    rp_purpose_contract(run->contract_text, run->contract_length, contract);
+    const struct rp_purpose purpose = {.job = run->job, .contract = contract};
+    enum rp_status status = rp_plan_fits(plan, &purpose, (const char *const *)plan->names,
+                                         plan->count, message, sizeof(message));
+    rp_plan_destroy(plan);
+    if (status == RP_OK)
+        return RP_EXIT_OK;
+    rp_say("%s: %s; plan anew: `reprise run` without a plan, then `reprise plan`", path, message);
+    return RP_EXIT_USAGE;
+}
+
+static int find_plan(struct run *run)
+{
+    const char *path = text_of(run, RP_OPT_PLAN, NULL);
+    bool guards = strcmp(run->mode, "guard") == 0;
+
+    if (path && rp_option_given(&run->options, RP_OPT_POLICY))
+        return rp_say_usage("run", "--plan and --policy are two answers to one question");
+    if (path && !guards)
+        return rp_say_usage("run", "--plan is obeyed in guard only, not in %s", run->mode);
+    if (!path && guards && run->contract->policy == RP_POLICY_PLAN &&
+        !rp_option_given(&run->options, RP_OPT_POLICY))
+        path = run->contract->plan_path;
+    if (path && !realpath(path, run->plan)) {
+        rp_say("plan %s: %s", path, strerror(errno));
+        return RP_EXIT_USAGE;
+    }
+    if (path)
+        return check_plan(run, run->plan);
+    if (guards && is_joint(run) && !run->contract->step_nvtx)
+        return rp_say_usage("run", "policy joint plans step by step, and the contract names no "
+                            "\"step\"");
+    if (guards && is_joint(run) && !run->contract->has_budget &&
+        !rp_option_given(&run->options, RP_OPT_BUDGET))
+        return rp_say_usage("run", "policy joint needs a budget: --budget SIZE, or \"budget\" in "
+                            "the contract");
+    return RP_EXIT_OK;
 }
 
 static int find_program(struct run *run)
@@ -253,10 +309,11 @@ static void prepare_environment(struct run *run)
     add_size(run, "REPRISE_LIMIT", RP_OPT_LIMIT);
     if (values[RP_OPT_LOSSY].text)
         rp_environment_add(list, "REPRISE_LOSSY", "1");
-    char *job = rp_purpose_job((const char *const *)run->options.rest,
-                               (size_t)run->options.rest_count);
-    rp_environment_add(list, "REPRISE_JOB", "%s", job ? job : "");
-    free(job);
+    rp_environment_add(list, "REPRISE_JOB", "%s", run->job ? run->job : "");
+    if (*run->plan)
+        rp_environment_add(list, "REPRISE_PLAN", "%s", run->plan);
+    else
+        rp_environment_remove(list, "REPRISE_PLAN");
     if (run->contract)
         rp_environment_add(list, "REPRISE_CONTRACT", "%s/contract.json", run->folder);
     else
@@ -275,7 +332,7 @@ static void prepare_environment(struct run *run)
 
 static int prepare(struct run *run)
 {
-    int (*const steps[])(struct run *) = {load_contract, choose_mode, find_program, find_parts,
+    int (*const steps[])(struct run *) = {load_contract, choose_mode, find_plan, find_program, find_parts,
                                           create_folder};
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         int code = steps[i](run);
@@ -313,6 +370,7 @@ static void release(struct run *run)
 {
     rp_contract_destroy(run->contract);
     free(run->contract_text);
+    free(run->job);
     rp_environment_release(&run->environment);
 }
 
@@ -327,6 +385,8 @@ int rp_cmd_run(int argc, char **argv)
     if (run.options.rest_count == 0)
         return rp_say_usage("run", "no command to run");
     rp_variables_check();
+    run.job = rp_purpose_job((const char *const *)run.options.rest,
+                             (size_t)run.options.rest_count);
     code = prepare(&run);
     if (code == RP_EXIT_OK) {
         if (rp_option_given(&run.options, RP_OPT_VERBOSE)) {

@@ -105,6 +105,26 @@ static void say_trouble(uint64_t hazards, const struct list *unseen)
                unseen->count > 0 ? "never seen in the job: " : "", unseen->text);
 }
 
+/* What a plan promised and what came of it, by the first process that had one. */
+static void say_plan(const struct rp_summaries *summaries)
+{
+    const json_t *plan = NULL;
+    char promised[RP_SIZE_TEXT], peak[RP_SIZE_TEXT];
+    for (size_t i = 0; !plan && i < summaries->count; i++)
+        plan = json_object_get(summaries->items[i], "plan");
+    const char *reason = json_string_value(json_object_get(plan, "reason"));
+    if (reason)
+        rp_say("plan: %s", reason);
+    else if (plan && rp_member_number(plan, "steps") > 0)
+        rp_say("plan: %.3f ms and %s a step, measured %.3f ms and %s",
+               (double)rp_member_number(plan, "planned_ns") / 1e6,
+               rp_size_format(promised, rp_member_number(plan, "planned_peak_bytes")),
+               (double)rp_member_number(plan, "measured_ns") / 1e6,
+               rp_size_format(peak, rp_member_number(plan, "measured_peak_bytes")));
+    else if (plan)
+        rp_say("plan: the job ended before a step under it was measured");
+}
+
 void rp_outcome_say(const struct rp_outcome *outcome, const char *folder,
                     const struct rp_contract *contract)
 {
@@ -124,6 +144,7 @@ void rp_outcome_say(const struct rp_outcome *outcome, const char *folder,
     if (outcome->summaries.count > 0)
         find_unseen(outcome, contract, &unseen);
     say_trouble(outcome->hazards, &unseen);
+    say_plan(&outcome->summaries);
     rp_say("next: reprise %s%s%s", outcome->hazards > 0 ? "check" : "info", *argument ? " " : "",
            argument);
 }

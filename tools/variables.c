@@ -26,6 +26,7 @@ static const struct {
     {"REPRISE_SOFT_TIMEOUT", "milliseconds until a kernel counts as hung"},
     {"REPRISE_SOFT_ORACLE", "file for the bytes that each launch touched"},
     {"REPRISE_SOFT_ISA", "instructions it uses: baseline, avx2, avx512"},
+    {"REPRISE_PLAN", "set by run: the plan in force, an absolute path"},
     {"REPRISE_JOB", "set by run: the command line, for profiles and plans"},
     {"REPRISE_TRACE", "set by run: 1 with a trace, 0 without"},
     {"REPRISE_STRICT", "set by run: 1 where the job never runs unguarded"},

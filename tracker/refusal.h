@@ -6,9 +6,9 @@
 
 #include "tracker/contract.h"
 
-/* RP_UNSUPPORTED, with one line in `message`, when the contract can't be watched (checked or
- * guarded), respectively guarded, as it stands. */
-enum rp_status rp_refusal_check(const struct rp_contract *contract, bool guarding, char *message,
+/* RP_UNSUPPORTED, with one line in `message`, when the contract can't be checked or guarded as it
+ * stands. */
+enum rp_status rp_refusal_check(const struct rp_contract *contract, char *message,
                                 size_t message_size);
 
 #endif
