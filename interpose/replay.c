@@ -203,6 +203,9 @@ static void serve(struct rp_scope *scope, struct rp_footprint *call)
 {
     if (!rp_retain_serve(scope->execution, call->entry, call))
         diverges(scope, call);
+    for (size_t i = 0; i < call->count; i++)
+        if (call->reaches[i].effect == RP_WRITE)
+            refuse_evolved(scope, call, &call->reaches[i]);
     if (!scope->tainted)
         call->version = scope->execution->log[call->entry].version;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/retain.h"
 
+#include "cuda/switches.h"
 #include "interpose/core.h"
 #include "interpose/cost.h"
 #include "interpose/guard.h"
@@ -206,6 +207,8 @@ static void keep_output(struct rp_execution *execution, struct output *output,
     struct rp_outputs *outputs = execution->outputs;
     if (!is_kept(execution))
         output->copy = COUNTED;
+    else if (!rp_switch_on(RP_SWITCH_OUTPUTS))
+        return; /* it will not stand there any more */
     else if (copy_output(execution, output, stream) != RP_OK)
         lose_output(execution, output, call);
     outputs->kept_bytes += output->hi - output->lo;

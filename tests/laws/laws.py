@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The four laws, end to end: small jobs run eagerly, replaying bare, and replaying guarded.
 
-usage: laws.py JOB KERNELS REPRISE laws|mechanisms|check
+usage: laws.py JOB KERNELS REPRISE laws|mechanisms|check|retain
 
 laws        a guarded replay leaves the bytes of the eager run, under each policy and kind of
             state that a scenario allows; bare, it leaves others (or the scenario is a control)
 mechanisms  without one mechanism the scenarios named for it go red
+retain      the laws, where replays are served from kept outputs
 check       observing changes nothing, and the hazards found are the scenario's
 """
 import json
@@ -197,6 +198,37 @@ def laws():
           run.stderr)
 
 
+def retain():
+    """Served from kept outputs where that can be done, and by regions where it can't."""
+    served = set()
+    for name, scenario in SCENARIOS.items():
+        eager = bare(name, "eager")
+        for state in ["declared"] + ["discovered"] * bool(scenario.get("discover")):
+            run, summary = guarded(name, "replay", contract_of(scenario, state, "retain"))
+            claim(f"{name}: {state}, retain: the bytes of the eager run",
+                  run.returncode == 0 and run.stdout == eager, f"{run.stdout}{eager}{run.stderr}")
+            reasons = [segment.get("unserved") for segment in summary.get("segments", [])]
+            if summary.get("launches_served"):
+                served.add(name)
+            claim(f"{name}: {state}, retain: served, or it says why not",
+                  summary.get("launches_served") or all(reasons), reasons)
+    claim(f"most are served: {len(served)} of {len(SCENARIOS)}", 2 * len(served) > len(SCENARIOS),
+          set(SCENARIOS) - served)
+    for seed in range(1, 9):
+        run, summary = guarded("two-streams", "replay",
+                               contract_of(SCENARIOS["two-streams"], "declared", "retain"),
+                               {"REPRISE_SOFT_SCHEDULE": str(seed)})
+        claim(f"two-streams: retain is right under schedule {seed}",
+              run.stdout == bare("two-streams", "eager"), run.stderr)
+    for name, scenario in REFUSED.items():
+        state = "declared" if "buffers" in scenario else "discovered"
+        run, summary = guarded(name, "replay", contract_of(scenario, state, "retain"))
+        right = run.stdout == bare(name, "eager")
+        claim(f"{name}: retain makes it right or stops it",
+              run.returncode == STOPPED and summary["hazards"] or run.returncode == 0 and right,
+              f"exit {run.returncode}\n{run.stdout}{run.stderr}")
+
+
 def mechanisms():
     for mechanism, expected in RED.items():
         red = set()
@@ -224,6 +256,7 @@ def check():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    {"laws": laws, "mechanisms": mechanisms, "check": check}[SUITE]()
+    {"laws": laws, "mechanisms": mechanisms, "check": check,
+     "retain": retain}[SUITE]()
 print(f"1..{len(results)}")
 sys.exit(0 if all(results) else 1)

@@ -227,7 +227,7 @@ class Refused(RunCase):
 
     def test_plan_is_not_ignored(self):
         done = self.run_job("-c", "contract.json", "--plan", "plan.json", "touch", "started")
-        self.assertRefused(done, 2, "--plan")
+        self.assertRefused(done, 2, "plan plan.json")
         self.assertFalse((self.folder / "started").exists())
 
 
