@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plans in force: obeyed, refused where they don't belong, given up when they stop fitting, and
+made while the job runs."""
+import json
+
+import jobs
+
+KIB = 1024
+BUFFERS = [{"name": "ring", "at": {"kernel": "read_queue", "param": 0}},
+           {"name": "state", "at": {"kernel": "step_state", "param": 0}}]
+
+
+class Plans(jobs.Case):
+    def setUp(self):
+        super().setUp()
+        self.contract(buffers=BUFFERS)
+        self.eager = self.bare("eager")
+
+    def bare(self, mode):
+        return self.good(self.reprise("run", "--device", "soft", "--no-trace", "-qo", "bare", "--",
+                                      *self.words(mode))).stdout
+
+    def words(self, mode, *more, segments=8, numbers=2000, steps=6):
+        return [str(jobs.PLAN_JOB), str(jobs.KERNELS), mode, str(segments), str(numbers),
+                str(steps), *more]
+
+    def guarded(self, *words, job=None, **changes):
+        return self.reprise("run", "--device", "soft", "--no-trace", *words, "-c", "contract.json",
+                            "--", *(job or self.words("replay")), **changes)
+
+    def plan(self, budget, *words):
+        done = self.reprise("plan", "-b", str(budget), "--json", "--force", "-o", "plan.json", *words)
+        return json.loads(self.good(done).stdout)
+
+    def min_budget(self):
+        done = self.reprise("plan", "-b", "1", "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        return json.loads(done.stdout)["min_budget_bytes"]
+
+    def profiled(self):
+        self.good(self.guarded())
+        least = self.min_budget()
+        ample = self.plan(1 << 40)
+        return least, ample["peak_bytes"]
+
+    def test_without_a_guard_the_job_is_wrong(self):
+        self.assertNotEqual(self.bare("replay"), self.eager)
+
+    def test_every_plan_is_obeyed_and_its_peak_is_the_measured_one(self):
+        least, ample = self.profiled()
+        self.good(self.guarded("-o", "profiled"))
+        chosen = set()
+        for share in (0, 1, 2, 4):
+            plan = self.good(self.reprise("plan", "profiled", "--json", "--force", "-o",
+                                          "plan.json", "-b", str(least + (ample - least) * share // 4)))
+            plan = json.loads(plan.stdout)
+            chosen |= set(plan["choices"])
+            done = self.good(self.guarded("--plan", "plan.json"))
+            self.assertEqual(done.stdout, self.eager)
+            found = self.summary()["plan"]
+            self.assertEqual((found["in_force"], found["steps"]), (True, 6))
+            self.assertEqual(list(found["choices"].values()), plan["choices"])
+            self.assertEqual(found["planned_peak_bytes"], plan["peak_bytes"])
+            self.assertLessEqual(found["measured_peak_bytes"], plan["peak_bytes"])
+            self.assertGreaterEqual(found["measured_peak_bytes"], 0.98 * plan["peak_bytes"])
+            self.assertRegex(done.stderr, r"reprise: plan: [\d.]+ ms and .* a step, measured ")
+        self.assertLessEqual({"retain", "regions"}, chosen)
+
+    def test_more_memory_serves_more(self):
+        least, ample = self.profiled()
+        self.good(self.guarded("-o", "profiled"))
+        served = []
+        for budget in (least, ample):
+            self.good(self.reprise("plan", "profiled", "--force", "-o", "plan.json", "-b",
+                                   str(budget)))
+            self.good(self.guarded("--plan", "plan.json"))
+            served.append(self.summary()["launches_served"])
+        self.assertEqual(served[0], 0)
+        self.assertGreater(served[1], 0)
+
+    def test_serving_needs_the_outputs(self):
+        self.good(self.guarded("-p", "retain"))
+        self.assertGreater(self.summary()["launches_served"], 0)
+        broken = self.guarded("-p", "retain", REPRISE_TEST_DISABLE="outputs")
+        self.assertNotEqual((broken.returncode, broken.stdout), (0, self.eager))
+
+    def test_a_policy_for_every_segment(self):
+        for policy in ("whole", "regions", "retain"):
+            self.assertEqual(self.good(self.guarded("-p", policy)).stdout, self.eager, policy)
+
+    def test_a_plan_in_the_contract_is_obeyed(self):
+        least, ample = self.profiled()
+        self.plan(ample)
+        self.contract(buffers=BUFFERS, policy="plan.json")
+        self.assertEqual(self.good(self.guarded()).stdout, self.eager)
+        self.assertTrue(self.summary()["plan"]["in_force"])
+
+    # ---- refused ----
+
+    def assertNothingRan(self, done, *texts):
+        self.assertRefused(done, 2, *texts)
+
+    def test_another_jobs_plan_is_refused(self):
+        least, ample = self.profiled()
+        self.plan(ample)
+        other = self.words("replay", segments=7)
+        self.assertNothingRan(self.guarded("--plan", "plan.json", job=other), "made for the job")
+        self.contract(buffers=BUFFERS[1:])
+        self.assertNothingRan(self.guarded("--plan", "plan.json"), "made for the contract")
+
+    def test_what_is_no_plan_is_refused(self):
+        for text in ("", "{", '{"version": 1}', '{"format": "reprise-plan", "version": 9}'):
+            (self.folder / "plan.json").write_text(text)
+            self.assertNothingRan(self.guarded("--plan", "plan.json"), "plan.json")
+        self.assertNothingRan(self.guarded("--plan", "nowhere.json"), "nowhere.json")
+
+    def test_contradictions_are_usage_errors(self):
+        (self.folder / "plan.json").write_text("{}")
+        self.assertRefused(self.guarded("--plan", "plan.json", "-p", "whole"), 2, "--policy")
+        self.assertRefused(self.guarded("--plan", "plan.json", "-m", "check"), 2, "guard")
+        self.assertRefused(self.guarded("-p", "joint"), 2, "budget")
+        self.contract(buffers=BUFFERS, step=None)
+        self.assertRefused(self.guarded("-p", "joint", "-b", "1GiB"), 2, "step")
+
+    # ---- given up ----
+
+    def test_a_plan_that_stops_fitting_gives_way_to_the_safe_policy(self):
+        """The command line is the same, but the script behind it has changed."""
+        script = self.folder / "job.sh"
+
+        def write(*more):
+            script.write_text("exec " + " ".join(self.words("replay", *more)) + "\n")
+        write()
+        job = ["sh", "job.sh"]
+        self.good(self.guarded(job=job))
+        self.plan(1 << 40)
+        write("4")
+        done = self.good(self.guarded("--plan", "plan.json", job=job))
+        eager = self.reprise("run", "--device", "soft", "-qo", "bare", "--",
+                             *self.words("eager", "4")).stdout
+        self.assertEqual(done.stdout, eager)
+        plan = self.summary()["plan"]
+        self.assertFalse(plan["in_force"])
+        self.assertIn("not those of the plan", plan["reason"])
+        self.assertIn("not those of the plan", done.stderr)
+
+    # ---- online ----
+
+    def joint(self, budget, *more, steps=12, **changes):
+        job = self.words("replay", *more, steps=steps)
+        done = self.guarded("-p", "joint", "-b", str(budget), job=job, **changes)
+        eager = self.reprise("run", "--device", "soft", "-qo", "bare", "--",
+                             *self.words("eager", *more, steps=steps)).stdout
+        self.assertEqual(self.good(done).stdout, eager)
+        return self.summary()["plan"]
+
+    def test_joint_plans_while_the_job_runs(self):
+        _, ample = self.profiled()
+        plan = self.joint(8 * ample)
+        self.assertEqual((plan["in_force"], plan["plans"], plan["answer"]), (True, 1, "optimal"))
+        self.assertGreaterEqual(plan["steps"], 5)
+        self.assertIn("retain", plan["choices"].values())
+        self.assertLessEqual(plan["measured_peak_bytes"], plan["planned_peak_bytes"])
+        self.assertGreaterEqual(plan["measured_peak_bytes"], 0.98 * plan["planned_peak_bytes"])
+
+    def test_joint_plans_again_when_the_step_changes(self):
+        _, ample = self.profiled()
+        plan = self.joint(8 * ample, "8", steps=24)
+        self.assertEqual((plan["in_force"], plan["plans"]), (True, 2))
+        self.assertEqual(len(plan["choices"]), 7)
+
+    def test_joint_keeps_the_budget(self):
+        least, ample = self.profiled()
+        budget = (least + ample) // 2 + 256 * KIB
+        plan = self.joint(budget)
+        self.assertTrue(plan["in_force"])
+        self.assertLessEqual(self.summary()["step_costs"]["peak_bytes"], budget)
+        self.assertLess(list(plan["choices"].values()).count("retain"), 8)
+
+
+if __name__ == "__main__":
+    jobs.main()
