@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The layer's own device memory: blocks that hold preserved and stashed bytes.
  *
- * Blocks come from the driver in size classes and go back to a free list, never to the
- * driver while the job runs (freeing may synchronise the device). A block that is given
+ * Blocks come from the driver in size classes and go back to a free list; to the driver only
+ * where memory is short (freeing may synchronise the device). A block that is given
  * back may be filled again only after the work that still reads it; the store keeps that
  * order. Not thread-safe; the owner holds one lock around all calls. */
 #ifndef RP_CUDA_STORE_H
@@ -37,6 +37,10 @@ enum rp_status rp_store_give(struct rp_store *store, const struct rp_block *bloc
  * still have some: what was merely kept for luck ought to go then, but need not. */
 typedef bool (*rp_store_spare_fn)(bool needed);
 void rp_store_on_shortage(struct rp_store *store, rp_store_spare_fn spare);
+
+/* Gives idle blocks back to the driver until at most `bytes` are reserved, or none is left that
+ * could go. The driver waits for what may still use them, so this is for when memory is short. */
+void rp_store_trim(struct rp_store *store, uint64_t bytes);
 
 /* Bytes taken from the driver, in use or not, may not exceed `bytes`; UINT64_MAX at first. */
 void rp_store_limit(struct rp_store *store, uint64_t bytes);

@@ -84,7 +84,7 @@ const struct rp_handler rp_handlers[RP_CALL_COUNT] = {
 
     /* Memory: births, deaths and aliases. */
     BOTH(cuMemAlloc_v2, rp_on_alloc_budget, rp_on_alloc),
-    AFTER(cuMemAllocPitch_v2, rp_on_alloc_pitch),
+    BOTH(cuMemAllocPitch_v2, rp_on_alloc_pitch_budget, rp_on_alloc_pitch),
     BOTH(cuMemAllocAsync, rp_on_alloc_budget, rp_on_alloc_async),
     BOTH(cuMemAllocAsync_ptsz, rp_on_alloc_budget, rp_on_alloc_async),
     BOTH(cuMemAllocFromPoolAsync, rp_on_alloc_budget, rp_on_alloc_from_pool),
@@ -99,7 +99,7 @@ const struct rp_handler rp_handlers[RP_CALL_COUNT] = {
     BOTH(cuMemFreeAsync_ptsz, rp_on_free_async_before, rp_on_free_after),
     BOTH(cuMemFreeHost, rp_on_host_free_before, rp_on_free_after),
     BOTH(cuMemHostUnregister, rp_on_host_free_before, rp_on_free_after),
-    AFTER(cuMemCreate, rp_on_mem_create),
+    BOTH(cuMemCreate, rp_on_mem_create_budget, rp_on_mem_create),
     AFTER(cuMemRelease, rp_on_mem_release),
     AFTER(cuMemMap, rp_on_mem_map),
     AFTER(cuMemUnmap, rp_on_mem_unmap),

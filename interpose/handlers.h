@@ -77,6 +77,8 @@ void rp_on_unknown_writer(struct rp_frame *);
 
 void rp_on_alloc(struct rp_frame *);
 void rp_on_alloc_budget(struct rp_frame *);
+void rp_on_alloc_pitch_budget(struct rp_frame *);
+void rp_on_mem_create_budget(struct rp_frame *);
 void rp_on_alloc_pitch(struct rp_frame *);
 void rp_on_alloc_async(struct rp_frame *);
 void rp_on_alloc_from_pool(struct rp_frame *);

@@ -104,20 +104,57 @@ static void register_alloc(struct rp_frame *frame, enum rp_alloc_kind kind, cons
     rp_core_unlock();
 }
 
-/* A budget is enforced: past it the job's call fails as the driver's own would. */
-void rp_on_alloc_budget(struct rp_frame *frame)
+/* Whether the job may have so many bytes more beside what the layer holds. What the layer has
+ * no use for just now goes first. */
+static bool has_room(uint64_t bytes)
 {
-    const struct rp_args_cuMemAlloc_v2 *args = frame->args; /* async and pooled start alike */
+    uint64_t budget = rp_core.config.budget, job = rp_core.device_bytes;
+    if (job > budget || bytes > budget - job)
+        return false;
+    uint64_t left = budget - job - bytes;
+    if (rp_store_reserved(rp_core.bench.store) > left && !rp_core.captures)
+        rp_store_trim(rp_core.bench.store, left);
+    while (rp_store_reserved(rp_core.bench.store) > left && !rp_core.captures &&
+           rp_executions_spare(true))
+        rp_store_trim(rp_core.bench.store, left);
+    return rp_store_reserved(rp_core.bench.store) <= left;
+}
+
+/* A budget is enforced: past it the job's call fails as the driver's own would. */
+static void keep_budget(struct rp_frame *frame, uint64_t bytes)
+{
     if (rp_core.config.budget == UINT64_MAX)
         return;
     rp_core_lock();
-    uint64_t used = rp_core.device_bytes + rp_store_reserved(rp_core.bench.store);
-    uint64_t left = used < rp_core.config.budget ? rp_core.config.budget - used : 0;
+    bool fits = has_room(bytes);
     rp_core_unlock();
-    if (args->bytesize <= left)
+    if (fits)
         return;
     frame->result = CUDA_ERROR_OUT_OF_MEMORY;
     frame->skip = true;
+}
+
+void rp_on_alloc_budget(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAlloc_v2 *args = frame->args; /* async and pooled start alike */
+    keep_budget(frame, args->bytesize);
+}
+
+/* What the driver adds to a row is not known before: rows count as wide as any pitch is coarse. */
+void rp_on_alloc_pitch_budget(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocPitch_v2 *args = frame->args;
+    uint64_t pitch = (args->WidthInBytes + 511) & ~UINT64_C(511), bytes;
+    if (__builtin_mul_overflow(pitch, args->Height, &bytes))
+        bytes = UINT64_MAX;
+    keep_budget(frame, bytes);
+}
+
+void rp_on_mem_create_budget(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemCreate *args = frame->args;
+    if (args->prop && args->prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+        keep_budget(frame, args->size);
 }
 
 void rp_on_alloc(struct rp_frame *frame)

@@ -6,7 +6,6 @@ import json
 
 import jobs
 
-KIB = 1024
 BUFFERS = [{"name": "ring", "at": {"kernel": "read_queue", "param": 0}},
            {"name": "state", "at": {"kernel": "step_state", "param": 0}}]
 
@@ -172,7 +171,7 @@ class Plans(jobs.Case):
 
     def test_joint_keeps_the_budget(self):
         least, ample = self.profiled()
-        budget = (least + ample) // 2 + 256 * KIB
+        budget = (least + ample) // 2
         plan = self.joint(budget)
         self.assertTrue(plan["in_force"])
         self.assertLessEqual(self.summary()["step_costs"]["peak_bytes"], budget)
