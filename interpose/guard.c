@@ -327,8 +327,8 @@ static void refuse_overlap(const struct rp_scope *scope, const struct rp_footpri
             const struct rp_copy *copy = &copies->items[j];
             if (rp_transaction_rewound(other->transaction, copy->id, copy->lo, copy->hi,
                                        &rewound) == RP_OK && rewound.count)
-                rp_report(RP_HAZARD_LIVE_READ, scope->execution, call, copy->id, copy->lo,
-                          copy->hi, NULL, NULL);
+                rp_report_rewound(other->execution, other->repeating, call, copy->id, copy->lo,
+                                  copy->hi);
         }
     }
     rp_spans_release(&rewound);
@@ -409,6 +409,7 @@ void rp_guard_replay(struct rp_scope *scope, const struct rp_footprint *call)
 {
     if (!is_guarding() || scope->execution->refused)
         return;
+    scope->repeating = call->name;
     if (!scope->transaction)
         begin(scope, call);
     if (!scope->transaction)
@@ -434,8 +435,8 @@ static void outside_reach(const struct rp_scope *scope, struct rp_footprint *cal
         return;
     if (reach->effect == RP_READ) {
         for (size_t i = 0; i < rewound->count; i++)
-            rp_report(RP_HAZARD_LIVE_READ, scope->execution, call, reach->id,
-                      rewound->items[i].lo, rewound->items[i].hi, NULL, NULL);
+            rp_report_rewound(scope->execution, scope->repeating, call, reach->id,
+                              rewound->items[i].lo, rewound->items[i].hi);
         return;
     }
     /* After the restoring copy, so that the live write is the one that stays. */

@@ -35,12 +35,17 @@ static void note_hazard(const struct rp_hazard *hazard)
             RP_U(hazard->version_wanted), RP_T(hazard->writer), RP_U(hazard->written.seq),
             RP_U(hazard->written.step), RP_U(hazard->written.launch),
             RP_U(hazard->written.stream), RP_U(hazard->step), RP_U(1), RP_T(hazard->reader),
-            RP_T(rp_hazard_advice(hazard->kind, hazard->buffer != NULL)));
+            RP_T(rp_hazard_advice(hazard)), RP_T(hazard->key), RP_T(hazard->memory),
+            RP_U(hazard->birth_seq), RP_U(hazard->reader_launch), RP_T(hazard->other),
+            RP_U(hazard->position));
 }
 
 static void record(struct rp_hazard *hazard)
 {
     bool is_new;
+    hazard->step = rp_core.step;
+    hazard->guarded = rp_core.config.mode == RP_MODE_GUARD;
+    hazard->harmless = is_harmless(hazard->buffer);
     if (rp_hazards_add(&rp_core.hazards, hazard, &is_new) != RP_OK)
         rp_remark("hazard", "the host is out of memory: hazards are missing from the list");
     if (is_new)
@@ -50,8 +55,7 @@ static void record(struct rp_hazard *hazard)
         return;
     char text[640], line[1024];
     rp_hazard_format(hazard, text, sizeof text);
-    snprintf(line, sizeof line, "stopped: %s; %s", text,
-             rp_hazard_advice(hazard->kind, hazard->buffer != NULL));
+    snprintf(line, sizeof line, "stopped: %s; %s", text, rp_hazard_advice(hazard));
     rp_stop(rp_core.config.error_exitcode, line);
 }
 
@@ -62,6 +66,8 @@ static void locate(struct rp_hazard *hazard, rp_alloc_id id, uint64_t lo, uint64
     const char *name = rp_state_name(rp_core.state, id, lo, hi, &start, NULL);
     hazard->allocation = id;
     hazard->allocation_bytes = alloc ? alloc->bytes : 0;
+    hazard->memory = alloc ? rp_alloc_kind_name(alloc->kind) : NULL;
+    hazard->birth_seq = alloc ? alloc->birth_seq : 0;
     hazard->buffer = name ? rp_name(rp_names_id(rp_core.names, name)) : NULL;
     if (!name && alloc && alloc->name)
         hazard->buffer = rp_name(rp_names_id(rp_core.names, alloc->name));
@@ -69,44 +75,67 @@ static void locate(struct rp_hazard *hazard, rp_alloc_id id, uint64_t lo, uint64
     hazard->bytes = hi - lo;
 }
 
-void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
-               const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
-               const struct rp_writer *found, const struct rp_writer *wanted)
+/* What is known before any bytes are looked at. */
+static struct rp_hazard met_by(enum rp_hazard_kind kind, const struct rp_execution *execution,
+                               const struct rp_footprint *call)
 {
-    struct rp_hazard hazard = {.kind = kind, .step = rp_core.step};
+    struct rp_hazard hazard = {.kind = kind};
     if (execution) {
         const struct rp_contract *contract = rp_core.config.contract;
         hazard.segment = contract->segments[execution->instance->segment].name;
         hazard.instance = execution->instance->id;
+        hazard.again = execution->replays > 0;
     }
+    if (call) {
+        hazard.reader = rp_name(call->name);
+        hazard.reader_launch = call->launch;
+    }
+    return hazard;
+}
+
+void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
+               const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
+               const struct rp_writer *found, const struct rp_writer *wanted)
+{
+    struct rp_hazard hazard = met_by(kind, execution, call);
     if (id)
         locate(&hazard, id, lo, hi);
-    if (call)
-        hazard.reader = rp_name(call->name);
     if (found) {
         hazard.version_read = found->version;
         hazard.written = *found;
         hazard.writer = found->version ? rp_name(found->name) : NULL;
     }
-    if (wanted)
+    if (wanted) {
         hazard.version_wanted = wanted->version;
-    hazard.harmless = is_harmless(hazard.buffer);
+        hazard.wants_version = true;
+    }
+    record(&hazard);
+}
+
+void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
+                       const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_LIVE_READ, execution, call);
+    locate(&hazard, id, lo, hi);
+    hazard.other = replayed ? rp_name(replayed) : NULL;
     record(&hazard);
 }
 
 void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,
                         size_t entry)
 {
-    (void)entry;
-    rp_report(RP_HAZARD_DIVERGED, execution, call, 0, 0, 0, NULL, NULL);
+    struct rp_hazard hazard = met_by(RP_HAZARD_DIVERGED, execution, call);
+    if (entry < execution->log_count)
+        hazard.other = rp_name(execution->log[entry].name);
+    hazard.position = entry;
+    record(&hazard);
 }
 
 void rp_report_unpaired(const char *segment, const char *key)
 {
-    struct rp_hazard hazard = {.kind = RP_HAZARD_UNPAIRED, .step = rp_core.step};
-    hazard.segment = segment;
+    struct rp_hazard hazard = {.kind = RP_HAZARD_UNPAIRED, .segment = segment};
     if (*key)
-        hazard.reader = rp_name(rp_names_id(rp_core.names, key));
+        hazard.key = rp_name(rp_names_id(rp_core.names, key));
     record(&hazard);
 }
 

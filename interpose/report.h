@@ -14,6 +14,11 @@ void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
                const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
                const struct rp_writer *found, const struct rp_writer *wanted);
 
+/* `call` meets bytes that are rewound for another replay, whose call `replayed` (a name, 0 when
+ * unknown) needs them so: an order that the replay has made wrong. */
+void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
+                       const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi);
+
 /* A replay did not do what its forward did in call number `entry` of its log: `call` is what it
  * did instead, or NULL when it did nothing at all. */
 void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,

@@ -30,6 +30,7 @@ struct rp_scope {
     size_t repeated;      /* calls of the log that came */
     bool skips;           /* some were left out so far, or came in another order */
     bool tainted;         /* it read something else than the forward did */
+    uint32_t repeating;   /* name of its latest call that the forward had too */
     uint32_t stranger;    /* name of the first call in its range that the forward had not */
     size_t stranger_at;   /* where the log stood then */
 };

@@ -59,10 +59,18 @@ static json_t *hazard_json(const struct rp_hazard *hazard)
         put_text(object, "buffer", hazard->buffer);
     put_count(object, "allocation", hazard->allocation);
     put_count(object, "allocation_bytes", hazard->allocation_bytes);
+    if (hazard->allocation) {
+        put_text(object, "memory", hazard->memory ? hazard->memory : "");
+        put_count(object, "birth_seq", hazard->birth_seq);
+    }
     put_count(object, "offset", hazard->offset);
     put_count(object, "bytes", hazard->bytes);
-    put_count(object, "version_read", hazard->version_read);
-    put_count(object, "version_wanted", hazard->version_wanted);
+    if (hazard->allocation)
+        put_count(object, "version_read", hazard->version_read);
+    if (hazard->wants_version)
+        put_count(object, "version_wanted", hazard->version_wanted);
+    if (hazard->key)
+        put_text(object, "key", hazard->key);
     if (hazard->writer) {
         put_text(object, "writer", hazard->writer);
         put_count(object, "writer_seq", hazard->written.seq);
@@ -70,13 +78,19 @@ static json_t *hazard_json(const struct rp_hazard *hazard)
         put_count(object, "writer_launch", hazard->written.launch);
         put_text(object, "writer_stream", stream);
     }
-    if (hazard->reader)
+    if (hazard->reader) {
         put_text(object, "reader", hazard->reader);
+        put_count(object, "reader_launch", hazard->reader_launch);
+    }
+    if (hazard->other)
+        put_text(object, "other", hazard->other);
+    if (hazard->kind == RP_HAZARD_DIVERGED)
+        put_count(object, "position", hazard->position);
     put_count(object, "step", hazard->step);
     put_count(object, "count", hazard->count);
     put_count(object, "order", hazard->order);
     json_object_set_new(object, "harmless", json_boolean(hazard->harmless));
-    put_text(object, "advice", rp_hazard_advice(hazard->kind, hazard->buffer != NULL));
+    put_text(object, "advice", rp_hazard_advice(hazard));
     return object;
 }
 

@@ -70,26 +70,48 @@ static const char *meaning_of(const char *kind)
     return "";
 }
 
-static void print_where(const struct check *check, const json_t *hazard)
+static void print_bytes(const struct check *check, const json_t *hazard)
 {
     FILE *out = check->output.file;
     uint64_t offset = rp_member_number(hazard, "offset"), bytes = rp_member_number(hazard, "bytes");
-    uint64_t allocation = rp_member_number(hazard, "allocation");
-    const char *buffer = rp_member_text(hazard, "buffer");
+    const char *memory = rp_member_text(hazard, "memory");
 
-    if (*buffer)
-        fprintf(out, "  buffer   %s\n", buffer);
-    else if (allocation)
-        fprintf(out, "  buffer   not declared in the contract\n");
-    if (allocation)
-        fprintf(out, "  bytes    %" PRIu64 " to %" PRIu64 " (%s) of allocation %" PRIu64
-                     ", which has %s\n", offset, offset + (bytes ? bytes - 1 : 0),
-                rp_shown_size(check->options, bytes).text, allocation,
-                rp_shown_size(check->options, rp_member_number(hazard, "allocation_bytes")).text);
-    if (json_object_get(hazard, "version_read") && allocation)
+    fprintf(out, "  bytes    %" PRIu64 " to %" PRIu64 " (%s) of allocation %" PRIu64
+                 ", which has %s", offset, offset + (bytes ? bytes - 1 : 0),
+            rp_shown_size(check->options, bytes).text, rp_member_number(hazard, "allocation"),
+            rp_shown_size(check->options, rp_member_number(hazard, "allocation_bytes")).text);
+    if (*memory)
+        fprintf(out, " of %s memory, made by call %" PRIu64, memory,
+                rp_member_number(hazard, "birth_seq"));
+    fputc('\n', out);
+    if (json_object_get(hazard, "version_wanted"))
         fprintf(out, "  version  read %" PRIu64 ", wanted %" PRIu64 "\n",
                 rp_member_number(hazard, "version_read"),
                 rp_member_number(hazard, "version_wanted"));
+}
+
+static void print_where(const struct check *check, const json_t *hazard)
+{
+    FILE *out = check->output.file;
+    const char *buffer = rp_member_text(hazard, "buffer"), *key = rp_member_text(hazard, "key");
+
+    if (*buffer)
+        fprintf(out, "  buffer   %s\n", buffer);
+    else if (rp_member_number(hazard, "allocation"))
+        fprintf(out, "  buffer   not declared in the contract\n");
+    if (rp_member_number(hazard, "allocation"))
+        print_bytes(check, hazard);
+    if (*key)
+        fprintf(out, "  replay   %s\n", key);
+}
+
+static void print_writer(const struct check *check, const json_t *hazard, const char *writer)
+{
+    fprintf(check->output.file,
+            "  writer   %s, launch %" PRIu64 " of step %" PRIu64 ", stream %s (call %" PRIu64 ")\n",
+            writer, rp_member_number(hazard, "writer_launch"),
+            rp_member_number(hazard, "writer_step"), rp_member_text(hazard, "writer_stream"),
+            rp_member_number(hazard, "writer_seq"));
 }
 
 static void print_who(const struct check *check, const json_t *hazard)
@@ -97,16 +119,18 @@ static void print_who(const struct check *check, const json_t *hazard)
     FILE *out = check->output.file;
     const char *writer = rp_member_text(hazard, "writer");
     const char *reader = rp_member_text(hazard, "reader");
+    const char *other = rp_member_text(hazard, "other");
+    bool diverged = strcmp(rp_member_text(hazard, "hazard"), "diverged") == 0;
 
     if (*writer)
-        fprintf(out,
-                "  writer   %s, launch %" PRIu64 " of step %" PRIu64 ", stream %s (call %" PRIu64
-                ")\n",
-                writer, rp_member_number(hazard, "writer_launch"),
-                rp_member_number(hazard, "writer_step"), rp_member_text(hazard, "writer_stream"),
-                rp_member_number(hazard, "writer_seq"));
+        print_writer(check, hazard, writer);
     if (*reader)
-        fprintf(out, "  reader   %s\n", reader);
+        fprintf(out, "  %s   %s\n", diverged ? "called" : "reader", reader);
+    if (*other && diverged)
+        fprintf(out, "  forward  %s, its call %" PRIu64 "\n", other,
+                rp_member_number(hazard, "position"));
+    else if (*other)
+        fprintf(out, "  replay   %s, which the bytes are rewound for\n", other);
     uint64_t count = rp_member_number(hazard, "count");
     if (json_object_get(hazard, "rank"))
         fprintf(out, "  rank     %" PRIu64 ", process %" PRIu64 "\n",
@@ -149,10 +173,15 @@ static void print_first(const struct check *check)
     }
     if (!first)
         return;
-    const char *buffer = rp_member_text(first, "buffer");
-    fprintf(check->output.file, "the first to be met: %s of %s in step %" PRIu64 ", written by %s\n",
-            rp_member_text(first, "hazard"), *buffer ? buffer : "an undeclared buffer",
-            rp_member_number(first, "step"), rp_member_text(first, "writer"));
+    const char *buffer = rp_member_text(first, "buffer"), *writer = rp_member_text(first, "writer");
+    FILE *out = check->output.file;
+    fprintf(out, "the first to be met: %s", rp_member_text(first, "hazard"));
+    if (rp_member_number(first, "allocation"))
+        fprintf(out, " of %s", *buffer ? buffer : "an undeclared buffer");
+    fprintf(out, " in step %" PRIu64, rp_member_number(first, "step"));
+    if (*writer)
+        fprintf(out, ", written by %s", writer);
+    fputc('\n', out);
 }
 
 static void print_people(const struct check *check)

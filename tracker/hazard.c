@@ -2,41 +2,60 @@
 #include "tracker/hazard.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    const char *advice;
-} kinds[RP_HAZARD_KIND_COUNT] = {
-    [RP_HAZARD_STALE_READ] = {"stale-read", "run under -m guard, which restores these bytes for "
-                                            "the replay"},
-    [RP_HAZARD_FOREIGN_READ] = {"foreign-read", "make the replay read what the forward read, or "
-                                                "keep the forward's buffer alive"},
-    [RP_HAZARD_STATE_LEFT] = {"state-left", "run under -m guard, which reinstates these bytes "
-                                            "after the replay"},
-    [RP_HAZARD_LIVE_READ] = {"live-read", "order this call before or after the replay"},
-    [RP_HAZARD_NOT_PRESERVED] = {"not-preserved", "give the layer memory for its copies (a larger "
-                                                  "--budget), or retain this segment"},
-    [RP_HAZARD_UNPROVED] = {"unproved", "declare the buffers that this call writes, or keep it out "
-                                        "of the segment"},
-    [RP_HAZARD_UNPAIRED] = {"unpaired", "check the contract's segment rules: the replay began "
-                                        "without a forward to repeat"},
-    [RP_HAZARD_DIVERGED] = {"diverged", "the job itself replays other launches; look for host "
-                                        "state that changed in between"},
+static const char *const names[RP_HAZARD_KIND_COUNT] = {
+    [RP_HAZARD_STALE_READ] = "stale-read",       [RP_HAZARD_FOREIGN_READ] = "foreign-read",
+    [RP_HAZARD_STATE_LEFT] = "state-left",       [RP_HAZARD_LIVE_READ] = "live-read",
+    [RP_HAZARD_NOT_PRESERVED] = "not-preserved", [RP_HAZARD_UNPROVED] = "unproved",
+    [RP_HAZARD_UNPAIRED] = "unpaired",           [RP_HAZARD_DIVERGED] = "diverged",
 };
 
 const char *rp_hazard_kind_name(enum rp_hazard_kind kind)
 {
-    return kinds[kind].name;
+    return names[kind];
 }
 
-const char *rp_hazard_advice(enum rp_hazard_kind kind, bool declared)
+#define PROMISE "say how often forwards are replayed: \"replays\" in the contract's segment"
+
+static const char *stale_advice(const struct rp_hazard *hazard)
 {
-    if (kind == RP_HAZARD_STALE_READ && !declared)
+    if (hazard->again)
+        return PROMISE;
+    if (!hazard->buffer)
         return "declare this buffer in the contract, or set \"state\": \"discovered\"";
-    return kinds[kind].advice;
+    if (hazard->guarded)
+        return "the bytes changed out of the guard's sight: look for what else writes them";
+    return "run under -m guard, which restores these bytes for the replay";
+}
+
+const char *rp_hazard_advice(const struct rp_hazard *hazard)
+{
+    switch (hazard->kind) {
+    case RP_HAZARD_STALE_READ: return stale_advice(hazard);
+    case RP_HAZARD_FOREIGN_READ:
+        return "make the replay read what the forward read, or keep the forward's buffer alive";
+    case RP_HAZARD_STATE_LEFT:
+        return hazard->guarded ? "the bytes could not be reinstated: the device refused a copy"
+                               : "run under -m guard, which reinstates these bytes after the replay";
+    case RP_HAZARD_LIVE_READ: return "order this call before or after the replay";
+    case RP_HAZARD_NOT_PRESERVED:
+        return hazard->again ? PROMISE
+                             : "give the layer memory for its copies (a larger --budget), or "
+                               "retain this segment";
+    case RP_HAZARD_UNPROVED:
+        return "declare the buffers that this call writes, or keep it out of the segment";
+    case RP_HAZARD_UNPAIRED:
+        return "check the segment's rules: how forward and replay are found, \"pair\", and "
+               "\"replays\" where a forward is replayed more than once";
+    case RP_HAZARD_DIVERGED:
+        return "the job itself replays other work; look for host state that changed in between";
+    case RP_HAZARD_KIND_COUNT: break;
+    }
+    return "";
 }
 
 static bool same_text(const char *a, const char *b)
@@ -48,7 +67,8 @@ static bool same_hazard(const struct rp_hazard *a, const struct rp_hazard *b)
 {
     if (a->kind != b->kind || !same_text(a->segment, b->segment) ||
         !same_text(a->buffer, b->buffer) || !same_text(a->writer, b->writer) ||
-        !same_text(a->reader, b->reader))
+        !same_text(a->reader, b->reader) || !same_text(a->other, b->other) ||
+        !same_text(a->key, b->key))
         return false;
     return a->buffer || (a->allocation_bytes == b->allocation_bytes && a->offset == b->offset);
 }
@@ -105,31 +125,86 @@ void rp_hazards_sort(struct rp_hazards *list)
         qsort(list->items, list->count, sizeof *list->items, by_damage);
 }
 
-static void describe_bytes(const struct rp_hazard *hazard, char *text, size_t size)
+/* ---- in words ------------------------------------------------------------------------ */
+
+/* A line that is put together piece by piece and cut where the room ends. */
+struct line {
+    char *text;
+    size_t size, used;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct line *line, const char *format, ...)
+{
+    va_list list;
+    if (line->used + 1 >= line->size)
+        return;
+    va_start(list, format);
+    int length = vsnprintf(line->text + line->used, line->size - line->used, format, list);
+    va_end(list);
+    if (length > 0)
+        line->used += (size_t)length;
+    if (line->used >= line->size)
+        line->used = line->size - 1;
+}
+
+static void say_bytes(struct line *line, const struct rp_hazard *hazard)
 {
     if (hazard->buffer)
-        snprintf(text, size, "%s bytes %" PRIu64 "..%" PRIu64, hazard->buffer, hazard->offset,
-                 hazard->offset + hazard->bytes);
-    else if (hazard->allocation)
-        snprintf(text, size, "allocation %" PRIu64 " (%" PRIu64 " bytes) bytes %" PRIu64
-                             "..%" PRIu64,
-                 hazard->allocation, hazard->allocation_bytes, hazard->offset,
-                 hazard->offset + hazard->bytes);
+        say(line, "%s", hazard->buffer);
     else
-        snprintf(text, size, "no bytes");
+        say(line, "allocation %" PRIu64 " (%" PRIu64 " bytes of %s memory, made by call %" PRIu64
+                  ")",
+            hazard->allocation, hazard->allocation_bytes,
+            hazard->memory ? hazard->memory : "unknown", hazard->birth_seq);
+    say(line, " bytes %" PRIu64 "..%" PRIu64, hazard->offset, hazard->offset + hazard->bytes);
+}
+
+static void say_versions(struct line *line, const struct rp_hazard *hazard)
+{
+    if (hazard->wants_version)
+        say(line, ", version %" PRIu64 " where %" PRIu64 " was wanted", hazard->version_read,
+            hazard->version_wanted);
+    else if (hazard->kind == RP_HAZARD_FOREIGN_READ)
+        say(line, ", version %" PRIu64 ", which the forward did not read", hazard->version_read);
+    if (hazard->writer)
+        say(line, ", written by %s (step %" PRIu32 ", launch %" PRIu64 ", stream 0x%" PRIx64 ")",
+            hazard->writer, hazard->written.step, hazard->written.launch, hazard->written.stream);
+}
+
+static void say_divergence(struct line *line, const struct rp_hazard *hazard)
+{
+    if (hazard->other && hazard->reader && strcmp(hazard->other, hazard->reader) == 0)
+        say(line, ": other work than call %" PRIu64 " of its forward", hazard->position);
+    else if (hazard->other)
+        say(line, ": call %" PRIu64 " of its forward was %s", hazard->position, hazard->other);
+    if (!hazard->reader)
+        say(line, ", and the replay made none of them");
 }
 
 void rp_hazard_format(const struct rp_hazard *hazard, char *text, size_t size)
 {
-    char bytes[256], writer[256] = "";
-    describe_bytes(hazard, bytes, sizeof bytes);
-    if (hazard->writer)
-        snprintf(writer, sizeof writer, ", written by %s (step %" PRIu32 ", launch %" PRIu64 ")",
-                 hazard->writer, hazard->written.step, hazard->written.launch);
-    snprintf(text, size, "%s: %s%s%s%s%s in step %" PRIu32 ": %s, version %" PRIu64
-                         " where %" PRIu64 " was wanted%s",
-             rp_hazard_kind_name(hazard->kind), hazard->segment ? "segment " : "",
-             hazard->segment ? hazard->segment : "no segment", hazard->reader ? ", at " : "",
-             hazard->reader ? hazard->reader : "", "", hazard->step, bytes, hazard->version_read,
-             hazard->version_wanted, writer);
+    struct line line = {text, size, 0};
+    if (size)
+        text[0] = '\0';
+    say(&line, "%s: ", rp_hazard_kind_name(hazard->kind));
+    if (hazard->segment)
+        say(&line, "segment %s", hazard->segment);
+    else
+        say(&line, "no segment");
+    if (hazard->key)
+        say(&line, ", replay \"%s\"", hazard->key);
+    if (hazard->reader)
+        say(&line, ", at %s", hazard->reader);
+    say(&line, " in step %" PRIu32, hazard->step);
+    if (hazard->allocation) {
+        say(&line, ": ");
+        say_bytes(&line, hazard);
+        say_versions(&line, hazard);
+    }
+    if (hazard->kind == RP_HAZARD_DIVERGED)
+        say_divergence(&line, hazard);
+    else if (hazard->other)
+        say(&line, ", rewound for %s", hazard->other);
+    if (hazard->kind == RP_HAZARD_UNPAIRED)
+        say(&line, ": which forward it repeats can't be told");
 }

@@ -24,26 +24,37 @@ enum rp_hazard_kind {
 };
 
 const char *rp_hazard_kind_name(enum rp_hazard_kind kind); /* "stale-read", ... */
-/* What a user can do about it, one sentence. */
-const char *rp_hazard_advice(enum rp_hazard_kind kind, bool declared);
 
 struct rp_hazard {
     enum rp_hazard_kind kind;
     const char *segment;    /* NULL when no segment is concerned */
-    uint64_t instance;
+    uint64_t instance;      /* 0 when none is */
+    const char *key;        /* UNPAIRED: what the replay's range said, or NULL */
     const char *buffer;     /* declared name, or NULL */
     rp_alloc_id allocation; /* 0 when no bytes are concerned */
     uint64_t allocation_bytes;
+    const char *memory;     /* kind of the allocation: "device", "pool" ..., or NULL */
+    uint64_t birth_seq;     /* the call that made the allocation */
     uint64_t offset, bytes;
     rp_version version_read, version_wanted;
+    bool wants_version;     /* version_wanted is known: the forward read these bytes */
     const char *writer;     /* kernel or call that wrote version_read, or NULL */
     struct rp_writer written;
     const char *reader;     /* kernel or call that met it, or NULL */
+    uint64_t reader_launch; /* its launch index in the step */
+    const char *other;      /* DIVERGED: what the forward called instead of the reader. LIVE_READ:
+                             * the replay's call that the bytes are rewound for. Or NULL */
+    uint64_t position;      /* DIVERGED: of `other` among the forward's calls, from 0 */
     uint32_t step;
     uint64_t count;
     uint64_t order;         /* 0 for the first that was met, 1 for the next ... */
     bool harmless;          /* listed as such in the contract */
+    bool guarded;           /* met under a guard, which has done what it could */
+    bool again;             /* in a further replay of a forward that had its replays */
 };
+
+/* What a user can do about it, one sentence. */
+const char *rp_hazard_advice(const struct rp_hazard *hazard);
 
 struct rp_hazards {
     struct rp_hazard *items;

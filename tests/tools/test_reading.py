@@ -416,6 +416,28 @@ class Check(ReadingCase):
         self.assertIn("not declared", paragraphs[1])
         self.assertEqual(paragraphs[3], "3 hazards, 3 replays followed\n")
 
+    def test_a_hazard_without_bytes_has_no_versions(self):
+        self.summarise(segments=self.SEGMENTS, hazards=[
+            {"hazard": "unpaired", "segment": "block", "instance": 0, "key": "layer7",
+             "allocation": 0, "step": 2, "count": 1, "order": 0},
+            {"hazard": "diverged", "segment": "block", "instance": 3, "allocation": 0,
+             "reader": "g", "other": "f", "position": 3, "step": 2, "count": 1, "order": 1}])
+        text = self.read("check", code=1)
+        self.assertIn("  replay   layer7\n", text)
+        self.assertIn("  called   g\n  forward  f, its call 3\n", text)
+        self.assertIn("the first to be met: unpaired in step 2\n", text)
+        for word in ("version", "bytes", "buffer", "written by"):
+            self.assertNotIn(word, text)
+
+    def test_a_race_names_both_calls(self):
+        self.summarise(segments=self.SEGMENTS, hazards=[
+            {"hazard": "live-read", "segment": "block", "buffer": "queue", "allocation": 2,
+             "allocation_bytes": 64, "memory": "pool", "birth_seq": 57, "offset": 0, "bytes": 64,
+             "reader": "log", "other": "attend", "step": 1, "count": 1}])
+        text = self.read("check", code=1)
+        self.assertIn("of allocation 2, which has 64 B of pool memory, made by call 57\n", text)
+        self.assertIn("  reader   log\n  replay   attend, which the bytes are rewound for\n", text)
+
     def test_the_first_to_be_met_is_named(self):
         hazards = [dict(hazard, order=order) for hazard, order in zip(self.hazards(), (2, 1, 3))]
         self.summarise(segments=self.SEGMENTS, hazards=hazards)

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hazards in words, once each, the most damaging first. */
+#include "check.h"
+
+#include "tracker/hazard.h"
+
+#include <string.h>
+
+static void says(const struct rp_hazard *hazard, const char *line)
+{
+    char text[640];
+    rp_hazard_format(hazard, text, sizeof text);
+    assert_string_equal(text, line);
+}
+
+static struct rp_hazard stale(void)
+{
+    return (struct rp_hazard){.kind = RP_HAZARD_STALE_READ, .segment = "block", .buffer = "queue",
+                              .allocation = 7, .allocation_bytes = 8192, .offset = 16, .bytes = 64,
+                              .version_read = 9, .version_wanted = 4, .wants_version = true,
+                              .writer = "enqueue", .reader = "attend", .step = 3,
+                              .written = {.version = 9, .step = 2, .launch = 17, .stream = 0x55d0}};
+}
+
+static void bytes_have_a_place_versions_and_a_writer(void **state)
+{
+    (void)state;
+    struct rp_hazard hazard = stale();
+    says(&hazard, "stale-read: segment block, at attend in step 3: queue bytes 16..80, version 9 "
+                  "where 4 was wanted, written by enqueue (step 2, launch 17, stream 0x55d0)");
+}
+
+static void unnamed_bytes_say_what_they_are_part_of(void **state)
+{
+    (void)state;
+    struct rp_hazard hazard = stale();
+    hazard.buffer = hazard.writer = NULL;
+    hazard.memory = "pool";
+    hazard.birth_seq = 57;
+    says(&hazard, "stale-read: segment block, at attend in step 3: allocation 7 (8192 bytes of "
+                  "pool memory, made by call 57) bytes 16..80, version 9 where 4 was wanted");
+    hazard.kind = RP_HAZARD_FOREIGN_READ;
+    hazard.wants_version = false;
+    says(&hazard, "foreign-read: segment block, at attend in step 3: allocation 7 (8192 bytes of "
+                  "pool memory, made by call 57) bytes 16..80, version 9, which the forward did "
+                  "not read");
+}
+
+static void without_bytes_there_are_no_versions(void **state)
+{
+    (void)state;
+    struct rp_hazard unpaired = {.kind = RP_HAZARD_UNPAIRED, .segment = "block", .key = "layer1",
+                                 .step = 2};
+    says(&unpaired, "unpaired: segment block, replay \"layer1\" in step 2: which forward it "
+                    "repeats can't be told");
+    struct rp_hazard diverged = {.kind = RP_HAZARD_DIVERGED, .segment = "block", .reader = "g",
+                                 .other = "f", .position = 3, .step = 2};
+    says(&diverged, "diverged: segment block, at g in step 2: call 3 of its forward was f");
+    diverged.reader = "f";
+    says(&diverged, "diverged: segment block, at f in step 2: other work than call 3 of its "
+                    "forward");
+    diverged.reader = NULL;
+    diverged.position = 0;
+    says(&diverged, "diverged: segment block in step 2: call 0 of its forward was f, and the "
+                    "replay made none of them");
+}
+
+static void a_race_names_both_calls(void **state)
+{
+    (void)state;
+    struct rp_hazard race = {.kind = RP_HAZARD_LIVE_READ, .segment = "block", .reader = "log",
+                             .other = "attend", .buffer = "queue", .allocation = 7, .bytes = 64,
+                             .step = 1};
+    says(&race, "live-read: segment block, at log in step 1: queue bytes 0..64, rewound for attend");
+}
+
+static void a_line_is_cut_and_never_overrun(void **state)
+{
+    (void)state;
+    struct rp_hazard hazard = stale();
+    char text[64], whole[640];
+    rp_hazard_format(&hazard, whole, sizeof whole);
+    for (size_t size = 1; size <= sizeof text; size++) {
+        memset(text, '#', sizeof text);
+        rp_hazard_format(&hazard, text, size);
+        assert_int_equal(strlen(text), size - 1);
+        assert_int_equal(strncmp(text, whole, size - 1), 0);
+    }
+}
+
+static void advice_depends_on_what_was_tried(void **state)
+{
+    (void)state;
+    struct rp_hazard hazard = stale();
+    assert_non_null(strstr(rp_hazard_advice(&hazard), "-m guard"));
+    hazard.guarded = true;
+    assert_null(strstr(rp_hazard_advice(&hazard), "-m guard"));
+    hazard.again = true;
+    assert_non_null(strstr(rp_hazard_advice(&hazard), "\"replays\""));
+    hazard.again = false;
+    hazard.buffer = NULL;
+    assert_non_null(strstr(rp_hazard_advice(&hazard), "discovered"));
+    for (int kind = 0; kind < RP_HAZARD_KIND_COUNT; kind++) {
+        hazard.kind = (enum rp_hazard_kind)kind;
+        assert_true(*rp_hazard_advice(&hazard) && *rp_hazard_kind_name(hazard.kind));
+    }
+}
+
+static void each_is_listed_once_and_the_worst_comes_first(void **state)
+{
+    (void)state;
+    struct rp_hazards list = {0};
+    bool is_new;
+    struct rp_hazard unpaired = {.kind = RP_HAZARD_UNPAIRED, .segment = "block", .key = "a"};
+    assert_int_equal(rp_hazards_add(&list, &unpaired, &is_new), RP_OK);
+    assert_true(is_new);
+    unpaired.key = "b"; /* another replay */
+    rp_hazards_add(&list, &unpaired, &is_new);
+    assert_true(is_new);
+    struct rp_hazard small = stale(), large = stale();
+    small.buffer = "mean";
+    large.bytes = 4096;
+    rp_hazards_add(&list, &small, NULL);
+    rp_hazards_add(&list, &large, NULL);
+    large.step = 9;
+    rp_hazards_add(&list, &large, &is_new);
+    assert_false(is_new);
+    rp_hazards_sort(&list);
+    assert_int_equal(list.count, 4);
+    assert_string_equal(list.items[0].buffer, "queue");
+    assert_int_equal(list.items[0].count, 2);
+    assert_int_equal(list.items[0].step, 3); /* the first occurrence's figures stay */
+    assert_int_equal(list.items[0].order, 3);
+    assert_string_equal(list.items[1].buffer, "mean");
+    assert_int_equal(list.items[2].kind, RP_HAZARD_UNPAIRED);
+    rp_hazards_release(&list);
+}
+
+static void what_is_harmless_comes_last(void **state)
+{
+    (void)state;
+    struct rp_hazards list = {0};
+    struct rp_hazard harmless = stale();
+    struct rp_hazard unpaired = {.kind = RP_HAZARD_UNPAIRED, .segment = "block"};
+    harmless.harmless = true;
+    rp_hazards_add(&list, &harmless, NULL);
+    rp_hazards_add(&list, &unpaired, NULL);
+    rp_hazards_sort(&list);
+    assert_int_equal(list.items[0].kind, RP_HAZARD_UNPAIRED);
+    rp_hazards_release(&list);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_have_a_place_versions_and_a_writer),
+        cmocka_unit_test(unnamed_bytes_say_what_they_are_part_of),
+        cmocka_unit_test(without_bytes_there_are_no_versions),
+        cmocka_unit_test(a_race_names_both_calls),
+        cmocka_unit_test(a_line_is_cut_and_never_overrun),
+        cmocka_unit_test(advice_depends_on_what_was_tried),
+        cmocka_unit_test(each_is_listed_once_and_the_worst_comes_first),
+        cmocka_unit_test(what_is_harmless_comes_last),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
