@@ -38,7 +38,7 @@ static void meet_global(void *ctx, const char *symbol, uint64_t declared_bytes)
 /* The device that the image was loaded for. */
 static struct rp_target target_now(void)
 {
-    bool both = rp_real_runs_machine_code();
+    bool both = rp_real_runs_machine_code() || !rp_switch_on(RP_SWITCH_SOFT_KNOWLEDGE);
     struct rp_target target = {.runs_machine_code = both && !rp_core.config.only_ptx,
                                .takes_newest_ptx = !both};
     CUdevice device;

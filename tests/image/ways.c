@@ -98,6 +98,19 @@ static void launch_the_others(CUmodule module)
     CU(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 }
 
+/* Could leave its memory, for all that its arguments say, and does not. */
+static void launch_near_the_end(CUmodule module)
+{
+    CUfunction function;
+    CUdeviceptr flags;
+    int far = 200;
+    void *params[] = {&memory, &flags, &far};
+    CU(cuMemAlloc(&flags, 4 * 256));
+    CU(cuMemsetD32(flags, 0, 256));
+    CU(cuModuleGetFunction(&function, module, "increase_where"));
+    CU(cuLaunchKernel(function, 1, 1, 1, 256, 1, 1, 0, NULL, params, NULL));
+}
+
 /* ---- loads ------------------------------------------------------------------------ */
 
 static void use_module(CUmodule module)
@@ -236,6 +249,7 @@ int main(int argc, char **argv)
     launch_in_every_way(module);
     launch_without_tail(module);
     launch_the_others(module);
+    launch_near_the_end(module);
     CU(cuMemcpyDtoH(values, memory, sizeof values));
     printf("%d %d\n", values[60], values[3]);
     return 0;

@@ -19,3 +19,11 @@ extern "C" __global__ void count() { counter += 1; }
 
 struct alignas(32) wide { int words[8]; };
 extern "C" __global__ void wide_second(int n, wide w, int *x) { x[n] = w.words[n]; }
+
+// Where it writes depends on memory; how far that may be, on n.
+extern "C" __global__ void increase_where(int *x, const int *flags, int n)
+{
+    int i = threadIdx.x;
+    if (i < n && flags[i])
+        x[i] += 1;
+}

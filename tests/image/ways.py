@@ -22,9 +22,15 @@ def claim(text, holds, *details):
         print(f"# {line}")
 
 
-def run(**environment):
+def run(contract=None, **environment):
     """What the job printed, and what the layer said: launches and accesses by their number."""
-    done = subprocess.run([REPRISE, "run", "--device", "soft", "-q", "-m", "observe", "-o", "data",
+    mode = ["-m", "observe"]
+    if contract is not None:
+        segment = {"name": "none", "forward": {"nvtx": "none"}, "replay": {"nvtx": "none too"}}
+        pathlib.Path("contract.json").write_text(
+            json.dumps({"version": 1, "segments": [segment], "buffers": []} | contract))
+        mode = ["-m", "check", "-c", "contract.json"]
+    done = subprocess.run([REPRISE, "run", "--device", "soft", "-q", *mode, "-o", "data",
                            "--", JOB, FOLDER], capture_output=True, text=True, timeout=60,
                           check=False, env=os.environ | environment)
     dump = subprocess.run([REPRISE, "dump", "--json", "data"], capture_output=True, text=True,
@@ -77,6 +83,37 @@ with tempfile.TemporaryDirectory() as folder_:
                                                               ("write", "exact", 0, 4)}
                                    for launch in counts), counts)
     claim("nothing is unknown", not summary()["unknown"], summary()["unknown"])
+
+    near = by_kernel(launches, "increase_where")[0]
+    near_set = {("read", "bounded", 0, 512), ("write", "bounded", 0, 512),
+                ("read", "exact", 0, 800)}
+    claim("a range that may leave its allocation is cut off at its end",
+          accesses[near["seq"]] == near_set, accesses[near["seq"]])
+    for text, contract, verdict in (
+            ("assumed to stay in bounds, it is", {"assume_in_bounds": True}, "bounded"),
+            ("not assumed to stay in bounds, it is everything", {"assume_in_bounds": False},
+             "everything")):
+        done, launches, accesses = run(contract)
+        near = by_kernel(launches, "increase_where")[0]
+        others = {launch["verdict"] for launch in by_kernel(launches, "increase")}
+        claim(text, near["verdict"] == verdict and others == {"exact"} and
+              ("assume_in_bounds" in near["reason"]) == (verdict == "everything"),
+              near, others, done.stderr)
+
+    # Where machine code runs, the PTX beside it is no proof, but if the contract trusts it.
+    off = {"REPRISE_TEST_DISABLE": "soft-knowledge"}
+    done, launches, accesses = run(**off)
+    opaque = [launch for launch in launches if launch["verdict"] == "reachable"]
+    claim("machine code reaches whatever its arguments lead to, and the launch says why",
+          len(opaque) == 1 and "trust_ptx" in opaque[0]["reason"] and
+          {("write", "reachable", 0, 512), ("write", "reachable", 0, 4)} <=
+          accesses[opaque[0]["seq"]], opaque, [accesses[launch["seq"]] for launch in opaque])
+    done, launches, accesses = run({"trust_ptx": False}, **off)
+    claim("a contract trusts no PTX by itself",
+          [launch["verdict"] for launch in launches].count("reachable") == 1, launches)
+    done, launches, accesses = run({"trust_ptx": True}, **off)
+    claim("with trust_ptx it is proved like the others",
+          {launch["verdict"] for launch in by_kernel(launches, "increase")} == {"exact"}, launches)
 
     done, launches, accesses = run(REPRISE_TEST_DISABLE="images")
     claim("without the images nothing of it is proved",
