@@ -76,6 +76,13 @@ static size_t slot_of(uint64_t function)
     return at;
 }
 
+static void kernel_free(struct rp_kernel *kernel)
+{
+    if (kernel)
+        rp_memo_destroy(kernel->memo);
+    free(kernel);
+}
+
 static bool rehash(size_t count, uint64_t without_module)
 {
     struct rp_kernel **old = slots;
@@ -89,7 +96,7 @@ static bool rehash(size_t count, uint64_t without_module)
         if (!old[i])
             continue;
         if (without_module && old[i]->module == without_module) {
-            free(old[i]);
+            kernel_free(old[i]);
             kernel_count--;
         } else {
             slots[slot_of(old[i]->function)] = old[i];
@@ -133,8 +140,10 @@ static struct rp_kernel *kernel_add(uint64_t function)
         slots[at] = calloc(1, sizeof *slots[at]);
         kernel_count += slots[at] != NULL;
     }
-    if (slots[at])
+    if (slots[at]) {
+        rp_memo_destroy(slots[at]->memo);
         *slots[at] = (struct rp_kernel){.function = function};
+    }
     return slots[at];
 }
 
@@ -157,6 +166,8 @@ static void learn(struct rp_kernel *kernel, const struct rp_image_kernel *said,
         kernel->layout.known = false;
     }
     /* Where the driver says nothing, devices agree on blocks that nothing aligns widely. */
+    if (kernel->proof && rp_memo_create(kernel->proof, &kernel->memo) != RP_OK)
+        kernel->memo = NULL;
     kernel->packed_alike = told->known ? rp_layout_same_offsets(&said->layout, told)
                                        : !said->aligned_widely;
 }
@@ -209,9 +220,13 @@ void rp_kernel_same(uint64_t function, uint64_t known)
     const struct rp_kernel *original = rp_kernel_find(known);
     struct rp_kernel copy = *original;
     struct rp_kernel *kernel = kernel_add(function);
+    if (!kernel)
+        return;
     copy.function = function;
-    if (kernel)
-        *kernel = copy;
+    copy.memo = NULL;
+    if (copy.proof && rp_memo_create(copy.proof, &copy.memo) != RP_OK)
+        copy.memo = NULL;
+    *kernel = copy;
 }
 
 const struct rp_kernel *rp_kernel_find(uint64_t function)
@@ -286,7 +301,7 @@ void rp_kernels_each(rp_kernel_fn visit, void *ctx)
 void rp_kernels_forget(void)
 {
     for (size_t i = 0; i < slot_count; i++)
-        free(slots[i]);
+        kernel_free(slots[i]);
     free(slots);
     slots = NULL;
     slot_count = kernel_count = 0;

@@ -5,6 +5,7 @@
 #ifndef RP_INTERPOSE_KERNEL_H
 #define RP_INTERPOSE_KERNEL_H
 
+#include "cuda/access/memo.h"
 #include "interpose/image.h"
 #include "tracker/memory.h"
 
@@ -14,6 +15,7 @@ struct rp_kernel {
     uint32_t name;
     const char *text;     /* of the name */
     const struct rp_proof *proof; /* NULL: nothing is known of what it does */
+    struct rp_memo *memo; /* of the proof's evaluations; NULL without a proof or memory */
     const char *unproved; /* why, when proof is NULL */
     const char *escapes;  /* why it may write what neither arguments nor globals lead to */
     struct rp_kernel_layout layout; /* of the parameter block that proof and locators want */

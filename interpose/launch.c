@@ -205,9 +205,12 @@ static enum rp_status reach_access(struct rp_footprint *call, const struct rp_la
 static enum rp_status reach_proved(struct rp_footprint *call, const struct rp_launched *launch)
 {
     static struct rp_access_set set;
-    enum rp_status status = rp_proof_evaluate(
-        launch->kernel->proof, &launch->geometry, rp_kernel_symbol,
-        (void *)(uintptr_t)launch->kernel, &set);
+    const struct rp_kernel *kernel = launch->kernel;
+    void *ctx = (void *)(uintptr_t)kernel;
+    enum rp_status status =
+        kernel->memo
+            ? rp_memo_evaluate(kernel->memo, &launch->geometry, rp_kernel_symbol, ctx, &set)
+            : rp_proof_evaluate(kernel->proof, &launch->geometry, rp_kernel_symbol, ctx, &set);
     for (size_t i = 0; status == RP_OK && i < set.count; i++)
         status = reach_access(call, launch, &set, &set.items[i]);
     if (set.reads > call->reads)

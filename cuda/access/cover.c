@@ -389,8 +389,11 @@ static bool find_cover(struct rp_run *run, const struct rp_touch *touch,
     if (hi < lo)
         return true; /* the facts contradict each other: nobody gets here */
     if (__builtin_add_overflow(lo, number, &lo) || __builtin_add_overflow(hi, number, &hi) ||
-        lo < 0 || hi > INT64_MAX / 2)
+        lo < 0 || hi > INT64_MAX / 2) {
+        if (address->root) /* from another place it may have had bounds */
+            run->root_used[address->root - 1] = true;
         return false;
+    }
     out->lo = (uint64_t)lo;
     out->hi = (uint64_t)hi + touch->width;
     out->width = touch->width;

@@ -8,7 +8,7 @@
 /* ---- scratch ------------------------------------------------------------------ */
 
 struct layout {
-    size_t forms, contexts, boxes, facts, trips, given_up, covers, stretches, numbers, known,
+    size_t forms, contexts, boxes, facts, trips, given_up, covers, stretches, numbers, known, used,
         marks, saved_marks, pieces, total;
 };
 
@@ -33,6 +33,7 @@ static struct layout lay_out(const struct rp_proof *proof)
     at.stretches = place(&at.total, RP_MAX_STRETCHES * sizeof(struct rp_stretch));
     at.numbers = place(&at.total, (proof->root_count + 1) * sizeof(int64_t));
     at.known = place(&at.total, proof->root_count + 1);
+    at.used = place(&at.total, proof->root_count + 1);
     at.marks = place(&at.total, proof->root_count + 1);
     at.saved_marks = place(&at.total, proof->root_count + 1);
     at.pieces = place(&at.total, RP_MAX_PIECES * sizeof(struct rp_piece));
@@ -61,6 +62,7 @@ static struct rp_piece *prepare(struct rp_run *run, const struct rp_proof *proof
     run->stretches = (struct rp_stretch *)(scratch + at.stretches);
     run->root_numbers = (int64_t *)(scratch + at.numbers);
     run->root_known = (bool *)(scratch + at.known);
+    run->root_used = (bool *)(scratch + at.used);
     run->root_marks = (uint8_t *)(scratch + at.marks);
     run->saved_marks = (uint8_t *)(scratch + at.saved_marks);
     memset(run->given_up, 0, proof->loop_count + 1);
@@ -264,9 +266,9 @@ static void find_roots(struct rp_run *run, rp_symbol_fn symbols, void *ctx)
     }
 }
 
-enum rp_status rp_proof_evaluate(const struct rp_proof *proof, const struct rp_launch *launch,
-                                 rp_symbol_fn symbols, void *symbols_ctx,
-                                 struct rp_access_set *out)
+enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_launch *launch,
+                               rp_symbol_fn symbols, void *symbols_ctx, bool *used,
+                               struct rp_access_set *out)
 {
     rp_access_set_clear(out);
     if (proof->refused)
@@ -288,6 +290,15 @@ enum rp_status rp_proof_evaluate(const struct rp_proof *proof, const struct rp_l
     find_roots(&run, symbols, symbols_ctx);
     run_pieces(&run, pieces);
     enum rp_status status = rp_run_emit(&run, out);
+    if (used)
+        memcpy(used, run.root_used, proof->root_count);
     free(atomic_exchange_explicit(shared, scratch, memory_order_release));
     return status;
+}
+
+enum rp_status rp_proof_evaluate(const struct rp_proof *proof, const struct rp_launch *launch,
+                                 rp_symbol_fn symbols, void *symbols_ctx,
+                                 struct rp_access_set *out)
+{
+    return rp_run_evaluate(proof, launch, symbols, symbols_ctx, NULL, out);
 }

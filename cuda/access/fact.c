@@ -211,6 +211,7 @@ static bool as_number(const struct rp_run *run, struct rp_form *form)
         return !(form->flags & (RP_FORM_TOP | RP_FORM_NEAR));
     int32_t root = form->root - 1;
     form->root = 0;
+    run->root_used[root] = true;
     return !(form->flags & RP_FORM_TOP) && run->root_known[root] &&
            !__builtin_add_overflow(form->c, run->root_numbers[root], &form->c);
 }

@@ -22,6 +22,7 @@ static void unroot(const struct rp_run *run, struct rp_form *form)
     int32_t root = form->root - 1;
     form->root = 0;
     form->flags |= RP_FORM_WILD;
+    run->root_used[root] = true;
     if (!run->root_known[root] ||
         __builtin_add_overflow(form->c, run->root_numbers[root], &form->c))
         form->flags |= RP_FORM_TOP;

@@ -99,6 +99,7 @@ struct rp_run {
     const struct rp_launch *launch;
     int64_t *root_numbers;
     bool *root_known;
+    bool *root_used; /* its number was asked for, other than as the start of an address */
 
     struct rp_piece *piece;
     bool no_requests; /* out of pieces: be inexact instead */
@@ -128,6 +129,11 @@ static inline struct rp_box *rp_run_box(const struct rp_run *run)
 
 /* evaluate.c */
 size_t rp_run_scratch_bytes(const struct rp_proof *proof);
+/* rp_proof_evaluate; used[i] becomes true where the result depends on the number that root i
+ * is, and not only as lo and hi of its own entries do. `used` may be NULL. */
+enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_launch *launch,
+                               rp_symbol_fn symbols, void *symbols_ctx, bool *used,
+                               struct rp_access_set *out);
 
 /* op.c */
 void rp_run_op(struct rp_run *run, uint32_t value);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The latest evaluations of one proof, remembered.
+ *
+ * What a launch touches follows from its geometry, from the parameters that addresses and
+ * guards are made of, and from where its pointers point. Of most pointers nothing but the
+ * last is true: the set then lies in the same way around each of them, wherever that is. So
+ * launches that differ in such pointers only, as those of the next step do, have been
+ * evaluated before.
+ *
+ * A memo belongs to one kernel of one loaded module: the symbols that its proof asks for must
+ * stand where they stood. Not for several threads at a time. */
+#ifndef RP_CUDA_ACCESS_MEMO_H
+#define RP_CUDA_ACCESS_MEMO_H
+
+#include "cuda/access/access.h"
+
+struct rp_memo;
+
+enum rp_status rp_memo_create(const struct rp_proof *proof, struct rp_memo **out);
+void rp_memo_destroy(struct rp_memo *memo);
+
+/* As rp_proof_evaluate, and with the same result. */
+enum rp_status rp_memo_evaluate(struct rp_memo *memo, const struct rp_launch *launch,
+                                rp_symbol_fn symbols, void *symbols_ctx,
+                                struct rp_access_set *out);
+
+/* How many evaluations were asked for, and how many of them were remembered. */
+void rp_memo_counts(const struct rp_memo *memo, uint64_t *asked, uint64_t *remembered);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is remembered of a launch is what would have been found again: random kernels, each
+ * launched with pointers and numbers that change from launch to launch. */
+#include "cuda/access/memo.h"
+#include "cuda/ptx/ptx.h"
+#include "tests/access/generate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct made {
+    struct generated kernel;
+    struct rp_ptx_module *module;
+    struct rp_proof *proof;
+    struct rp_memo *memo;
+};
+
+static void make(uint64_t seed, struct made *made)
+{
+    char message[160];
+    generate(seed, &made->kernel);
+    assert_int_equal(rp_ptx_parse(made->kernel.text, strlen(made->kernel.text), &made->module,
+                                  message, sizeof message), RP_OK);
+    assert_int_equal(rp_proof_build(made->module, rp_ptx_find(made->module, "k"), &made->proof),
+                     RP_OK);
+    assert_int_equal(rp_memo_create(made->proof, &made->memo), RP_OK);
+}
+
+static void unmake(struct made *made)
+{
+    rp_memo_destroy(made->memo);
+    rp_proof_destroy(made->proof);
+    rp_ptx_destroy(made->module);
+    free(made->kernel.text);
+}
+
+static uint32_t random_;
+
+static uint32_t below(uint32_t limit)
+{
+    random_ = random_ * 1664525u + 1013904223u;
+    return (random_ >> 8) % limit;
+}
+
+/* Moves some pointers (also to nowhere, and to the end of the address space), or changes a
+ * number or the geometry. */
+static void vary(struct generated *kernel)
+{
+    static const uint64_t places[] = {0, 64, UINT64_C(0x3ffffffffffffff0), UINT64_MAX - 100};
+    for (unsigned i = 0; i < GENERATED_PARAM_BYTES / 8; i++) {
+        uint64_t word;
+        memcpy(&word, kernel->params + i * 8, 8);
+        if (word >> 32 == 0 || below(3))
+            continue;
+        word = below(12) ? word + ((uint64_t)below(1000) << (4 + below(24))) : places[below(4)];
+        memcpy(kernel->params + i * 8, &word, 8);
+    }
+    if (!below(4))
+        kernel->params[24 + below(12)] ^= (unsigned char)below(8);
+    if (!below(8))
+        kernel->grid[0] = 1 + below(5);
+}
+
+static void expect_same(const struct rp_access_set *remembered, const struct rp_access_set *found)
+{
+    assert_int_equal(remembered->count, found->count);
+    assert_int_equal(remembered->reads, found->reads);
+    assert_int_equal(remembered->writes, found->writes);
+    assert_ptr_equal(remembered->reason, found->reason);
+    for (size_t i = 0; i < found->count; i++) {
+        const struct rp_access *a = &remembered->items[i], *b = &found->items[i];
+        assert_true(a->lo == b->lo && a->hi == b->hi && a->root == b->root);
+        assert_true(a->root_param == b->root_param && a->effect == b->effect &&
+                    a->verdict == b->verdict && a->exact == b->exact && a->atomic == b->atomic);
+    }
+}
+
+static void what_is_remembered_is_what_is_found(void **state)
+{
+    (void)state;
+    const char *seed = getenv("REPRISE_TEST_SEED"), *count = getenv("REPRISE_TEST_COUNT");
+    uint64_t first = seed ? strtoull(seed, NULL, 0) : 1, asked = 0, remembered = 0;
+    unsigned kernels = count ? (unsigned)atoi(count) : 400;
+    struct rp_access_set one = {0}, other = {0};
+    random_ = (uint32_t)first;
+    print_message("seeds %llu on, %u kernels\n", (unsigned long long)first, kernels);
+    for (unsigned i = 0; i < kernels; i++) {
+        struct made made;
+        uint64_t here_asked, here_remembered;
+        make(first + i, &made);
+        for (int launch = 0; launch < 40; launch++) {
+            struct rp_launch at = {.params = made.kernel.params,
+                                   .param_bytes = sizeof made.kernel.params};
+            memcpy(at.grid, made.kernel.grid, sizeof at.grid);
+            memcpy(at.block, made.kernel.block, sizeof at.block);
+            assert_int_equal(rp_memo_evaluate(made.memo, &at, NULL, NULL, &one), RP_OK);
+            assert_int_equal(rp_proof_evaluate(made.proof, &at, NULL, NULL, &other), RP_OK);
+            expect_same(&one, &other);
+            vary(&made.kernel);
+        }
+        rp_memo_counts(made.memo, &here_asked, &here_remembered);
+        asked += here_asked;
+        remembered += here_remembered;
+        unmake(&made);
+    }
+    print_message("%llu of %llu launches were remembered\n", (unsigned long long)remembered,
+                  (unsigned long long)asked);
+    assert_true(remembered > asked / 4); /* or nothing was tested */
+    rp_access_set_release(&one);
+    rp_access_set_release(&other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_remembered_is_what_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
