@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 400, GENERATED = 2000, LETTERS = 26 };
+enum { ROUNDS = 200, GENERATED = 1000, LETTERS = 26 };
 #define BUFFER_BYTES (1u << 20)
 
 static double now_ns(void)
@@ -126,14 +126,15 @@ static void time_decisions(const struct rp_proof *proof, const struct rp_launch 
 
 static unsigned char *buffers[LETTERS], *claimed[LETTERS], *written[LETTERS];
 
-static void note(void *ctx, uint64_t address, uint64_t bytes, bool is_write)
+static void note(void *ctx, const struct simt_touch *touches, size_t count)
 {
     (void)ctx;
-    for (int i = 0; is_write && i < LETTERS; i++) {
-        uint64_t offset = address - (uint64_t)(uintptr_t)buffers[i];
-        if (buffers[i] && offset < BUFFER_BYTES)
-            memset(written[i] + offset, 1, bytes);
-    }
+    for (size_t j = 0; j < count; j++)
+        for (int i = 0; touches[j].is_write && i < LETTERS; i++) {
+            uint64_t offset = touches[j].address - (uint64_t)(uintptr_t)buffers[i];
+            if (buffers[i] && offset < BUFFER_BYTES)
+                memset(written[i] + offset, 1, touches[j].bytes);
+        }
 }
 
 static void claim(const struct rp_access *access)
