@@ -5,6 +5,7 @@
 #include "interpose/guard.h"
 #include "interpose/report.h"
 #include "interpose/retain.h"
+#include "interpose/unseen.h"
 
 void rp_forward_refuse(struct rp_execution *execution, const char *reason)
 {
@@ -51,6 +52,27 @@ static void doubt_write(struct rp_execution *execution, const struct rp_footprin
     }
 }
 
+/* What the forward reads there, the replay may find changed by no call that anyone saw. What a copy
+ * takes from host memory is compared by value. */
+static void doubt_unseen(struct rp_execution *execution, const struct rp_footprint *call,
+                         const struct rp_reach *reach)
+{
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, reach->id);
+    const char *why = alloc ? rp_unseen_why(alloc) : NULL;
+    if (!why || (alloc->kind == RP_ALLOC_PINNED && !call->is_launch))
+        return;
+    const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
+    struct rp_spans others = {0};
+    bool is_own = live && rp_spans_missing(&live->written, reach->lo, reach->hi, &others) == RP_OK &&
+                  !others.count;
+    rp_spans_release(&others);
+    if (is_own)
+        return;
+    rp_remark(rp_name(call->name), why);
+    if (rp_guard_discovers())
+        rp_forward_refuse(execution, why);
+}
+
 enum rp_status rp_forward_may_stay(const struct rp_reach *reach, struct rp_spans *spans)
 {
     const struct rp_spans *declared = rp_state_of(rp_core.state, reach->id);
@@ -79,6 +101,7 @@ static enum rp_status forward_reads(struct rp_execution *execution,
         const struct rp_reach *reach = &call->reaches[i];
         if (reach->effect == RP_READ) {
             doubt_read(execution, call, reach);
+            doubt_unseen(execution, call, reach);
             status = rp_instance_read(execution->instance, rp_core.bench.versions, reach->id,
                                       reach->lo, reach->hi, reach->certain || reach->coupled);
         } else {

@@ -2,6 +2,7 @@
 #include "interpose/launch.h"
 
 #include "interpose/core.h"
+#include "interpose/object.h"
 #include "interpose/report.h"
 
 #include <string.h>
@@ -117,6 +118,8 @@ static enum rp_status reach_suspects(struct rp_footprint *call, const struct rp_
         if (suspect && status == RP_OK)
             status = reach_suspect(&suspicion, suspect - 1);
     }
+    if (status == RP_OK)
+        status = rp_object_reach(call, geometry->params, geometry->param_bytes, effects);
     return status == RP_OK ? rp_kernel_globals(launch->kernel, reach_suspect, &suspicion) : status;
 }
 

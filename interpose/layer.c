@@ -3,6 +3,7 @@
 #include "interpose/wrap.h"
 
 #include "interpose/array.h"
+#include "interpose/context.h"
 #include "interpose/core.h"
 #include "interpose/cost.h"
 #include "interpose/estimate.h"
@@ -10,11 +11,13 @@
 #include "interpose/graph.h"
 #include "interpose/handlers.h"
 #include "interpose/kernel.h"
+#include "interpose/object.h"
 #include "interpose/policy.h"
 #include "interpose/record.h"
 #include "interpose/report.h"
 #include "interpose/segment.h"
 #include "interpose/summary.h"
+#include "interpose/unseen.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -90,5 +93,8 @@ void rp_layer_forked(void)
     rp_on_memory_forget();
     rp_arrays_forget();
     rp_execs_forget();
+    rp_objects_forget();
+    rp_contexts_forget();
+    rp_unseen_forget_all();
     rp_core_forget();
 }

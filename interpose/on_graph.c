@@ -12,6 +12,19 @@
 
 /* ---- making and changing --------------------------------------------------------- */
 
+/* A graph that device code may launch runs without a call of the host. */
+static void refuse_device_launch(const struct rp_frame *frame, CUgraphExec exec)
+{
+    cuuint64_t flags = 0;
+    if (rp_real.cuGraphExecGetFlags(exec, &flags) != CUDA_SUCCESS ||
+        !(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH))
+        return;
+    const struct rp_footprint call = {.name = rp_handler_name(frame->id)};
+    rp_remark(rp_calls[frame->id].name, "device code may launch the graph unseen");
+    if (rp_core.segments_wanted)
+        rp_report(RP_HAZARD_UNPROVED, NULL, &call, 0, 0, 0, NULL, NULL);
+}
+
 /* All forms start with the place for the handle and the graph. */
 void rp_on_graph_instantiated(struct rp_frame *frame)
 {
@@ -20,6 +33,7 @@ void rp_on_graph_instantiated(struct rp_frame *frame)
         return;
     rp_core_lock();
     rp_exec_read(RP_HANDLE(*args->phGraphExec), args->hGraph);
+    refuse_device_launch(frame, *args->phGraphExec);
     rp_core_unlock();
 }
 

@@ -3,12 +3,12 @@
 #include "interpose/handlers.h"
 
 #include "interpose/buffer.h"
+#include "interpose/context.h"
 #include "interpose/cost.h"
-#include "interpose/execution.h"
 #include "interpose/report.h"
 #include "interpose/retain.h"
+#include "interpose/unseen.h"
 
-#include <stdlib.h>
 
 static int current_device(void)
 {
@@ -24,7 +24,6 @@ static void note_birth(const struct rp_alloc *alloc)
 
 static void forget_dead(void);
 static bool is_on_device(const struct rp_alloc *alloc);
-static void share_budget(void);
 
 rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t bytes,
                             const char *name)
@@ -39,8 +38,12 @@ rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t 
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
     if (is_on_device(alloc))
         rp_core.device_bytes += bytes;
-    share_budget();
+    rp_handler_share_budget();
     rp_cost_memory();
+    if (kind != RP_ALLOC_PHYSICAL || name) /* physical memory belongs to no context */
+        rp_context_holds(id);
+    if (rp_unseen_why(alloc))
+        rp_remark("memory", rp_unseen_why(alloc));
     note_birth(alloc);
     rp_buffer_meet_allocation(alloc);
     return id;
@@ -72,7 +75,7 @@ static bool is_on_device(const struct rp_alloc *alloc)
 }
 
 /* The budget is for the job and the layer together. */
-static void share_budget(void)
+void rp_handler_share_budget(void)
 {
     uint64_t budget = rp_core.config.budget, used = rp_core.device_bytes;
     if (budget != UINT64_MAX)
@@ -84,10 +87,12 @@ void rp_handler_died(rp_alloc_id id)
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
     if (alloc && !alloc->death_seq && is_on_device(alloc))
         rp_core.device_bytes -= alloc->bytes;
-    share_budget();
+    rp_handler_share_budget();
     RP_NOTE(free, RP_U(id), RP_U(rp_core.seq));
     rp_memory_free(rp_core.bench.memory, id, ++rp_core.seq);
     rp_track_death(id);
+    rp_context_drops(id);
+    rp_unseen_forget(id);
     forget_dead();
     dead[dead_count++] = id;
 }
@@ -163,6 +168,29 @@ void rp_on_alloc(struct rp_frame *frame)
     register_alloc(frame, RP_ALLOC_DEVICE, args->dptr, args->bytesize);
 }
 
+/* The oldest calls have addresses and sizes of 32 bits. */
+void rp_on_alloc_v1(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAlloc *args = frame->args;
+    const uint64_t address = args->dptr ? *args->dptr : 0;
+    register_alloc(frame, RP_ALLOC_DEVICE, address ? &address : NULL, args->bytesize);
+}
+
+void rp_on_alloc_pitch_v1(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocPitch *args = frame->args;
+    const uint64_t address = args->dptr ? *args->dptr : 0;
+    if (frame->result == CUDA_SUCCESS && args->pPitch)
+        register_alloc(frame, RP_ALLOC_DEVICE, address ? &address : NULL,
+                       (uint64_t)*args->pPitch * args->Height);
+}
+
+void rp_on_alloc_host_v1(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocHost *args = frame->args;
+    register_alloc(frame, RP_ALLOC_PINNED, args->pp, args->bytesize);
+}
+
 void rp_on_alloc_pitch(struct rp_frame *frame)
 {
     const struct rp_args_cuMemAllocPitch_v2 *args = frame->args;
@@ -219,6 +247,12 @@ void rp_on_free_before(struct rp_frame *frame)
     before_free(frame, args->dptr);
 }
 
+void rp_on_free_v1_before(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemFree *args = frame->args;
+    before_free(frame, args->dptr);
+}
+
 void rp_on_free_async_before(struct rp_frame *frame)
 {
     const struct rp_args_cuMemFreeAsync *args = frame->args;
@@ -262,221 +296,80 @@ void rp_on_host_register(struct rp_frame *frame)
     register_alloc(frame, RP_ALLOC_PINNED, &args->p, args->bytesize);
 }
 
+static void map_host(uint64_t device, uint64_t host)
+{
+    rp_alloc_id id;
+    uint64_t offset, left;
+    if (device == host)
+        return;
+    rp_core_lock();
+    if (rp_memory_find(rp_core.bench.memory, host, &id, &offset, &left) == RP_OK)
+        rp_memory_map(rp_core.bench.memory, device, left, id, offset);
+    rp_core_unlock();
+}
+
 void rp_on_host_device_pointer(struct rp_frame *frame)
 {
     const struct rp_args_cuMemHostGetDevicePointer_v2 *args = frame->args;
-    rp_alloc_id id;
-    uint64_t offset, left;
-    if (frame->result != CUDA_SUCCESS || !args->pdptr || *args->pdptr == RP_HANDLE(args->p))
+    if (frame->result == CUDA_SUCCESS && args->pdptr)
+        map_host(*args->pdptr, RP_HANDLE(args->p));
+}
+
+void rp_on_host_device_pointer_v1(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemHostGetDevicePointer *args = frame->args;
+    if (frame->result == CUDA_SUCCESS && args->pdptr)
+        map_host(*args->pdptr, RP_HANDLE(args->p));
+}
+
+/* ---- module variables ------------------------------------------------------------ */
+
+static void global_found(const struct rp_frame *frame, uint64_t address, uint64_t bytes,
+                         const char *name)
+{
+    if (frame->result != CUDA_SUCCESS || !address || !bytes)
         return;
     rp_core_lock();
-    if (rp_memory_find(rp_core.bench.memory, RP_HANDLE(args->p), &id, &offset, &left) == RP_OK)
-        rp_memory_map(rp_core.bench.memory, *args->pdptr, left, id, offset);
+    /* Of an image that was read it is known; of any other, from here on. */
+    if (rp_memory_find(rp_core.bench.memory, address, NULL, NULL, NULL) != RP_OK)
+        rp_handler_born(RP_ALLOC_GLOBAL, address, bytes, name);
     rp_core_unlock();
 }
 
-/* ---- virtual memory management ---------------------------------------------------- */
-
-/* Physical allocations by handle. One dies when it is released and mapped nowhere; since a
- * mapping keeps it alive, the table also counts maps. */
-struct physical {
-    uint64_t handle;
-    rp_alloc_id id;
-    uint64_t mapped; /* bytes, over all mappings */
-    bool released;
-};
-static struct physical *physicals;
-static size_t physical_count, physical_capacity;
-
-static struct physical *physical_by_handle(uint64_t handle)
+/* Either place may be NULL: the driver is asked for both. The first version has places of 32 bits
+ * and is else alike. */
+void rp_on_global_got(struct rp_frame *frame)
 {
-    for (size_t i = 0; i < physical_count; i++)
-        if (physicals[i].handle == handle && !physicals[i].released)
-            return &physicals[i];
-    return NULL;
+    const struct rp_args_cuModuleGetGlobal_v2 *args = frame->args;
+    size_t bytes = 0;
+    CUdeviceptr address = 0;
+    if (frame->result == CUDA_SUCCESS)
+        rp_real.cuModuleGetGlobal_v2(&address, &bytes, args->hmod, args->name);
+    global_found(frame, address, bytes, args->name);
 }
 
-static struct physical *physical_by_id(rp_alloc_id id)
+void rp_on_library_global_got(struct rp_frame *frame)
 {
-    for (size_t i = 0; i < physical_count; i++)
-        if (physicals[i].id == id)
-            return &physicals[i];
-    return NULL;
+    const struct rp_args_cuLibraryGetGlobal *args = frame->args;
+    size_t bytes = 0;
+    CUdeviceptr address = 0;
+    if (frame->result == CUDA_SUCCESS)
+        rp_real.cuLibraryGetGlobal(&address, &bytes, args->library, args->name);
+    global_found(frame, address, bytes, args->name);
 }
 
-static void physical_bury(struct physical *physical)
+void rp_on_library_managed_got(struct rp_frame *frame)
 {
-    if (!physical->released || physical->mapped)
-        return;
-    rp_handler_died(physical->id);
-    *physical = physicals[--physical_count];
-}
-
-void rp_on_mem_create(struct rp_frame *frame)
-{
-    const struct rp_args_cuMemCreate *args = frame->args;
-    if (frame->result != CUDA_SUCCESS || !args->handle)
-        return;
-    rp_core_lock();
-    if (physical_count == physical_capacity) {
-        size_t capacity = physical_capacity ? physical_capacity * 2 : 64;
-        struct physical *bigger = realloc(physicals, capacity * sizeof *bigger);
-        physical_capacity = bigger ? capacity : physical_capacity;
-        physicals = bigger ? bigger : physicals;
-    }
-    if (physical_count < physical_capacity)
-        physicals[physical_count++] = (struct physical){
-            .handle = *args->handle, .id = rp_handler_born(RP_ALLOC_PHYSICAL, 0, args->size, NULL)};
-    rp_core_unlock();
-}
-
-void rp_on_mem_release(struct rp_frame *frame)
-{
-    const struct rp_args_cuMemRelease *args = frame->args;
-    if (frame->result != CUDA_SUCCESS)
-        return;
-    rp_core_lock();
-    struct physical *physical = physical_by_handle(args->handle);
-    if (physical) {
-        physical->released = true;
-        physical_bury(physical);
-    }
-    rp_core_unlock();
-}
-
-void rp_on_mem_map(struct rp_frame *frame)
-{
-    const struct rp_args_cuMemMap *args = frame->args;
-    if (frame->result != CUDA_SUCCESS)
-        return;
-    rp_core_lock();
-    struct physical *physical = physical_by_handle(args->handle);
-    if (physical) {
-        physical->mapped += args->size;
-        rp_memory_map(rp_core.bench.memory, args->ptr, args->size, physical->id, args->offset);
-        RP_NOTE(mapping, RP_U(physical->id), RP_U(args->ptr), RP_U(args->size),
-                RP_U(args->offset));
-    } else {
-        /* Imported or retained out of sight: others may write it. */
-        rp_handler_born(RP_ALLOC_FOREIGN, args->ptr, args->size, NULL);
-        rp_remark("cuMemMap", "maps memory whose making was not seen");
-    }
-    rp_core_unlock();
-}
-
-static enum rp_status unmap_piece(void *ctx, uint64_t address, uint64_t length, rp_alloc_id id,
-                                  uint64_t offset)
-{
-    (void)ctx, (void)address, (void)offset;
-    struct physical *physical = physical_by_id(id);
-    if (physical)
-        physical->mapped -= length < physical->mapped ? length : physical->mapped;
-    return RP_OK;
-}
-
-void rp_on_mem_unmap(struct rp_frame *frame)
-{
-    const struct rp_args_cuMemUnmap *args = frame->args;
-    if (frame->result != CUDA_SUCCESS)
-        return;
-    rp_core_lock();
-    rp_memory_resolve(rp_core.bench.memory, args->ptr, args->size, unmap_piece, NULL);
-    rp_memory_unmap(rp_core.bench.memory, args->ptr, args->size);
-    RP_NOTE(unmapping, RP_U(args->ptr), RP_U(args->size));
-    for (size_t i = physical_count; i-- > 0;)
-        physical_bury(&physicals[i]);
-    rp_core_unlock();
-}
-
-void rp_on_mem_retain(struct rp_frame *frame)
-{
-    const struct rp_args_cuMemRetainAllocationHandle *args = frame->args;
-    rp_alloc_id id;
-    if (frame->result != CUDA_SUCCESS || !args->handle)
-        return;
-    rp_core_lock();
-    if (rp_memory_find(rp_core.bench.memory, RP_HANDLE(args->addr), &id, NULL, NULL) == RP_OK) {
-        struct physical *physical = physical_by_id(id);
-        if (physical) {
-            physical->handle = *args->handle;
-            physical->released = false;
-        }
-    }
-    rp_core_unlock();
-}
-
-/* ---- the end of a context ---------------------------------------------------------- */
-
-static void collect(void *ctx, const struct rp_alloc *alloc)
-{
-    rp_alloc_id **next = ctx;
-    if (alloc->kind != RP_ALLOC_PINNED && alloc->kind != RP_ALLOC_HOST)
-        *(*next)++ = alloc->id;
-}
-
-/* The summary tells of the whole run. */
-static void remember_store(void)
-{
-    struct rp_figures *figures = &rp_core.figures;
-    uint64_t peak = rp_store_held_peak(rp_core.bench.store);
-    uint64_t reserved = rp_store_reserved(rp_core.bench.store);
-    figures->bytes_held_peak = peak > figures->bytes_held_peak ? peak : figures->bytes_held_peak;
-    figures->bytes_reserved = reserved > figures->bytes_reserved ? reserved
-                                                                 : figures->bytes_reserved;
-}
-
-/* With the context goes everything in it: the job's memory, and the layer's own copies and
- * events. Which context an allocation is in is not followed; with several, the others' come
- * to be unknown, which is said. */
-static void context_gone(void)
-{
-    rp_alloc_id *ids = malloc(rp_memory_live_count(rp_core.bench.memory) * sizeof *ids + 1);
-    rp_alloc_id *end = ids;
-    if (ids)
-        rp_memory_each(rp_core.bench.memory, collect, &end);
-    for (rp_alloc_id *id = ids; id < end; id++)
-        rp_handler_died(*id);
-    free(ids);
-    rp_executions_expire();
-    rp_cost_lost();
-    remember_store();
-    rp_store_abandon(rp_core.bench.store);
-    rp_order_abandon(rp_core.bench.order);
-    rp_core.bench.store = NULL;
-    rp_core.bench.order = NULL;
-    if (rp_order_create(rp_core.bench.driver, &rp_core.bench.order) != RP_OK ||
-        rp_store_create(rp_core.bench.driver, rp_core.bench.order, &rp_core.bench.store) != RP_OK)
-        rp_stop(rp_core.config.error_exitcode, "the host is out of memory");
-    rp_store_on_shortage(rp_core.bench.store, rp_executions_spare);
-    share_budget();
-    rp_remark("cuCtxDestroy", "a context went; what other contexts hold is no longer followed");
-}
-
-void rp_on_context_destroy(struct rp_frame *frame)
-{
-    if (frame->result != CUDA_SUCCESS)
-        return;
-    rp_core_lock();
-    context_gone();
-    rp_core_unlock();
-}
-
-/* The primary context goes with its last user, or at once when it is reset. */
-void rp_on_primary_reset(struct rp_frame *frame)
-{
-    const struct rp_args_cuDevicePrimaryCtxRelease_v2 *args = frame->args;
-    unsigned flags;
-    int active = 1;
-    if (frame->result != CUDA_SUCCESS ||
-        rp_real.cuDevicePrimaryCtxGetState(args->dev, &flags, &active) != CUDA_SUCCESS || active)
-        return;
-    rp_core_lock();
-    context_gone();
-    rp_core_unlock();
+    const struct rp_args_cuLibraryGetManaged *args = frame->args;
+    size_t bytes = 0;
+    CUdeviceptr address = 0;
+    if (frame->result == CUDA_SUCCESS)
+        rp_real.cuLibraryGetManaged(&address, &bytes, args->library, args->name);
+    global_found(frame, address, bytes, args->name);
 }
 
 void rp_on_memory_forget(void)
 {
     dead_count = 0;
-    physical_count = 0;
+    rp_on_vmm_forget();
 }

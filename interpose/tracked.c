@@ -4,6 +4,7 @@
 #include "interpose/handlers.h"
 
 #include "cuda/switches.h"
+#include "interpose/context.h"
 #include "interpose/report.h"
 rp_stream rp_handler_stream(const struct rp_frame *frame)
 {
@@ -37,6 +38,7 @@ struct rp_footprint *rp_handler_footprint(struct rp_frame *frame)
     struct rp_footprint *call = rp_footprint_take();
     rp_footprint_begin(call, rp_handler_name(frame->id), rp_handler_stream(frame));
     frame->scratch[TRACKED] = call;
+    rp_context_check(call);
     return call;
 }
 
@@ -101,14 +103,24 @@ bool rp_handler_ran(const struct rp_frame *frame)
     return call && call->seq && rp_handler_outcome(frame->result) != RP_OUTCOME_REJECTED;
 }
 
-void rp_on_tracked(struct rp_frame *frame)
+static void tracked(struct rp_frame *frame, enum rp_outcome outcome)
 {
     struct rp_footprint *call = rp_handler_tracked(frame);
     if (!call)
         return;
     rp_core_lock();
     if (call->seq) /* else it was captured: it runs when its graph is launched */
-        rp_track_done(call, rp_handler_outcome(frame->result));
+        rp_track_done(call, outcome);
     rp_footprint_give(call);
     rp_core_unlock();
+}
+
+void rp_on_tracked(struct rp_frame *frame)
+{
+    tracked(frame, rp_handler_outcome(frame->result));
+}
+
+void rp_on_batch_tracked(struct rp_frame *frame)
+{
+    tracked(frame, frame->result == CUDA_SUCCESS ? RP_OUTCOME_RAN : RP_OUTCOME_UNSURE);
 }

@@ -19,6 +19,16 @@
  * PTDS marks calls with an implicit stream, PTSZ those that take one. */
 enum rp_call_mode { RP_MODE_LEGACY, RP_MODE_PTDS, RP_MODE_PTSZ };
 
+/* What becomes of a call in the layer; rows say why in `note`. */
+enum rp_call_fate {
+    RP_FATE_FOLLOWED,   /* what it reads, writes, makes or frees is known */
+    RP_FATE_EVERYTHING, /* it counts as writing all memory */
+    RP_FATE_REPORTED,   /* memory may change unseen from it on, which is said */
+    RP_FATE_REFUSED,    /* it stops a guarded job */
+    RP_FATE_PASSED,     /* harmless: it goes to the driver untouched */
+    RP_FATE_COUNT
+};
+
 enum rp_arg_kind {
     RP_ARG_UINT,
     RP_ARG_SINT,
@@ -55,6 +65,8 @@ struct rp_call_info {
     uint8_t mode;         /* enum rp_call_mode */
     uint8_t arg_count;
     int8_t stream_arg;    /* index of the first CUstream argument, or -1 */
+    uint8_t fate;         /* enum rp_call_fate */
+    const char *note;     /* why: half a sentence */
 };
 
 /* Rows in the order of enum rp_call_id, which is the order of names. */

@@ -5,8 +5,10 @@
 usage: generate.py PRODUCT TABLE OUTPUT
 
 Products: ids and calls (headers), table (the rows of rp_calls), wrappers (the preloaded
-object's exports), stubs (weak entry points of a driver that implements only some); for
-tests, fake (a driver that notes its arguments) and probes (calls with given arguments).
+object's exports), nop (the same without a layer behind them), handler_list and handlers (who
+serves which call), stubs (weak entry points of a driver that implements only some), page
+(docs/seen-and-unseen.md); for tests, fake (a driver that notes its arguments) and probes
+(calls with given arguments).
 """
 import re
 import sys
@@ -60,12 +62,28 @@ class Argument:
         return f"{self.type}{'' if self.type.endswith('*') else ' '}{self.name}"
 
 
+FATES = ("followed", "everything", "reported", "refused", "passed")
+
+
 class Call:
-    def __init__(self, symbol, base, version, mode, class_, prototype):
+    def __init__(self, symbol, base, version, mode, class_, fate, handlers, note, prototype):
         self.symbol, self.base, self.version = symbol, base, int(version)
-        self.mode, self.class_ = mode, class_
+        self.mode, self.class_, self.fate, self.note = mode, class_, fate, note
+        self.handlers = [] if handlers == "-" else handlers.split("/")
+        self.check()
         self.args = [] if prototype == "void" else [Argument(a) for a in prototype.split(", ")]
         self.id = f"RP_CALL_{symbol}"
+
+    def check(self):
+        """No call without a fate and a reason, and none whose fate is not what its handlers do."""
+        of_handlers = {"unknown_writer": "everything", "refused": "refused"}
+        expected = [of_handlers[name] for name in self.handlers if name in of_handlers]
+        expected = expected[0] if expected else self.fate
+        if (self.fate not in FATES or not self.note or self.fate != expected
+                or (self.fate == "passed") != (not self.handlers)
+                or (self.fate in of_handlers.values() and not self.handlers)
+                or len(self.handlers) not in (0, 2)):
+            sys.exit(f"{self.symbol}: fate, handlers and note do not agree")
 
     def parameters(self):
         return ", ".join(arg.declaration() for arg in self.args) or "void"
@@ -160,7 +178,8 @@ def table(rows):
         args = f"args_{call.symbol}" if call.args else "NULL"
         size = f"sizeof(struct rp_args_{call.symbol})" if call.args else "0"
         yield (f'    {{"{call.symbol}", "{call.base}", "{call.class_}", {args}, {call.version}, '
-               f"{size}, RP_MODE_{call.mode.upper()}, {len(call.args)}, {call.stream()}}},\n")
+               f"{size}, RP_MODE_{call.mode.upper()}, {len(call.args)}, {call.stream()}, "
+               f'RP_FATE_{call.fate.upper()}, "{call.note}"}},\n')
     yield "};\n\nconst enum rp_call_id rp_calls_by_base[RP_CALL_COUNT] = {\n"
     for call in by_base(rows):
         yield f"    {call.id},\n"
@@ -205,6 +224,40 @@ def entries(rows, array, prefix=""):
     yield "};\n"
 
 
+def nop(rows):
+    """What being preloaded costs at the least: every call goes on, and nobody looks."""
+    yield '#include "interpose/nop.h"\n'
+    for call in rows:
+        name = call.symbol
+        real = REDIRECTED.get(name) or f"rp_real.{name}"
+        yield (f"\nRP_EXPORT CUresult {name}({call.parameters()})\n{{\n"
+               f"    rp_nop_open();\n    return {real}({call.names()});\n}}\n")
+    yield "\nvoid (*const rp_wrappers[RP_CALL_COUNT])(void) = {\n"
+    for call in rows:
+        yield f"    (void (*)(void)){call.symbol},\n"
+    yield "};\n"
+
+
+def handler_names(rows):
+    return sorted({name for call in rows for name in call.handlers if name != "-"})
+
+
+def handler_list(rows):
+    yield "/* Each serves the calls that the table names it for, before or after the driver. */\n"
+    for name in handler_names(rows):
+        yield f"void rp_on_{name}(struct rp_frame *frame);\n"
+
+
+def handlers(rows):
+    yield '#include "interpose/handlers.h"\n\n'
+    yield "const struct rp_handler rp_handlers[RP_CALL_COUNT] = {\n"
+    for call in rows:
+        functions = ["NULL" if name == "-" else f"rp_on_{name}" for name in call.handlers]
+        if functions:
+            yield f"    [{call.id}] = {{{', '.join(functions)}}},\n"
+    yield "};\n"
+
+
 def stubs(rows):
     yield '#include "cuda/calls/stubs.h"\n\n'
     yield '#define STUB __attribute__((weak, visibility("default")))\n'
@@ -243,7 +296,68 @@ def probes(rows):
     yield "};\n"
 
 
-PRODUCTS = {"ids": ids, "calls": calls, "table": table, "wrappers": wrappers, "stubs": stubs,
+PAGE_HEAD = """\
+# What is seen, and what is not
+
+A job reaches the device through the calls of the CUDA driver, and `reprise` stands before all of
+them. This page says of each call what becomes of it. It is made from the call table
+(`cuda/calls/driver_calls.tsv`); `reprise doctor` counts the same table.
+
+"""
+PAGE_UNSEEN = """\
+## Not seen at all
+
+No call tells of these. Where a job uses them, declare what they write.
+
+- Stores of host code to pinned, registered and managed memory. What a forward reads there by a
+  kernel is not proved: with discovered state the segment is refused.
+- Writes by other processes, devices and network cards to memory that was given to them, or that
+  came from them.
+- Functions of the driver that have no name: `cuGetExportTable` hands out tables of them, and
+  NVIDIA's libraries use those.
+- What a kernel launches or allocates by itself on the device. A kernel that can do so counts as
+  writing everything.
+- Programs that reach the GPU without the driver's library.
+
+"""
+FATE_TITLES = {
+    "followed": ("Followed", "What the call reads, writes, makes or frees is known."),
+    "everything": ("Counted as writing everything", "The call may write, and what is not worked "
+                   "out: every live byte counts as possibly written, and the summary names it."),
+    "reported": ("Reported", "From the call on memory may change unseen. The summary says so; "
+                 "what a forward reads there is not proved."),
+    "refused": ("Refused", "The call makes ways to memory that can't be followed. A guarded job "
+                "is stopped, a checked one has a hazard; observing only names it."),
+    "passed": ("Passed through", "The call goes to the driver untouched: it writes no memory and "
+               "does not change what an address or a handle means.")}
+
+
+def variants(rows):
+    """Calls by note, in order of appearance; the variants of one name in one word."""
+    notes = {}
+    for call in rows:
+        notes.setdefault(call.note, []).append(f"`{call.symbol}`")
+    return notes
+
+
+def page(rows):
+    yield PAGE_HEAD
+    yield "| what becomes of a call | calls |\n|---|---|\n"
+    for fate in FATES:
+        count = sum(call.fate == fate for call in rows)
+        yield f"| {FATE_TITLES[fate][0].lower()} | {count} |\n"
+    yield f"| all | {len(rows)} |\n\n"
+    yield PAGE_UNSEEN
+    for fate in FATES:
+        title, text = FATE_TITLES[fate]
+        yield f"## {title}\n\n{text}\n\n"
+        for note, names in variants([call for call in rows if call.fate == fate]).items():
+            yield f"- {note}:\n  {', '.join(names)}\n"
+        yield "\n"
+
+
+PRODUCTS = {"ids": ids, "calls": calls, "table": table, "wrappers": wrappers, "nop": nop,
+            "handler_list": handler_list, "handlers": handlers, "stubs": stubs, "page": page,
             "fake": fake, "probes": probes}
 
 
@@ -253,8 +367,9 @@ def main():
     product, source, output = sys.argv[1:]
     rows = read_table(source)
     with open(output, "w", encoding="ascii") as out:
-        out.write("/* SPDX-License-Identifier: Apache-2.0 */\n")
-        out.write("/* Generated by cuda/calls/generate.py from driver_calls.tsv. */\n")
+        if product != "page":
+            out.write("/* SPDX-License-Identifier: Apache-2.0 */\n")
+            out.write("/* Generated by cuda/calls/generate.py from driver_calls.tsv. */\n")
         out.writelines(PRODUCTS[product](rows))
 
 

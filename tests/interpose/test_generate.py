@@ -10,10 +10,11 @@ import tempfile
 import unittest
 
 GENERATOR = sys.argv[1]
-HEAD = "symbol\tbase\tversion\tmode\tclass\tprototype\n"
-COUNT = "cuFooCount\tcuFooCount\t2000\tlegacy\tquery\tout int *count\n"
-STOP = "cuFooStop\tcuFooStop\t4000\tlegacy\tsync\tvoid\n"
-WAIT = ("cuFooWait_ptsz\tcuFooWait\t7000\tptsz\tsync\t"
+HEAD = "symbol\tbase\tversion\tmode\tclass\tfate\thandlers\tnote\tprototype\n"
+COUNT = "cuFooCount\tcuFooCount\t2000\tlegacy\tquery\tpassed\t-\tonly asks\tout int *count\n"
+STOP = "cuFooStop\tcuFooStop\t4000\tlegacy\tsync\tfollowed\t-/stopped\tit stops\tvoid\n"
+WAIT = ("cuFooWait_ptsz\tcuFooWait\t7000\tptsz\tsync\teverything\tunknown_writer/tracked\t"
+        "it waits\t"
         "CUstream s, CUdeviceptr_v2 at, const char *why\n")
 
 IDS = """\
@@ -79,16 +80,31 @@ class Golden(unittest.TestCase):
 
     def test_rows(self):
         text = generate("table", COUNT, STOP, WAIT)
-        self.assertIn('{"cuFooStop", "cuFooStop", "sync", NULL, 4000, 0, RP_MODE_LEGACY, 0, -1},',
-                      text)
+        self.assertIn('{"cuFooStop", "cuFooStop", "sync", NULL, 4000, 0, RP_MODE_LEGACY, 0, -1, '
+                      'RP_FATE_FOLLOWED, "it stops"},', text)
         self.assertIn('{"cuFooWait_ptsz", "cuFooWait", "sync", args_cuFooWait_ptsz, 7000, '
-                      "sizeof(struct rp_args_cuFooWait_ptsz), RP_MODE_PTSZ, 3, 0},", text)
+                      "sizeof(struct rp_args_cuFooWait_ptsz), RP_MODE_PTSZ, 3, 0, "
+                      'RP_FATE_EVERYTHING, "it waits"},', text)
         self.assertIn('{"count", "int *", offsetof(struct rp_args_cuFooCount, count), '
                       "sizeof(int *), RP_ARG_POINTER, true, RP_ARG_SINT, sizeof(int)},", text)
         self.assertIn("sizeof(const char *), RP_ARG_TEXT, false, 0, 0},", text)
 
     def test_wrappers(self):
         self.assertIn(WRAPPER, generate("wrappers", COUNT, STOP, WAIT))
+
+    def test_handlers(self):
+        text = generate("handlers", COUNT, STOP, WAIT)
+        self.assertIn("    [RP_CALL_cuFooStop] = {NULL, rp_on_stopped},\n"
+                      "    [RP_CALL_cuFooWait_ptsz] = {rp_on_unknown_writer, rp_on_tracked},\n};\n",
+                      text)
+        self.assertIn("void rp_on_stopped(struct rp_frame *frame);\n"
+                      "void rp_on_tracked(struct rp_frame *frame);\n",
+                      generate("handler_list", COUNT, STOP, WAIT))
+
+    def test_page(self):
+        text = generate("page", COUNT, STOP, WAIT)
+        self.assertIn("| followed | 1 |\n| counted as writing everything | 1 |\n", text)
+        self.assertIn("- it waits:\n  `cuFooWait_ptsz`\n", text)
 
     def test_stubs(self):
         self.assertIn("STUB CUresult cuFooStop(void)\n{\n"
@@ -102,6 +118,15 @@ class Refused(unittest.TestCase):
 
     def test_a_symbol_twice(self):
         self.assertIsNone(generate("ids", STOP, STOP))
+
+    def test_a_call_without_a_fate_or_a_reason(self):
+        self.assertIsNone(generate("ids", STOP.replace("followed", "perhaps")))
+        self.assertIsNone(generate("ids", STOP.replace("it stops", "")))
+
+    def test_a_fate_that_the_handlers_contradict(self):
+        self.assertIsNone(generate("ids", STOP.replace("followed", "passed")))
+        self.assertIsNone(generate("ids", COUNT.replace("passed", "followed")))
+        self.assertIsNone(generate("ids", WAIT.replace("everything", "followed")))
 
     def test_an_unknown_product(self):
         self.assertIsNone(generate("nonsense", STOP))

@@ -12,7 +12,7 @@ def rows(path):
     with open(path, encoding="ascii") as table:
         lines = [line.rstrip("\n") for line in table if not line.startswith("#")]
     for line in lines[1:]:
-        symbol, _, _, mode, _, prototype = line.split("\t")
+        symbol, _, _, mode, _, _, _, _, prototype = line.split("\t")
         if mode in ("ptds", "ptsz"):
             yield symbol, symbol.removesuffix("_" + mode), prototype.replace("out ", "")
 
