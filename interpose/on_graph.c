@@ -365,6 +365,8 @@ static void launch_node(const struct rp_node *node, rp_stream stream)
         if (!rp_core.graph_seq)
             rp_core.graph_seq = rp_core.seq + 1;
         rp_track(call);
+        if (call->served) /* from kept outputs; but the driver will run the node all the same */
+            rp_report(RP_HAZARD_UNPROVED, NULL, call, 0, 0, 0, NULL, NULL);
         rp_track_done(call, RP_OUTCOME_RAN);
         note_launch(node, call);
     }
