@@ -67,6 +67,7 @@ static void allocate_buffer(int index)
     } else {
         run.at[index] = allocate(buffer->bytes);
     }
+    CU(StreamSynchronize, NULL); /* zeroed before another stream has it */
     if (buffer->state)
         LAUNCH("tag", 1, &run.at[index]);
     fill_tables(index);

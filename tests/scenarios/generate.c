@@ -35,13 +35,14 @@ static void begin(struct scene *scene)
     scene->order = (enum scene_order)below(scene, 3);
     scene->bytes = size(scene);
     scene->state_bytes = size(scene);
-    scene->via = scene->stream = "";
+    scene->via = scene->stream = scene->lane = "";
     scene->replays = 1;
     if (chance(scene, 30)) {
         static const char *const streams[] = {" @1", " @2", " @3"};
         scene->stream = streams[below(scene, 3)];
         scene->ordered = true;
     }
+    scene->lane = chance(scene, 20) ? " @1" : "";
 }
 
 int generate(FILE *out, uint64_t seed, const char *name)

@@ -71,6 +71,7 @@ static void choose_view(struct scene *scene)
     scene->all = true;
     scene->variant = (int)below(scene, 4);
     scene->via = pick(scene, ways, 3);
+    scene->late = *scene->stream && chance(scene, 60);
 }
 
 /* ---- H10: recycled slots, movers in other streams ------------------------------------------------ */
@@ -144,6 +145,7 @@ static void choose_slots(struct scene *scene)
     if (scene->variant == 2) {
         scene->forward = use_temporary;
         scene->between = reuse_address;
+        scene->late = *scene->stream;
     } else if (scene->variant == 3) {
         scene->forward = gather_and_use;
         scene->alive = scene->control ? 1 : scene->alive + 1;
@@ -237,6 +239,7 @@ static void choose_live(struct scene *scene)
     static const char *const ways[] = {"", "", "/boxed"};
     scene->forward = evolve_state;
     scene->live = write_result;
+    scene->late = *scene->stream && chance(scene, 60);
     scene->variant = (int)below(scene, 3);
     scene->via = pick(scene, ways, 3);
     if (scene->variant != 1)

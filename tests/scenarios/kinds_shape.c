@@ -50,19 +50,20 @@ static void choose_shape(struct scene *scene)
 {
     scene->variant = (int)below(scene, 4);
     scene->forward = three_updates;
+    if (scene->alive > 1 && (scene->variant == 1 || scene->variant == 2))
+        scene->order = SCENE_KEY; /* by order alone nobody could tell whose the second one is */
     if (scene->variant == 0) {
         scene->stop_after = scene->control ? 3 : 1 + (int)below(scene, 2);
     } else if (scene->variant == 1) {
         scene->replays = 2 + (int)below(scene, 2);
-        word(scene, "needs=twice");
+        if (scene->control)
+            word(scene, "needs=own-output");
     } else if (scene->variant == 2) {
         scene->fails_first = true;
-        word(scene, "needs=twice");
     } else {
         scene->forward = inner_updates;
         scene->replay = replay_inner;
         scene->alive = 1;
-        word(scene, "needs=nested");
         scene->control = false; /* the outer update is a hazard anyway */
     }
 }
@@ -149,8 +150,6 @@ static void choose_report(struct scene *scene)
         scene->variant = 2;
     if (!scene->control)
         word(scene, "report");
-    if (scene->variant == 4 && !scene->control)
-        word(scene, "needs=empty");
     if (scene->variant == 5 && !scene->control)
         word(scene, "needs=extra");
 }

@@ -57,9 +57,9 @@ static void draw(struct scene *scene, int instance)
     if (scene->control) {
         line(scene, "seeded Y%d k=%u", instance, value(scene));
     } else if (scene->variant == 0) {
-        line(scene, "drawnext R%s Y%d k=4", scene->via, instance);
+        line(scene, "drawnext R:0:8%s Y%d k=4", scene->via, instance);
     } else {
-        line(scene, "draw R%s Y%d", scene->via, instance);
+        line(scene, "draw R:0:8%s Y%d", scene->via, instance);
         line(scene, "bump R:4:4 k=%u", 1 + below(scene, 64));
     }
     if (scene->variant == 2 && !scene->control)
@@ -197,6 +197,7 @@ static void choose_counters(struct scene *scene)
     scene->alive = 1 + (int)below(scene, 6);
     if (chance(scene, 50))
         scene->between = count_outside;
+    scene->late = scene->between && *scene->stream && chance(scene, 60);
     if (scene->variant == 0)
         word(scene, "loose");
 }
@@ -247,6 +248,7 @@ static void choose_queue(struct scene *scene)
     scene->bytes = scene->bytes > 65536 ? 65536 : scene->bytes;
     if (scene->variant == 2 || chance(scene, 40))
         scene->between = enqueue;
+    scene->late = scene->between && *scene->stream && chance(scene, 60);
     if (scene->variant == 1)
         word(scene, "loose");
 }

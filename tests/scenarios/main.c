@@ -7,6 +7,7 @@
 #include "tests/laws/driver.h"
 #include "tests/scenarios/execute.h"
 #include "tests/scenarios/generate.h"
+#include "tests/scenarios/model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,8 @@ int main(int argc, char **argv)
         open_driver();
         execute_open();
         each(argv[3], execute, strcmp(argv[1], "replay") == 0);
+    } else if (argc == 3 && strcmp(argv[1], "expect") == 0) {
+        each(argv[2], model_tell, false);
     } else {
         usage();
     }

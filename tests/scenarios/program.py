@@ -11,6 +11,7 @@ class Program:
         digits = re.sub(r"\D", "", self.name)
         self.seed = int(digits) if digits else 0
         self.control = "control" in self.words
+        self.steps = text.count("\nbegin\n")
         self.segments = [tuple(line.split()[1:3]) for line in text.splitlines()
                          if line.startswith("segment ")]
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/scenarios/scene.h"
 
+#include "tests/scenarios/verb.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -32,10 +34,18 @@ uint64_t size(struct scene *scene)
     return (bytes + below(scene, (unsigned)bytes)) & ~(uint64_t)3;
 }
 
+/* Only what touches memory is work of a stream. */
+static bool has_lane(const char *text)
+{
+    char name[16];
+    return sscanf(text, "%15s", name) == 1 && verb_find(name);
+}
+
 static void write(struct scene *scene, const char *format, va_list args)
 {
-    vfprintf(scene->out, format, args);
-    fputc('\n', scene->out);
+    char text[256];
+    vsnprintf(text, sizeof text, format, args);
+    fprintf(scene->out, "%s%s\n", text, scene->in_forward && has_lane(text) ? scene->lane : "");
     scene->lines++;
 }
 
@@ -60,7 +70,9 @@ void beside(struct scene *scene, const char *format, ...)
     fprintf(scene->out, "%s\n", scene->stream);
     va_end(args);
     if (aside)
-        line(scene, "record 1%s\nwait 1 @0", scene->stream);
+        line(scene, "record 1%s", scene->stream);
+    if (aside && !scene->late)
+        line(scene, "wait 1 @0");
 }
 
 void word(struct scene *scene, const char *text)
@@ -92,12 +104,27 @@ static void call(struct scene *scene, scene_fn part, int instance)
         part(scene, instance);
 }
 
+/* The segment's stream waits for the others, or they for it. */
+static void fence(struct scene *scene, bool before)
+{
+    if (*scene->lane && before)
+        line(scene, "record 2 @0\nwait 2%s", scene->lane);
+    else if (*scene->lane)
+        line(scene, "record 3%s\nwait 3 @0", scene->lane);
+}
+
 static void write_forward(struct scene *scene, int instance)
 {
+    fence(scene, true);
     line(scene, "forward s %s as f%d_%d", key_of(scene, instance), scene->step, instance);
+    scene->in_forward = true;
     scene->lines = 0;
     call(scene, scene->forward, instance);
-    fputs("end\n", scene->out);
+    scene->in_forward = false;
+    int lines = scene->lines;
+    line(scene, "end");
+    fence(scene, false);
+    scene->lines = lines;
 }
 
 static void write_lines(struct scene *scene, int instance, int first, int last)
@@ -109,6 +136,7 @@ static void write_lines(struct scene *scene, int instance, int first, int last)
 static void write_replay(struct scene *scene, int instance, int last)
 {
     int first = scene->skip;
+    fence(scene, true);
     line(scene, "replay s %s", key_of(scene, instance));
     if (scene->replay) {
         scene->replay(scene, instance);
@@ -120,6 +148,7 @@ static void write_replay(struct scene *scene, int instance, int last)
         write_lines(scene, instance, first, last);
     }
     line(scene, "end");
+    fence(scene, false);
 }
 
 static void write_replays(struct scene *scene, int instance, int lines)
@@ -175,6 +204,8 @@ static void write_step(struct scene *scene)
     }
     call(scene, scene->between, 0);
     write_backward(scene, lines);
+    if (scene->late)
+        line(scene, "wait 1 @0");
     call(scene, scene->after_step, 0);
     line(scene, "check");
     line(scene, "finish");

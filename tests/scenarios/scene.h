@@ -26,6 +26,9 @@ struct scene {
     const char *via;     /* how kernels come by the state: "", "/boxed", ... */
     const char *stream;  /* of what happens in between: "", " @1", ... */
     bool ordered;        /* with events both ways around it */
+    bool late;           /* the way back waits until the step's replays are over */
+    const char *lane;    /* of what a segment does: "" or " @1", with events around it */
+    bool in_forward;
     int lines;           /* written so far in the forward that is open */
     int buffers;         /* how many state buffers */
     int variant;

@@ -25,7 +25,8 @@ class Count(unittest.TestCase):
             log.write_text("".join(json.dumps(item) + "\n" for item in entries))
             words = [sys.executable, COUNT, str(log)]
             if registered is not None:
-                tests.write_text(json.dumps([{"name": name} for name in registered]))
+                tests.write_text(json.dumps([{"name": name, "suite": ["reprise:" + suite]}
+                                             for name, suite in registered.items()]))
                 words += ["--all", str(tests)]
             done = subprocess.run(words, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.splitlines()[-1]
@@ -76,9 +77,14 @@ class Count(unittest.TestCase):
         self.assertEqual(self.count(), (1, "0 passed, 1 failed"))
 
     def test_a_registered_test_that_did_not_run(self):
-        self.assertEqual(self.count(entry("one"), registered=["one", "two"]),
-                         (1, "1 passed, 1 failed"))
-        self.assertEqual(self.count(entry("one"), registered=["one"]), (0, "1 passed, 0 failed"))
+        both = {"one": "unit", "two": "unit"}
+        self.assertEqual(self.count(entry("one"), registered=both), (1, "1 passed, 1 failed"))
+        self.assertEqual(self.count(entry("one"), registered={"one": "unit"}),
+                         (0, "1 passed, 0 failed"))
+
+    def test_nightly_ones_need_not_run(self):
+        night = {"one": "unit", "two": "nightly"}
+        self.assertEqual(self.count(entry("one"), registered=night), (0, "1 passed, 0 failed"))
 
 
 if __name__ == "__main__":
