@@ -74,6 +74,38 @@ struct address {
     int64_t offset;
 };
 
+/* A module without shared variables knows its dynamic shared memory by number: Halide's code
+ * addresses it from 0 on. Past the last variable, shared_offset has an entry for that 0. */
+static bool counts_shared_from_zero(const struct compiler *c)
+{
+    return c->at->space == RP_PTX_SHARED && c->module->shared_count == 0;
+}
+
+/* The operand's address, as a compact row (`lazy`) where the operation can do with one. */
+static bool find_address(struct compiler *c, const struct rp_ptx_operand *operand, bool lazy,
+                         struct address *address)
+{
+    const bool from_zero = counts_shared_from_zero(c);
+    c->lazy = lazy && !from_zero;
+    const bool ok = simt_operand_address(c, operand, &address->row, &address->width,
+                                         &address->offset);
+    c->lazy = false;
+    if (!ok || !from_zero)
+        return ok;
+    const uint32_t sum = simt_temporary(c, address->width);
+    const uint32_t base = simt_constant_row(
+        c, (struct simt_row){.width = (uint8_t)address->width,
+                             .fill = SIMT_FILL_SHARED,
+                             .symbol = c->module->shared_count});
+    struct simt_op *op = simt_emit_always(c, address->width == 8 ? SIMT_OP_add_64
+                                                                 : SIMT_OP_add_32);
+    op->d = sum;
+    op->a = address->row;
+    op->b = base;
+    address->row = sum;
+    return true;
+}
+
 /* A piece of at most four elements. */
 static bool emit_piece(struct compiler *c, bool is_load, const struct rp_ptx_operand *items,
                        uint32_t count, const struct address *address)
@@ -161,10 +193,7 @@ static bool emit_access(struct compiler *c, bool is_load)
     if (is_load && simt_is_entry_parameter(c, where))
         return load_parameter(c, items, count, where);
     struct address address;
-    c->lazy = true; /* loads and stores make use of a compact address */
-    const bool ok = simt_operand_address(c, where, &address.row, &address.width, &address.offset);
-    c->lazy = false;
-    if (!ok)
+    if (!find_address(c, where, true, &address))
         return false;
     /* Eight elements go in two halves; a load must not overwrite its address in between. */
     if (count == 8) {
@@ -224,8 +253,7 @@ static bool emit_atomic(struct compiler *c, bool with_result)
     const uint32_t width = rp_ptx_type_bytes(at->type[0]);
     struct address address;
     uint32_t d = SIMT_SINK_ROW, b, operand_c;
-    if (!simt_operand_address(c, &at->operands[first], &address.row, &address.width,
-                              &address.offset) ||
+    if (!find_address(c, &at->operands[first], false, &address) ||
         !simt_operand_value(c, &at->operands[first + 1], width, at->type[0], &b))
         return false;
     operand_c = b;

@@ -218,6 +218,26 @@ static void test_variables(void **state)
     rig_close(&rig);
 }
 
+/* A module that declares no shared variable addresses its dynamic shared memory from 0 on. */
+static void test_shared_from_zero(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, HEAD KERNEL("k") "mul.wide.u32 %d1, %i, 4; st.shared.u32 [%d1], %i; bar.sync 0;\n"
+             "mov.u32 %r1, 64; atom.shared.add.u32 %r2, [%r1+128], 5; bar.sync 0;\n"
+             "ld.shared.u32 %r3, [192]; ld.shared.u32 %r4, [%d1];\n"
+             "mad.wide.u32 %x, %i, 8, %x; st.global.v2.u32 [%x], {%r3, %r4}; ret;\n}\n", 1);
+    u32 (*out)[2] = rig_buffer(&rig, 64 * 8);
+    rig.options.dynamic_shared_bytes = 256;
+    rig_run(&rig, "k", RIG_X(1), RIG_X(64), RIG_ARGS(&out, &out));
+    const u32 sum = 48 + 64 * 5; /* word 48 was thread 48's own */
+    for (u32 i = 0; i < 64; i++) {
+        assert_int_equal(out[i][0], sum);
+        assert_int_equal(out[i][1], i == 48 ? sum : i);
+    }
+    rig_close(&rig);
+}
+
 static void test_spaces(void **state)
 {
     (void)state;
@@ -542,6 +562,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_every_form),
         cmocka_unit_test(test_scattered_stores),
         cmocka_unit_test(test_variables),
+        cmocka_unit_test(test_shared_from_zero),
         cmocka_unit_test(test_spaces),
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_atomics),
