@@ -18,9 +18,20 @@ static bool is_following(void)
     return rp_wrap_life() == RP_LIFE_READY && rp_core.segments_wanted;
 }
 
+/* A run that is only observed tells its ranges, for `reprise discover`. */
+static void note_range(const char *message, const char *phase)
+{
+    if (rp_wrap_life() != RP_LIFE_READY || rp_core.config.mode != RP_MODE_OBSERVE)
+        return;
+    rp_inside = true;
+    RP_NOTE(range, RP_T(message), RP_T(phase));
+    rp_inside = false;
+}
+
 static int push(const char *message)
 {
     struct rp_thread *thread = rp_thread_self();
+    note_range(message, "begins");
     if (!is_following())
         return 0;
     rp_inside = true;
@@ -35,6 +46,7 @@ static int push(const char *message)
 static int pop(void)
 {
     struct rp_thread *thread = rp_thread_self();
+    note_range("", "ends");
     if (!is_following())
         return 0;
     rp_inside = true;

@@ -5,6 +5,8 @@
 #include "interpose/launch.h"
 #include "interpose/segment.h"
 
+#include <string.h>
+
 struct launch {
     struct rp_launched launched;
     CUstream stream;
@@ -19,6 +21,30 @@ void rp_handler_note_launch(const struct rp_launched *launch, const struct rp_fo
             RP_U(geometry->block[1]), RP_U(geometry->block[2]), RP_U(geometry->shared_bytes),
             RP_T(rp_verdict_name(call->writes)), RP_T(rp_verdict_name(call->reads)),
             RP_T(call->reason));
+}
+
+/* Where the arguments point, in the first launches of a run that is only observed: from these
+ * `reprise discover` makes locators. */
+enum { LAUNCHES_WITH_ARGUMENTS = 20000 };
+
+static void note_arguments(struct rp_launched *launched, const struct rp_footprint *call)
+{
+    static unsigned noted; /* under the core's lock */
+
+    if (!rp_core.trace || rp_core.config.mode != RP_MODE_OBSERVE || !launched->gathered ||
+        noted >= LAUNCHES_WITH_ARGUMENTS)
+        return;
+    noted++;
+    for (uint32_t i = 0; i < launched->kernel->layout.count; i++) {
+        struct rp_param param = rp_launched_param(launched, i);
+        uint64_t address, offset;
+        rp_alloc_id id;
+        if (param.size != sizeof address)
+            continue;
+        memcpy(&address, param.bytes, sizeof address);
+        if (rp_memory_find(rp_core.bench.memory, address, &id, &offset, NULL) == RP_OK)
+            RP_NOTE(argument, RP_U(call->seq), RP_U(i), RP_U(id), RP_U(offset));
+    }
 }
 
 static void track_launch(struct rp_frame *frame, CUfunction function, struct launch *launch,
@@ -38,6 +64,7 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
     rp_buffer_meet_launch(launched->kernel->text, rp_launched_param, launched);
     rp_launched_footprint(launched, call);
     rp_handler_track(frame, call, RP_OK);
+    note_arguments(launched, call);
     rp_core_unlock();
 }
 

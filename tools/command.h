@@ -28,7 +28,8 @@ enum {
     RP_COMMAND_DOCTOR = 1 << 5,
     RP_COMMAND_HELP = 1 << 6,
     RP_COMMAND_EXPORT = 1 << 7,
-    RP_COMMAND_REPORT = 1 << 8
+    RP_COMMAND_REPORT = 1 << 8,
+    RP_COMMAND_DISCOVER = 1 << 9
 };
 
 struct rp_command {
@@ -52,6 +53,7 @@ int rp_cmd_dump(int argc, char **argv);
 int rp_cmd_info(int argc, char **argv);
 int rp_cmd_check(int argc, char **argv);
 int rp_cmd_plan(int argc, char **argv);
+int rp_cmd_discover(int argc, char **argv);
 int rp_cmd_report(int argc, char **argv);
 int rp_cmd_export(int argc, char **argv);
 int rp_cmd_doctor(int argc, char **argv);

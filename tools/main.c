@@ -36,6 +36,12 @@ const struct rp_command rp_commands[] = {
      "Chooses for each segment whether to retain or to replay it", rp_cmd_plan, RP_COMMAND_PLAN,
      "Without a budget it prints a table over budgets. Exit code: 0 with a plan, 1\n"
      "when none fits the budget, 2 for a bad profile.\n"},
+    {"discover", "[OPTION...] [DIR|TRACE]",
+     "Proposes a contract for a job, with the evidence for each line", rp_cmd_discover,
+     RP_COMMAND_DISCOVER,
+     "Reads a run that was only observed. The evidence goes to stdout, to stderr with\n"
+     "`-o -`. Exit code: 0 with a contract, 1 when no replay was found.\n\n"
+     "  reprise run -- ./train --steps 5 && reprise discover -o contract.json\n"},
     {"report", "[OPTION...] [DIR|TRACE]",
      "Writes one page: timeline, memory, dirty maps, hazards, kernels", rp_cmd_report,
      RP_COMMAND_REPORT,

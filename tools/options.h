@@ -23,7 +23,8 @@ enum rp_option_type {
 
 #define RP_READING (RP_COMMAND_DUMP | RP_COMMAND_INFO | RP_COMMAND_CHECK)
 #define RP_FILTERED (RP_COMMAND_DUMP | RP_COMMAND_EXPORT)
-#define RP_WRITING (RP_COMMAND_PLAN | RP_COMMAND_EXPORT | RP_COMMAND_REPORT)
+#define RP_WRITING                                                                               \
+    (RP_COMMAND_PLAN | RP_COMMAND_EXPORT | RP_COMMAND_REPORT | RP_COMMAND_DISCOVER)
 #define RP_SHOWING (RP_READING | RP_COMMAND_DOCTOR)
 #define RP_ANY (~0u)
 #define RP_ENV true
@@ -69,6 +70,12 @@ enum rp_option_type {
       "chrome|csv|jsonl|memviz|folded", "for which tool")                                         \
     X(EXPORT_OUTPUT, "output", 'o', TEXT, RP_NO_ENV, RP_COMMAND_EXPORT, "FILE",                   \
       "default reprise.SUFFIX here; - is stdout")                                                 \
+    X(DISCOVER_OUTPUT, "output", 'o', TEXT, RP_NO_ENV, RP_COMMAND_DISCOVER, "FILE",               \
+      "the contract; default contract.json; - is stdout")                                         \
+    X(BY, "by", 0, WORD, RP_NO_ENV, RP_COMMAND_DISCOVER, "ranges|launches",                       \
+      "how segments are found; default ranges, then launches")                                    \
+    X(STATE, "state", 0, WORD, RP_NO_ENV, RP_COMMAND_DISCOVER, "declared|discovered",             \
+      "declared names the buffers even if it need not")                                           \
     X(REPORT_OUTPUT, "output", 'o', TEXT, RP_NO_ENV, RP_COMMAND_REPORT, "FILE",                   \
       "default report.html; - is stdout")                                                         \
     X(DIFF, "diff", 0, TEXT, RP_NO_ENV, RP_COMMAND_REPORT, "OLD",                                 \

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reprise discover: a contract for a job that has none, with the evidence for each line. */
+#include "tools/command.h"
+#include "tools/discover/proposal.h"
+#include "tools/file.h"
+#include "tools/options.h"
+#include "tools/say.h"
+#include "tools/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool wants(const struct rp_options *options, enum rp_option_id id, const char *word)
+{
+    const char *text = options->values[id].text;
+    return text && strcmp(text, word) == 0;
+}
+
+static void search(struct rp_finding *finding, const struct rp_options *options)
+{
+    bool launches = wants(options, RP_OPT_BY, "launches");
+
+    rp_find_steps(finding);
+    if (!launches)
+        rp_find_ranges(finding);
+    if (finding->segment_count == 0 && !wants(options, RP_OPT_BY, "ranges"))
+        rp_find_launches(finding);
+    rp_find_state(finding);
+}
+
+/* Nothing to propose: says why, and what would help. */
+static int nothing(const struct rp_finding *finding)
+{
+    const struct rp_story *story = finding->story;
+
+    if (story->call_count == 0)
+        rp_say("no launch was traced; was the job run under `reprise run -m observe`?");
+    else if (story->range_count == 0)
+        rp_say("no replay was found: the job marks no steps by NVTX ranges, and without steps "
+               "launches that come again can't be told from the next step");
+    else if (finding->step_count == 0)
+        rp_say("no replay was found, and no NVTX range that could be a step");
+    else
+        rp_say("no replay was found in %zu steps: nothing is launched twice on the same parameters",
+               finding->step_count);
+    return RP_EXIT_NO;
+}
+
+static int write_contract(const struct rp_finding *finding, const struct rp_options *options)
+{
+    const char *path = options->values[RP_OPT_DISCOVER_OUTPUT].text;
+    bool declared = finding->unproved > 0 || wants(options, RP_OPT_STATE, "declared");
+    bool to_stdout = path && strcmp(path, "-") == 0;
+    json_t *contract = rp_proposal_contract(finding, declared);
+    char *text = json_dumps(contract, JSON_INDENT(2));
+    struct rp_file file;
+
+    json_decref(contract);
+    if (!text) {
+        rp_say("out of memory");
+        return RP_EXIT_FAILURE;
+    }
+    path = path ? path : "contract.json";
+    int code = rp_file_create("discover", path, rp_option_given(options, RP_OPT_FORCE), &file);
+    if (code == RP_EXIT_OK) {
+        bool good = rp_file_write(&file, text, strlen(text)) && rp_file_write(&file, "\n", 1);
+        if (!rp_file_finish(&file, good))
+            code = RP_EXIT_FAILURE;
+    }
+    free(text);
+    if (code != RP_EXIT_OK)
+        return code;
+    rp_proposal_print(finding, declared, to_stdout ? stderr : stdout);
+    if (!to_stdout && !rp_option_given(options, RP_OPT_QUIET))
+        rp_say("next: reprise run -m check -c %s -- COMMAND", path);
+    return RP_EXIT_OK;
+}
+
+static int discover(const struct rp_source *source, const struct rp_options *options)
+{
+    struct rp_story story;
+    int code = rp_story_read(source, &story);
+    struct rp_finding finding = {.story = &story};
+
+    if (code == RP_EXIT_OK) {
+        search(&finding, options);
+        if (finding.no_memory) {
+            rp_say("out of memory");
+            code = RP_EXIT_FAILURE;
+        } else {
+            code = finding.segment_count ? write_contract(&finding, options) : nothing(&finding);
+        }
+    }
+    rp_finding_release(&finding);
+    rp_story_release(&story);
+    return code;
+}
+
+int rp_cmd_discover(int argc, char **argv)
+{
+    const struct rp_command *command = rp_command_find("discover");
+    struct rp_options options;
+    struct rp_source source;
+    int code;
+
+    if (!rp_options_begin(command, argc, argv, false, &options, &code))
+        return code;
+    code = rp_source_open(command, &options, &source);
+    if (code != RP_EXIT_OK)
+        return code;
+    if (source.trace_count == 0) {
+        rp_say("%s holds no trace; was the job run with --no-trace?", source.name);
+        code = RP_EXIT_DATA;
+    } else {
+        code = discover(&source, &options);
+    }
+    rp_source_close(&source);
+    return code;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/discover/finding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Parameters and state live long, activations die young. */
+static bool lives_long(const struct rp_story *story, uint64_t id)
+{
+    const struct rp_story_allocation *allocation = rp_story_allocation(story, id);
+    if (!allocation)
+        return true;
+    size_t died = allocation->died < story->call_count ? allocation->died : story->call_count;
+    return died - allocation->born > story->call_count / 2;
+}
+
+static int compare_reads(const void *a, const void *b)
+{
+    const struct rp_story_access *x = a, *y = b;
+    if (x->allocation != y->allocation)
+        return x->allocation < y->allocation ? -1 : 1;
+    if (x->lo != y->lo)
+        return x->lo < y->lo ? -1 : 1;
+    return x->hi < y->hi ? -1 : x->hi > y->hi;
+}
+
+/* The lasting reads of the calls, sorted; NULL when there are none or no memory. */
+static struct rp_story_access *lasting_reads(const struct rp_story *story, size_t first,
+                                             size_t end, size_t *count)
+{
+    size_t most = 0;
+    for (size_t i = first; i < end; i++)
+        most += story->calls[i].access_count;
+    struct rp_story_access *reads = most ? malloc(most * sizeof(*reads)) : NULL;
+
+    *count = 0;
+    for (size_t i = first; reads && i < end; i++)
+        for (size_t at = 0; at < story->calls[i].access_count; at++) {
+            const struct rp_story_access *access = &story->accesses[story->calls[i].access + at];
+            if (!access->write && lives_long(story, access->allocation))
+                reads[(*count)++] = *access;
+        }
+    if (reads)
+        qsort(reads, *count, sizeof(*reads), compare_reads);
+    return reads;
+}
+
+uint64_t rp_find_sight(const struct rp_story *story, size_t call)
+{
+    uint64_t hash = story->calls[call].shape;
+    size_t count;
+    struct rp_story_access *reads = lasting_reads(story, call, call + 1, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t words[] = {reads[i].allocation, reads[i].lo, reads[i].hi};
+        for (size_t at = 0; at < 3; at++)
+            hash = (hash ^ words[at]) * UINT64_C(0x9E3779B97F4A7C15) ^ hash >> 29;
+    }
+    free(reads);
+    return hash;
+}
+
+double rp_find_shared_reads(const struct rp_story *story, size_t a, size_t a_end, size_t b,
+                            size_t b_end)
+{
+    size_t a_count, b_count, at = 0, found = 0;
+    struct rp_story_access *of_a = lasting_reads(story, a, a_end, &a_count);
+    struct rp_story_access *of_b = lasting_reads(story, b, b_end, &b_count);
+
+    for (size_t i = 0; i < a_count; i++) {
+        while (at < b_count && compare_reads(&of_b[at], &of_a[i]) < 0)
+            at++;
+        found += at < b_count && compare_reads(&of_b[at], &of_a[i]) == 0;
+    }
+    free(of_a);
+    free(of_b);
+    return a_count ? (double)found / (double)a_count : 1.0;
+}
+
+static size_t next_launch(const struct rp_story *story, size_t at, size_t end)
+{
+    while (at < end && !story->calls[at].is_launch)
+        at++;
+    return at;
+}
+
+bool rp_find_same_launches(const struct rp_story *story, size_t a, size_t a_end, size_t b,
+                           size_t b_end)
+{
+    a = next_launch(story, a, a_end);
+    b = next_launch(story, b, b_end);
+    while (a < a_end && b < b_end) {
+        if (story->calls[a].shape != story->calls[b].shape)
+            return false;
+        a = next_launch(story, a + 1, a_end);
+        b = next_launch(story, b + 1, b_end);
+    }
+    return a >= a_end && b >= b_end;
+}
+
+const char *rp_find_confidence(double agreeing, double shared)
+{
+    if (agreeing >= 0.999 && shared >= 0.999)
+        return "certain";
+    return agreeing >= 0.8 && shared >= 0.5 ? "likely" : "guess";
+}
+
+/* ---- findings --------------------------------------------------------------------------- */
+
+struct rp_found_segment *rp_find_segment(struct rp_finding *finding)
+{
+    if (finding->segment_count == finding->segment_capacity) {
+        size_t more = finding->segment_capacity ? 2 * finding->segment_capacity : 8;
+        struct rp_found_segment *grown =
+            realloc(finding->segments, more * sizeof(*finding->segments));
+        if (!grown) {
+            finding->no_memory = true;
+            return NULL;
+        }
+        finding->segments = grown;
+        finding->segment_capacity = more;
+    }
+    struct rp_found_segment *segment = &finding->segments[finding->segment_count++];
+    memset(segment, 0, sizeof(*segment));
+    return segment;
+}
+
+bool rp_find_occurrence(struct rp_finding *finding, struct rp_found_segment *segment,
+                        struct rp_occurrence occurrence)
+{
+    if (segment->count == segment->capacity) {
+        size_t more = segment->capacity ? 2 * segment->capacity : 16;
+        struct rp_occurrence *grown =
+            realloc(segment->occurrences, more * sizeof(*segment->occurrences));
+        if (!grown) {
+            finding->no_memory = true;
+            return false;
+        }
+        segment->occurrences = grown;
+        segment->capacity = more;
+    }
+    segment->occurrences[segment->count++] = occurrence;
+    return true;
+}
+
+void rp_finding_release(struct rp_finding *finding)
+{
+    for (size_t i = 0; i < finding->segment_count; i++)
+        free(finding->segments[i].occurrences);
+    free(finding->segments);
+    free(finding->buffers);
+    free(finding->steps);
+    *finding = (struct rp_finding){0};
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a story shows: steps, segments with their replays, and the state that they need.
+ *
+ * Each finding has its evidence in words, and a word for how sure it is: "certain" where every
+ * occurrence agrees and reads the same parameters, "likely" where most do, "guess" else. */
+#ifndef RP_TOOLS_DISCOVER_FINDING_H
+#define RP_TOOLS_DISCOVER_FINDING_H
+
+#include "tools/discover/story.h"
+#include "tracker/span.h"
+
+enum { RP_FINDING_TEXT = 320 };
+
+/* One forward and its replay, as calls of the story. */
+struct rp_occurrence {
+    size_t forward, forward_end, replay, replay_end;
+};
+
+struct rp_found_segment {
+    char name[128];
+    bool by_range;
+    char forward[256], replay[256]; /* by range: globs; else first and last kernel */
+    bool keyed;                     /* by range: paired by what `*` matches */
+    uint64_t nth;                   /* by launches: which match of the first kernel in a step */
+    struct rp_occurrence *occurrences;
+    size_t count, capacity;
+    const char *confidence;
+    char evidence[RP_FINDING_TEXT];
+};
+
+struct rp_found_buffer {
+    char name[128];
+    uint64_t allocation, offset, bytes; /* where it lies in the story */
+    bool by_kernel;
+    char kernel[256];
+    uint32_t param;
+    uint64_t param_offset;    /* by kernel: from where the argument points */
+    uint64_t allocation_bytes;
+    uint64_t nth;             /* by allocation: of its size, in order of birth */
+    bool alone;               /* by allocation: the only one of its size */
+    char evidence[RP_FINDING_TEXT];
+};
+
+struct rp_finding {
+    const struct rp_story *story;
+    char step[256]; /* the range that is a step, or "" */
+    char step_evidence[RP_FINDING_TEXT];
+    struct rp_occurrence *steps; /* forward and forward_end of each */
+    size_t step_count, step_capacity;
+    struct rp_found_segment *segments;
+    size_t segment_count, segment_capacity;
+    struct rp_found_buffer *buffers;
+    size_t buffer_count, buffer_capacity;
+    uint64_t unproved; /* calls between a forward and the end of its replay that are not proved */
+    char first_unproved[256];
+    bool no_memory;
+};
+
+/* ---- the searches, in this order ------------------------------------------------------- */
+
+void rp_find_steps(struct rp_finding *finding);
+/* Segments by ranges that come again under the same or another name. */
+void rp_find_ranges(struct rp_finding *finding);
+/* Segments by launches that come again within a step. */
+void rp_find_launches(struct rp_finding *finding);
+/* The bytes that a forward reads and that are overwritten before its replay has ended. */
+void rp_find_state(struct rp_finding *finding);
+void rp_finding_release(struct rp_finding *finding);
+
+/* ---- what they share -------------------------------------------------------------------- */
+
+/* What of the reads of [a, a_end) comes again in [b, b_end): 0 to 1. Only memory counts that
+ * lives through most of the story: parameters and state, not activations. 1 where there is none. */
+double rp_find_shared_reads(const struct rp_story *story, size_t a, size_t a_end, size_t b,
+                            size_t b_end);
+/* Equal for launches of the same kernel with the same grid that read the same lasting memory. */
+uint64_t rp_find_sight(const struct rp_story *story, size_t call);
+/* The launches of both are the same kernels with the same grids, in the same order. */
+bool rp_find_same_launches(const struct rp_story *story, size_t a, size_t a_end, size_t b,
+                           size_t b_end);
+/* A new segment, or NULL. */
+struct rp_found_segment *rp_find_segment(struct rp_finding *finding);
+bool rp_find_occurrence(struct rp_finding *finding, struct rp_found_segment *segment,
+                        struct rp_occurrence occurrence);
+const char *rp_find_confidence(double agreeing, double shared);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Segments without names: a run of launches that comes again within a step, on the same
+ * parameters, is replayed. Layers alike come again too, but on parameters of their own. */
+#include "tools/discover/finding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEWEST_LAUNCHES = 3 };
+
+/* The launches of one step, by their place in the story. */
+struct step {
+    size_t *calls;
+    uint64_t *sights; /* of each: what it is and which lasting memory it reads */
+    size_t count;
+};
+
+static struct step launches_of(struct rp_finding *finding, size_t at)
+{
+    const struct rp_story *story = finding->story;
+    size_t first = finding->steps[at].forward, end = finding->steps[at].forward_end;
+    struct step step = {malloc((end - first + 1) * sizeof(*step.calls)),
+                        malloc((end - first + 1) * sizeof(*step.sights)), 0};
+
+    finding->no_memory |= !step.calls || !step.sights;
+    for (size_t i = first; !finding->no_memory && i < end; i++) {
+        if (!story->calls[i].is_launch)
+            continue;
+        step.sights[step.count] = rp_find_sight(story, i);
+        step.calls[step.count++] = i;
+    }
+    return step;
+}
+
+/* The longest run that begins at `later` and was there before; its place in *earlier. */
+static size_t longest(const struct step *step, size_t later, size_t *earlier)
+{
+    size_t best = 0;
+
+    for (size_t from = later; from-- > 0;) {
+        size_t length = 0;
+        while (from + length < later && later + length < step->count &&
+               step->sights[from + length] == step->sights[later + length])
+            length++;
+        if (length > best) {
+            best = length;
+            *earlier = from;
+        }
+    }
+    return best;
+}
+
+/* Which match of its first kernel opens the run, from 0. */
+static uint64_t nth_of(const struct rp_story *story, const struct step *step, size_t at)
+{
+    uint32_t name = story->calls[step->calls[at]].name;
+    uint64_t nth = 0;
+    for (size_t i = 0; i < at; i++)
+        nth += story->calls[step->calls[i]].name == name;
+    return nth;
+}
+
+/* The run ends with the first launch of this name, or it can't be described by its ends. */
+static bool ends_first(const struct rp_story *story, const struct step *step, size_t at,
+                       size_t length)
+{
+    uint32_t last = story->calls[step->calls[at + length - 1]].name;
+    for (size_t i = at; i + 1 < at + length; i++)
+        if (story->calls[step->calls[i]].name == last)
+            return false;
+    return true;
+}
+
+static size_t describable(const struct rp_story *story, const struct step *step, size_t at,
+                          size_t length)
+{
+    while (length >= FEWEST_LAUNCHES && !ends_first(story, step, at, length))
+        length--;
+    return length >= FEWEST_LAUNCHES ? length : 0;
+}
+
+static struct rp_found_segment *segment_of(struct rp_finding *finding, const char *first,
+                                           const char *last, uint64_t nth)
+{
+    for (size_t i = 0; i < finding->segment_count; i++) {
+        struct rp_found_segment *segment = &finding->segments[i];
+        if (segment->nth == nth && strcmp(segment->forward, first) == 0 &&
+            strcmp(segment->replay, last) == 0)
+            return segment;
+    }
+    struct rp_found_segment *segment = rp_find_segment(finding);
+    if (segment) {
+        snprintf(segment->forward, sizeof(segment->forward), "%s", first);
+        snprintf(segment->replay, sizeof(segment->replay), "%s", last);
+        segment->nth = nth;
+        snprintf(segment->name, sizeof(segment->name), "segment%zu", finding->segment_count);
+    }
+    return segment;
+}
+
+static void search_step(struct rp_finding *finding, const struct step *step)
+{
+    const struct rp_story *story = finding->story;
+    size_t earlier = 0;
+
+    for (size_t later = 1; later < step->count && !finding->no_memory; later++) {
+        size_t length = longest(step, later, &earlier);
+        if (length < FEWEST_LAUNCHES)
+            continue;
+        size_t told = describable(story, step, earlier, length);
+        if (told == 0)
+            continue;
+        struct rp_found_segment *segment =
+            segment_of(finding, rp_story_name(story, story->calls[step->calls[earlier]].name),
+                       rp_story_name(story, story->calls[step->calls[earlier + told - 1]].name),
+                       nth_of(story, step, earlier));
+        if (segment)
+            rp_find_occurrence(finding, segment,
+                               (struct rp_occurrence){step->calls[earlier],
+                                                      step->calls[earlier + told - 1] + 1,
+                                                      step->calls[later],
+                                                      step->calls[later + told - 1] + 1});
+        later += length - 1;
+    }
+}
+
+/* What was met in one step alone was chance. */
+static void drop_rare(struct rp_finding *finding, size_t steps)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < finding->segment_count; i++) {
+        struct rp_found_segment *segment = &finding->segments[i];
+        double agreeing = (double)segment->count / (double)steps;
+        if (agreeing < 0.5) {
+            free(segment->occurrences);
+            continue;
+        }
+        segment->confidence = rp_find_confidence(agreeing, 1.0);
+        snprintf(segment->evidence, sizeof(segment->evidence),
+                 "in %zu of %zu steps the launches from %.60s to %.60s come again on the same "
+                 "parameters",
+                 segment->count, steps, segment->forward, segment->replay);
+        finding->segments[kept++] = *segment;
+    }
+    finding->segment_count = kept;
+}
+
+void rp_find_launches(struct rp_finding *finding)
+{
+    size_t steps = finding->step_count < 8 ? finding->step_count : 8;
+
+    for (size_t i = 0; i < steps && !finding->no_memory; i++) {
+        struct step step = launches_of(finding, i);
+        if (!finding->no_memory)
+            search_step(finding, &step);
+        free(step.calls);
+        free(step.sights);
+    }
+    if (steps > 0)
+        drop_rare(finding, steps);
+    for (size_t i = 0; i < finding->segment_count; i++)
+        snprintf(finding->segments[i].name, sizeof(finding->segments[i].name), "segment%zu", i + 1);
+}

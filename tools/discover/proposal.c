@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/discover/proposal.h"
+
+#include <string.h>
+
+/* ---- the contract ---------------------------------------------------------------------- */
+
+static json_t *segment_json(const struct rp_found_segment *segment)
+{
+    if (segment->by_range)
+        return json_pack("{s:s, s:{s:s}, s:{s:s}, s:s}", "name", segment->name, "forward", "nvtx",
+                         segment->forward, "replay", "nvtx", segment->replay, "pair",
+                         segment->keyed ? "key" : "lifo");
+    return json_pack("{s:s, s:{s:{s:s, s:s, s:I}}, s:{s:b}}", "name", segment->name, "forward",
+                     "launches", "first", segment->forward, "last", segment->replay, "nth",
+                     (json_int_t)segment->nth, "replay", "repeat", 1);
+}
+
+/* An allocation that is state for the most part is found by its size, if no other has it. */
+static bool is_whole(const struct rp_found_buffer *buffer)
+{
+    return !buffer->by_kernel || (buffer->alone && buffer->bytes * 2 >= buffer->allocation_bytes);
+}
+
+static json_t *buffer_json(const struct rp_found_buffer *buffer)
+{
+    json_t *json = json_pack("{s:s}", "name", buffer->name);
+
+    if (is_whole(buffer)) {
+        json_t *at = json_pack("{s:I}", "bytes", (json_int_t)buffer->allocation_bytes);
+        if (!buffer->alone)
+            json_object_set_new(at, "nth", json_integer((json_int_t)buffer->nth));
+        json_object_set_new(json, "at", json_pack("{s:o}", "allocation", at));
+        return json;
+    }
+    json_object_set_new(json, "at", json_pack("{s:s, s:i}", "kernel", buffer->kernel, "param",
+                                              (int)buffer->param));
+    if (buffer->param_offset)
+        json_object_set_new(json, "offset", json_integer((json_int_t)buffer->param_offset));
+    json_object_set_new(json, "bytes", json_integer((json_int_t)buffer->bytes));
+    return json;
+}
+
+/* Another part of an allocation that is protected whole already, or the same locator again. */
+static bool is_covered(const struct rp_finding *finding, size_t at)
+{
+    const struct rp_found_buffer *buffer = &finding->buffers[at];
+
+    for (size_t i = 0; i < at; i++) {
+        const struct rp_found_buffer *other = &finding->buffers[i];
+        if (is_whole(other) && other->allocation == buffer->allocation)
+            return true;
+        if (!is_whole(other) && !is_whole(buffer) && strcmp(other->kernel, buffer->kernel) == 0 &&
+            other->param == buffer->param && other->param_offset == buffer->param_offset)
+            return true;
+    }
+    return false;
+}
+
+json_t *rp_proposal_contract(const struct rp_finding *finding, bool declared)
+{
+    json_t *contract = json_pack("{s:i, s:[]}", "version", 1, "segments");
+    json_t *segments = json_object_get(contract, "segments"), *buffers = json_array();
+
+    for (size_t i = 0; i < finding->segment_count; i++)
+        json_array_append_new(segments, segment_json(&finding->segments[i]));
+    for (size_t i = 0; declared && i < finding->buffer_count; i++)
+        if (!is_covered(finding, i))
+            json_array_append_new(buffers, buffer_json(&finding->buffers[i]));
+    if (declared)
+        json_object_set(contract, "buffers", buffers);
+    json_decref(buffers);
+    json_object_set_new(contract, "state", json_string(declared ? "declared" : "discovered"));
+    json_object_set_new(contract, "policy", json_string("regions"));
+    if (finding->step[0])
+        json_object_set_new(contract, "step", json_pack("{s:s}", "nvtx", finding->step));
+    return contract;
+}
+
+/* ---- the evidence ------------------------------------------------------------------------ */
+
+static void print_segment(const struct rp_found_segment *segment, FILE *out)
+{
+    fprintf(out, "segment  %s (%s)\n", segment->name, segment->confidence);
+    if (segment->by_range)
+        fprintf(out, "  forward  range %s\n  replay   range %s, paired by %s\n", segment->forward,
+                segment->replay, segment->keyed ? "what * matches" : "the latest forward");
+    else
+        fprintf(out,
+                "  forward  launches %s to %s, match %llu in a step\n  replay   the same again\n",
+                segment->forward, segment->replay, (unsigned long long)segment->nth);
+    fprintf(out, "  because  %s\n", segment->evidence);
+}
+
+static void print_state(const struct rp_finding *finding, bool declared, FILE *out)
+{
+    if (finding->unproved)
+        fprintf(out,
+                "state    declared: %llu calls near the segments are not proved, first %s\n",
+                (unsigned long long)finding->unproved, finding->first_unproved);
+    else if (declared)
+        fprintf(out, "state    declared, as asked for\n");
+    else
+        fputs("state    discovered: the writes of every call near the segments are proved\n", out);
+    for (size_t i = 0; i < finding->buffer_count; i++)
+        fprintf(out, "  %-8s %s\n", finding->buffers[i].name, finding->buffers[i].evidence);
+    if (finding->buffer_count == 0 && finding->segment_count > 0)
+        fprintf(out, "  no byte that a forward reads was overwritten before its replay ended\n");
+}
+
+void rp_proposal_print(const struct rp_finding *finding, bool declared, FILE *out)
+{
+    if (finding->step[0])
+        fprintf(out, "step     %s\n  because  %s\n", finding->step, finding->step_evidence);
+    for (size_t i = 0; i < finding->segment_count; i++)
+        print_segment(&finding->segments[i], out);
+    if (finding->segment_count > 0)
+        print_state(finding, declared, out);
+    if (finding->story->cut)
+        fprintf(out, "the first %d calls were read; later ones may differ\n", RP_STORY_CALLS);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Segments by NVTX: a range whose launches come again, with the same parameters, in a later range
+ * of the same step is a forward, and the later one its replay. */
+#include "tools/discover/finding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- steps -------------------------------------------------------------------------- */
+
+struct tally {
+    uint64_t count;    /* ranges of this name that lie in none of the same name */
+    uint64_t launches; /* in them */
+};
+
+static bool inside_its_own(const struct rp_story *story, const struct rp_story_range *range)
+{
+    for (uint32_t up = range->parent; up != RP_STORY_NONE; up = story->ranges[up].parent)
+        if (story->ranges[up].name == range->name)
+            return true;
+    return false;
+}
+
+static uint64_t launches_in(const struct rp_story *story, size_t first, size_t end)
+{
+    uint64_t count = 0;
+    for (size_t i = first; i < end; i++)
+        count += story->calls[i].is_launch;
+    return count;
+}
+
+static bool add_step(struct rp_finding *finding, size_t first, size_t end)
+{
+    if (finding->step_count == finding->step_capacity) {
+        size_t more = finding->step_capacity ? 2 * finding->step_capacity : 64;
+        struct rp_occurrence *grown = realloc(finding->steps, more * sizeof(*finding->steps));
+        if (!grown) {
+            finding->no_memory = true;
+            return false;
+        }
+        finding->steps = grown;
+        finding->step_capacity = more;
+    }
+    finding->steps[finding->step_count++] = (struct rp_occurrence){first, end, 0, 0};
+    return true;
+}
+
+/* The name whose ranges hold the most launches, and the outermost of equals: it opened first. */
+void rp_find_steps(struct rp_finding *finding)
+{
+    const struct rp_story *story = finding->story;
+    struct tally *tallies = calloc(story->names.count + 1, sizeof(*tallies));
+    uint64_t all = launches_in(story, 0, story->call_count);
+    uint32_t best = RP_STORY_NONE;
+
+    finding->no_memory |= !tallies;
+    for (size_t i = 0; tallies && i < story->range_count; i++) {
+        const struct rp_story_range *range = &story->ranges[i];
+        if (inside_its_own(story, range))
+            continue;
+        tallies[range->name].count++;
+        tallies[range->name].launches += launches_in(story, range->first, range->end);
+    }
+    for (size_t i = 0; tallies && i < story->range_count; i++) {
+        uint32_t name = story->ranges[i].name;
+        if (tallies[name].count >= 2 && tallies[name].launches * 2 > all &&
+            (best == RP_STORY_NONE || tallies[name].launches > tallies[best].launches))
+            best = name;
+    }
+    for (size_t i = 0; best != RP_STORY_NONE && i < story->range_count; i++)
+        if (story->ranges[i].name == best && !inside_its_own(story, &story->ranges[i]))
+            add_step(finding, story->ranges[i].first, story->ranges[i].end);
+    if (best != RP_STORY_NONE) {
+        snprintf(finding->step, sizeof(finding->step), "%s", rp_story_name(story, best));
+        snprintf(finding->step_evidence, sizeof(finding->step_evidence),
+                 "the range '%.100s' comes %llu times and holds %llu of %llu launches",
+                 finding->step, (unsigned long long)tallies[best].count,
+                 (unsigned long long)tallies[best].launches, (unsigned long long)all);
+    }
+    free(tallies);
+}
+
+/* ---- pairs of names ------------------------------------------------------------------- */
+
+struct pair {
+    uint32_t forward, replay;
+    struct rp_found_segment found; /* its occurrences and how well they agree */
+    double shared;                 /* the least of all */
+    uint64_t replays;              /* ranges of the replay's name, paired or not */
+    bool taken;
+};
+
+struct pairs {
+    struct pair *items;
+    size_t count, capacity;
+};
+
+static struct pair *pair_of(struct rp_finding *finding, struct pairs *pairs, uint32_t forward,
+                            uint32_t replay)
+{
+    for (size_t i = 0; i < pairs->count; i++)
+        if (pairs->items[i].forward == forward && pairs->items[i].replay == replay)
+            return &pairs->items[i];
+    if (pairs->count == pairs->capacity) {
+        size_t more = pairs->capacity ? 2 * pairs->capacity : 16;
+        struct pair *grown = realloc(pairs->items, more * sizeof(*grown));
+        if (!grown) {
+            finding->no_memory = true;
+            return NULL;
+        }
+        pairs->items = grown;
+        pairs->capacity = more;
+    }
+    struct pair *pair = &pairs->items[pairs->count++];
+    *pair = (struct pair){.forward = forward, .replay = replay, .shared = 1.0};
+    return pair;
+}
+
+static size_t step_of(const struct rp_finding *finding, size_t call)
+{
+    for (size_t i = 0; i < finding->step_count; i++)
+        if (call >= finding->steps[i].forward && call < finding->steps[i].forward_end)
+            return i;
+    return SIZE_MAX;
+}
+
+/* The latest earlier range of the step that this one repeats, most of its reads included. */
+static const struct rp_story_range *repeated_by(const struct rp_finding *finding, size_t replay,
+                                                double *shared)
+{
+    const struct rp_story *story = finding->story;
+    const struct rp_story_range *later = &story->ranges[replay];
+    size_t step = step_of(finding, later->first);
+
+    for (size_t i = replay; i-- > 0;) {
+        const struct rp_story_range *range = &story->ranges[i];
+        if (range->end > later->first || launches_in(story, range->first, range->end) < 2)
+            continue;
+        if (step_of(finding, range->first) != step)
+            return NULL;
+        if (!rp_find_same_launches(story, range->first, range->end, later->first, later->end))
+            continue;
+        *shared = rp_find_shared_reads(story, range->first, range->end, later->first, later->end);
+        if (*shared >= 0.5)
+            return range;
+    }
+    return NULL;
+}
+
+static void collect(struct rp_finding *finding, struct pairs *pairs)
+{
+    const struct rp_story *story = finding->story;
+
+    for (size_t i = 0; i < story->range_count && !finding->no_memory; i++) {
+        const struct rp_story_range *later = &story->ranges[i];
+        double shared;
+        if (launches_in(story, later->first, later->end) < 2)
+            continue;
+        const struct rp_story_range *range = repeated_by(finding, i, &shared);
+        struct pair *pair =
+            range ? pair_of(finding, pairs, range->name, later->name) : NULL;
+        if (!pair)
+            continue;
+        if (shared < pair->shared)
+            pair->shared = shared;
+        rp_find_occurrence(finding, &pair->found,
+                           (struct rp_occurrence){range->first, range->end, later->first,
+                                                  later->end});
+    }
+    for (size_t i = 0; i < pairs->count; i++)
+        for (size_t at = 0; at < story->range_count; at++)
+            pairs->items[i].replays += story->ranges[at].name == pairs->items[i].replay;
+}
+
+/* A pair inside of another one, as the layers of a block are, says nothing more. */
+static bool is_part_of(const struct pair *inner, const struct pair *outer)
+{
+    for (size_t i = 0; i < inner->found.count; i++) {
+        const struct rp_occurrence *in = &inner->found.occurrences[i];
+        bool held = false;
+        for (size_t at = 0; !held && at < outer->found.count; at++) {
+            const struct rp_occurrence *out = &outer->found.occurrences[at];
+            held = out->forward <= in->forward && out->forward_end >= in->forward_end &&
+                   out->replay <= in->replay && out->replay_end >= in->replay_end;
+        }
+        if (!held)
+            return false;
+    }
+    return true;
+}
+
+static void drop_parts(struct pairs *pairs)
+{
+    for (size_t i = 0; i < pairs->count; i++)
+        for (size_t at = 0; at < pairs->count && !pairs->items[i].taken; at++)
+            if (at != i && !pairs->items[at].taken &&
+                is_part_of(&pairs->items[i], &pairs->items[at]))
+                pairs->items[i].taken = true;
+}
+
+/* ---- one glob for many names ------------------------------------------------------------ */
+
+/* Where the text that both end in begins, after a separator: the key of "forward/x" and
+ * "recompute/x" is "x". The length of the name when there is none. */
+static size_t key_of(const char *a, const char *b)
+{
+    size_t a_length = strlen(a), b_length = strlen(b), common = 0;
+
+    while (common < a_length && common < b_length &&
+           a[a_length - common - 1] == b[b_length - common - 1])
+        common++;
+    while (common > 0 && (a_length == common || !strchr("/:._- ", a[a_length - common - 1])))
+        common--;
+    return a_length - common;
+}
+
+static void take_pair(struct rp_finding *finding, struct rp_found_segment *segment,
+                      struct pair *pair)
+{
+    for (size_t i = 0; i < pair->found.count; i++)
+        rp_find_occurrence(finding, segment, pair->found.occurrences[i]);
+    pair->taken = true;
+}
+
+static void name_segment(struct rp_found_segment *segment, const char *forward, size_t length)
+{
+    while (length > 0 && strchr("/:._- ", forward[length - 1]))
+        length--;
+    snprintf(segment->name, sizeof(segment->name), "%.*s", (int)length, forward);
+    if (segment->name[0] == 0)
+        snprintf(segment->name, sizeof(segment->name), "segment");
+}
+
+/* `first` and all pairs that differ from it in nothing but the key. */
+static void make_segment(struct rp_finding *finding, struct pairs *pairs, struct pair *first)
+{
+    const char *forward = rp_story_name(finding->story, first->forward);
+    const char *replay = rp_story_name(finding->story, first->replay);
+    size_t cut = key_of(forward, replay), key = strlen(forward) - cut;
+    size_t replay_cut = strlen(replay) - key;
+    struct rp_found_segment *segment = rp_find_segment(finding);
+    uint64_t names = 0, replays = 0;
+    double shared = 1.0;
+
+    if (!segment)
+        return;
+    for (struct pair *pair = first; pair < pairs->items + pairs->count; pair++) {
+        const char *other = rp_story_name(finding->story, pair->forward);
+        const char *others = rp_story_name(finding->story, pair->replay);
+        bool alike = pair == first ||
+                     (key > 0 && key_of(other, others) == cut &&
+                      strncmp(other, forward, cut) == 0 &&
+                      strlen(others) - (strlen(other) - cut) == replay_cut &&
+                      strncmp(others, replay, replay_cut) == 0);
+        if (pair->taken || !alike)
+            continue;
+        take_pair(finding, segment, pair);
+        names++;
+        replays += pair->replays;
+        shared = pair->shared < shared ? pair->shared : shared;
+    }
+    segment->by_range = true;
+    segment->keyed = names > 1;
+    name_segment(segment, forward, segment->keyed ? cut : strlen(forward));
+    snprintf(segment->forward, sizeof(segment->forward), "%.*s%s",
+             (int)(segment->keyed ? cut : strlen(forward)), forward, segment->keyed ? "*" : "");
+    snprintf(segment->replay, sizeof(segment->replay), "%.*s%s",
+             (int)(segment->keyed ? replay_cut : strlen(replay)), replay,
+             segment->keyed ? "*" : "");
+    double agreeing = replays ? (double)segment->count / (double)replays : 0.0;
+    segment->confidence = rp_find_confidence(agreeing, shared);
+    snprintf(segment->evidence, sizeof(segment->evidence),
+             "%zu of %llu ranges '%.60s' launch again what the latest '%.60s' launched, with "
+             "%.0f %% of the parameters and state that it read",
+             segment->count, (unsigned long long)replays, segment->replay, segment->forward,
+             shared * 100);
+}
+
+void rp_find_ranges(struct rp_finding *finding)
+{
+    struct pairs pairs = {0};
+
+    collect(finding, &pairs);
+    drop_parts(&pairs);
+    for (size_t i = 0; i < pairs.count && !finding->no_memory; i++) {
+        struct pair *pair = &pairs.items[i];
+        if (!pair->taken && (double)pair->found.count >= 0.5 * (double)pair->replays)
+            make_segment(finding, &pairs, pair);
+    }
+    for (size_t i = 0; i < pairs.count; i++)
+        free(pairs.items[i].found.occurrences);
+    free(pairs.items);
+}
