@@ -2,6 +2,9 @@
 #include "cuda/calls/calls.h"
 
 #include "cuda/driver_real.h"
+#include "cuda/switches.h"
+
+#include <stdatomic.h>
 
 static enum rp_status status_of(CUresult result)
 {
@@ -15,9 +18,24 @@ static enum rp_status status_of(CUresult result)
     }
 }
 
+#define THREAD_STREAM ((rp_stream)(uintptr_t)CU_STREAM_PER_THREAD)
+#define OTHER_THREADS ((rp_stream)1 << 63) /* no handle: addresses end before */
+
+rp_stream rp_driver_thread_stream(void)
+{
+    static _Atomic uint32_t threads;
+    static _Thread_local uint32_t number; /* from 1 */
+    if (!number)
+        number = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
+    return number == 1 ? THREAD_STREAM : OTHER_THREADS | (rp_stream)number << 8 | THREAD_STREAM;
+}
+
 static CUstream stream_of(rp_stream stream)
 {
-    return (CUstream)(uintptr_t)stream;
+    bool is_threads = stream == THREAD_STREAM || stream & OTHER_THREADS;
+    if (is_threads && rp_switch_on(RP_SWITCH_THREADS))
+        return stream == rp_driver_thread_stream() ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+    return is_threads ? CU_STREAM_PER_THREAD : (CUstream)(uintptr_t)stream;
 }
 
 static CUevent event_of(rp_event_handle event)

@@ -10,4 +10,11 @@ struct rp_real;
 /* `real` must stay valid as long as the driver is used. */
 struct rp_driver rp_driver_real(const struct rp_real *real);
 
+/* The per-thread default streams of several threads are several streams with one handle. Here each
+ * has a number of its own; this is the calling thread's. For the first thread that asks it is the
+ * handle itself. Another thread's stream can't be named to the driver: waiting for it, or making
+ * it wait, goes through the legacy default stream, which comes after all blocking streams and
+ * before what they are given next. */
+rp_stream rp_driver_thread_stream(void);
+
 #endif

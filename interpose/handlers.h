@@ -13,6 +13,7 @@
 /* The stream that a call works in, never 0: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD where
  * the job names none. */
 rp_stream rp_handler_stream(const struct rp_frame *frame);
+rp_stream rp_handler_stream_of(CUstream stream, const struct rp_call_info *info);
 
 /* A footprint, begun for this call, under the lock. It goes with the frame to rp_on_tracked,
  * which must be the call's after(), or end it: there the call becomes history, or was rejected. */

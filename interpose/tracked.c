@@ -3,18 +3,24 @@
  * answer to history. */
 #include "interpose/handlers.h"
 
+#include "cuda/driver_real.h"
 #include "cuda/switches.h"
 #include "interpose/context.h"
 #include "interpose/report.h"
+rp_stream rp_handler_stream_of(CUstream stream, const struct rp_call_info *info)
+{
+    if (!stream)
+        stream = info->mode == RP_MODE_LEGACY ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD;
+    return stream == CU_STREAM_PER_THREAD ? rp_driver_thread_stream() : RP_HANDLE(stream);
+}
+
 rp_stream rp_handler_stream(const struct rp_frame *frame)
 {
     const struct rp_call_info *info = &rp_calls[frame->id];
     CUstream stream = NULL;
     if (info->stream_arg >= 0)
         stream = *(CUstream *)(void *)((char *)frame->args + info->args[info->stream_arg].offset);
-    if (stream)
-        return RP_HANDLE(stream);
-    return RP_HANDLE(info->mode == RP_MODE_LEGACY ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD);
+    return rp_handler_stream_of(stream, info);
 }
 
 uint32_t rp_handler_name(enum rp_call_id id)
