@@ -74,6 +74,16 @@ static simt_lanes_fn *const lane_loops[] = {
         line = op;                                                                              \
         active = base;                                                                          \
     } while (0)
+/* Where lanes may come by again, a turn that is used up ends; `op` itself runs in the next. */
+#define SPENT __builtin_expect(operations + waits > SIMT_TURN, 0)
+#define END_SPENT_TURN                                                                          \
+    do {                                                                                        \
+        if (SPENT) {                                                                            \
+            COUNT_LINE;                                                                         \
+            TURN_TO(op);                                                                        \
+            goto turn_over;                                                                     \
+        }                                                                                       \
+    } while (0)
 #define PARK_SELF(where)                                                                        \
     do {                                                                                        \
         warp->now.op = (where);                                                                 \
@@ -112,8 +122,7 @@ static const void *dispatch(const struct simt_op *wanted, struct simt_warp *warp
     const struct simt_op *op, *line;
     char *rows;
     uint32_t base, active, live, lanes;
-    uint64_t operations = 0;
-    int32_t budget = SIMT_TURN;
+    uint64_t operations = 0, waits = 0;
     const bool counted = warp->worker->run->launch->counts != NULL;
 
 reschedule:
@@ -200,22 +209,17 @@ do_JUMP:
 
 do_JUMP_BACK:
     COUNT_LINE;
-    budget -= (int32_t)op->imm;
+    waits += (uint64_t)op->imm;
     TURN_TO(op + (int32_t)op->target);
-    if (__builtin_expect(budget <= 0, 0))
+    if (SPENT)
         goto turn_over;
     if (warp->parked_count)
         PARK_SELF(op);
     GO;
 
 do_BRANCH_BACK:
-    budget -= (int32_t)op->imm;
-    if (__builtin_expect(budget <= 0, 0)) {
-        COUNT_LINE;
-        /* The branch itself runs in the next turn. */
-        TURN_TO(op);
-        goto turn_over;
-    }
+    waits += (uint64_t)op->imm;
+    END_SPENT_TURN;
     /* fallthrough */
 do_BRANCH: {
     const uint32_t mask = base & live, taken = (MASK(op->a) ^ op->flags * SIMT_FULL) & mask;
@@ -241,6 +245,7 @@ do_BRANCH_INDEX: { /* brx.idx: a jump for each value of the index */
     const u32 *index = ROW(u32, op->a);
     const int32_t *targets = op->data;
     uint32_t left = base & live;
+    END_SPENT_TURN;
     COUNT_LINE;
     while (left) {
         const uint32_t value = index[__builtin_ctz(left)];
@@ -260,6 +265,7 @@ do_BRANCH_INDEX: { /* brx.idx: a jump for each value of the index */
 }
 
 do_CALL:
+    END_SPENT_TURN;
     COUNT_LINE;
     warp->now.op = op;
     if (!simt_frame_call(warp, op, base & live))

@@ -63,7 +63,7 @@ bool simt_emit_bra(struct compiler *c)
         op->flags = at->guard_negated;
     }
     if (back)
-        op->imm = spins(c, target, c->index) ? 1 << 10 : 1;
+        op->imm = spins(c, target, c->index) ? SIMT_SPIN_COST : 0;
     return true;
 }
 

@@ -20,10 +20,11 @@
 #define SIMT_BARRIERS 16
 #define SIMT_MAX_DEPTH 4096
 
-/* Budget of a warp's turn, spent by backward branches. A loop that looks as if it waited
- * for somebody (an atomic, a volatile load) pays SIMT_SPIN_COST a round. */
-#define SIMT_TURN (1 << 16)
-#define SIMT_SPIN_COST (1 << 10)
+/* How many lane-operations a warp's turn has, looked at by backward branches: a millisecond
+ * or so. A loop that looks as if it waited for somebody (an atomic, a volatile load) pays
+ * SIMT_SPIN_COST more a round. */
+#define SIMT_TURN (UINT64_C(1) << 23)
+#define SIMT_SPIN_COST (1 << 17)
 
 struct simt_frame {
     struct simt_frame *parent, *next_free, *next_all;
