@@ -20,6 +20,8 @@ bool simt_collective_ready(const struct simt_warp *warp, const char *rows,
 {
     if ((warp->live & ~mask) == 0 || op->flags & SIMT_LANE_UNNAMED)
         return true;
+    if (op->flags & SIMT_LANE_ALIGNED)
+        return false;
     for (uint32_t i = 0; i < SIMT_LANES; i++) {
         if ((mask >> i & 1) && (const_row32(rows, op->f)[i] & warp->live & ~mask))
             return false;
@@ -27,8 +29,15 @@ bool simt_collective_ready(const struct simt_warp *warp, const char *rows,
     return true;
 }
 
-/* Parks the running split, one part for each mask that its lanes name. */
-void simt_collective_wait(struct simt_warp *warp)
+static void wait_for_all(struct simt_warp *warp)
+{
+    struct simt_split split = warp->now;
+    split.state = SIMT_AT_COLLECTIVE;
+    split.wait = SIMT_FULL;
+    simt_warp_park(warp, &split);
+}
+
+static void wait_by_mask(struct simt_warp *warp)
 {
     const uint32_t *named = const_row32(warp->now.frame->rows, warp->now.op->f);
     uint32_t left = warp->now.mask;
@@ -44,6 +53,15 @@ void simt_collective_wait(struct simt_warp *warp)
         left &= ~part.mask;
         simt_warp_park(warp, &part);
     }
+}
+
+/* Parks the running split, one part for each mask that its lanes name. */
+void simt_collective_wait(struct simt_warp *warp)
+{
+    if (warp->now.op->flags & SIMT_LANE_ALIGNED)
+        wait_for_all(warp);
+    else
+        wait_by_mask(warp);
     warp->now.mask = 0;
     simt_collective_resolve(warp);
 }
@@ -52,7 +70,8 @@ static bool same_operation(const struct simt_split *a, const struct simt_split *
 {
     return a->state == SIMT_AT_COLLECTIVE && b->state == SIMT_AT_COLLECTIVE &&
            a->wait == b->wait && a->op->opcode == b->op->opcode &&
-           a->op->flags == b->op->flags;
+           a->op->flags == b->op->flags &&
+           (!(a->op->flags & SIMT_LANE_ALIGNED) || (a->op == b->op && a->frame == b->frame));
 }
 
 /* The sources of all participants as one row. */
@@ -81,6 +100,10 @@ static void gather(const struct simt_warp *warp, const struct simt_split *group,
 static void perform(struct simt_warp *warp, const struct simt_split *group, uint32_t present)
 {
     char sources[8 * SIMT_LANES] __attribute__((aligned(64))) = {0};
+    if (group->op->flags & SIMT_LANE_ALIGNED) {
+        group->op->lanes(warp, group->frame->rows, group->op, present);
+        return;
+    }
     gather(warp, group, sources);
     warp->participants = present;
     for (uint32_t k = 0; k < warp->parked_count; k++) {

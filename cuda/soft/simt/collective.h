@@ -18,6 +18,7 @@
 #define SIMT_LANE_WIDE 2
 #define SIMT_LANE_WITH_PREDICATE 4 /* e is written */
 #define SIMT_LANE_UNNAMED 8        /* no member mask: whoever is there */
+#define SIMT_LANE_ALIGNED 16       /* all live lanes at this very place; they run as one */
 
 /* SCALAR loops of carry chains. */
 #define SIMT_CARRY_IN 1

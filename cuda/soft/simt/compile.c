@@ -32,7 +32,9 @@ static const struct {
     {"shfl", simt_emit_shfl},           {"vote", simt_emit_vote},
     {"match", simt_emit_match},         {"redux", simt_emit_redux},
     {"activemask", simt_emit_activemask}, {"elect", simt_emit_elect},
-    {"nanosleep", simt_emit_nanosleep},
+    {"nanosleep", simt_emit_nanosleep}, {"mma", simt_emit_mma},
+    {"wmma", simt_emit_wmma},           {"ldmatrix", simt_emit_ldmatrix},
+    {"stmatrix", simt_emit_stmatrix},   {"movmatrix", simt_emit_movmatrix},
 };
 
 void simt_spell(const struct rp_ptx_instruction *instruction, char text[SIMT_SPELLING])

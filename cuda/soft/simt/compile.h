@@ -99,6 +99,10 @@ struct simt_op *simt_emit_always(struct compiler *c, int opcode);
  * always; otherwise emits a copy. */
 bool simt_emit_constant(struct compiler *c, const struct rp_ptx_operand *operand,
                         uint32_t width, uint32_t row);
+/* Operations that move lanes about have no GUARD: a branch goes around them, from what the
+ * first answers to the second. */
+uint32_t simt_branch_around(struct compiler *c);
+void simt_end_around(struct compiler *c, uint32_t branch);
 /* A lane loop whose operands are the instruction's own, one after the other. */
 bool simt_emit_by_signature(struct compiler *c, int opcode);
 
@@ -119,7 +123,8 @@ simt_emitter simt_emit_plain, simt_emit_setp, simt_emit_set, simt_emit_slct, sim
     simt_emit_nothing, simt_emit_fence, simt_emit_cp, simt_emit_bra, simt_emit_brx,
     simt_emit_call, simt_emit_ret, simt_emit_exit, simt_emit_trap, simt_emit_bar,
     simt_emit_shfl, simt_emit_vote, simt_emit_match, simt_emit_redux, simt_emit_activemask,
-    simt_emit_elect, simt_emit_nanosleep;
+    simt_emit_elect, simt_emit_nanosleep, simt_emit_mma, simt_emit_wmma, simt_emit_ldmatrix,
+    simt_emit_stmatrix, simt_emit_movmatrix;
 
 /* "op.mod.mod" of the instruction, into a buffer. */
 #define SIMT_SPELLING 128

@@ -304,10 +304,14 @@ do_COLLECTIVE:
     if (!simt_collective_ready(warp, rows, op, base & live)) {
         COUNT_LINE;
         simt_collective_wait(warp);
+        if (__builtin_expect(warp->faulted, 0))
+            goto fault;
         goto reschedule;
     }
     warp->participants = base & live;
     op->lanes(warp, rows, op, base & live);
+    if (__builtin_expect(warp->faulted, 0))
+        goto fault;
     NEXT;
 
 do_YIELD: /* nanosleep: let the others run */

@@ -9,8 +9,7 @@
 
 /* ---- guards of control flow --------------------------------------------------- */
 
-/* Operations that move lanes about have no GUARD: a branch goes around them. */
-static uint32_t branch_around(struct compiler *c)
+uint32_t simt_branch_around(struct compiler *c)
 {
     if (!c->guarded)
         return UINT32_MAX;
@@ -23,7 +22,7 @@ static uint32_t branch_around(struct compiler *c)
     return at;
 }
 
-static void end_around(struct compiler *c, uint32_t branch)
+void simt_end_around(struct compiler *c, uint32_t branch)
 {
     if (branch == UINT32_MAX || c->no_memory)
         return;
@@ -86,7 +85,7 @@ bool simt_emit_brx(struct compiler *c)
         return simt_refuse(c, "no list of targets named %s", at->operands[1].name);
     if (!simt_operand_value(c, &at->operands[0], 4, RP_PTX_U32, &index))
         return false;
-    const uint32_t around = branch_around(c);
+    const uint32_t around = simt_branch_around(c);
     int32_t *targets = malloc((list->item_count + 1) * sizeof *targets);
     if (!targets) {
         c->no_memory = true;
@@ -98,7 +97,7 @@ bool simt_emit_brx(struct compiler *c)
     op->a = index;
     op->b = (uint32_t)list->item_count;
     op->data = targets;
-    end_around(c, around);
+    simt_end_around(c, around);
     return true;
 }
 
@@ -109,9 +108,9 @@ static bool emit_alone(struct compiler *c, int opcode)
         return false;
     if (c->at->operand_count)
         return simt_refuse(c, "operands");
-    const uint32_t around = branch_around(c);
+    const uint32_t around = simt_branch_around(c);
     simt_emit_always(c, opcode);
-    end_around(c, around);
+    simt_end_around(c, around);
     return true;
 }
 
@@ -137,9 +136,9 @@ bool simt_emit_nanosleep(struct compiler *c)
     if (c->at->operand_count != 1 ||
         !simt_operand_value(c, &c->at->operands[0], 4, RP_PTX_U32, &row))
         return simt_refuse(c, "these operands");
-    const uint32_t around = branch_around(c);
+    const uint32_t around = simt_branch_around(c);
     simt_emit_always(c, SIMT_YIELD);
-    end_around(c, around);
+    simt_end_around(c, around);
     return true;
 }
 
@@ -292,11 +291,11 @@ static bool emit_call_of(struct compiler *c, const struct simt_actual *actuals, 
     }
     call->callee = function;
     call->pointer = pointer;
-    const uint32_t around = branch_around(c);
+    const uint32_t around = simt_branch_around(c);
     simt_emit_always(c, SIMT_CALL)->data = call;
     /* Lanes come back one group after the other. */
     simt_emit_always(c, SIMT_JOIN);
-    end_around(c, around);
+    simt_end_around(c, around);
     return true;
 }
 
@@ -340,9 +339,9 @@ static bool warp_sync(struct compiler *c)
     if (c->at->operand_count != 1 ||
         !simt_operand_value(c, &c->at->operands[0], 4, RP_PTX_B32, &mask))
         return simt_refuse(c, "these operands");
-    const uint32_t around = branch_around(c);
+    const uint32_t around = simt_branch_around(c);
     simt_emit_always(c, SIMT_OP_warp_sync)->f = mask;
-    end_around(c, around);
+    simt_end_around(c, around);
     return true;
 }
 
@@ -382,14 +381,14 @@ bool simt_emit_bar(struct compiler *c)
             !simt_operand_target(c, &at->operands[0], popc ? 4 : 0, &d))
             return false;
     }
-    const uint32_t around = branch_around(c);
+    const uint32_t around = simt_branch_around(c);
     struct simt_op *op = simt_emit_always(c, SIMT_BARRIER);
     op->a = id;
     op->b = count;
     op->c = predicate;
     op->d = d;
     op->flags = (uint16_t)flags;
-    end_around(c, around);
+    simt_end_around(c, around);
     return true;
 }
 
@@ -402,7 +401,7 @@ struct collective {
 
 static bool emit_collective(struct compiler *c, const struct collective *from)
 {
-    const uint32_t around = branch_around(c);
+    const uint32_t around = simt_branch_around(c);
     struct simt_op *op = simt_emit_always(c, from->opcode);
     op->d = from->d;
     op->a = from->a;
@@ -411,7 +410,7 @@ static bool emit_collective(struct compiler *c, const struct collective *from)
     op->e = from->e;
     op->f = from->f;
     op->flags = (uint16_t)from->flags;
-    end_around(c, around);
+    simt_end_around(c, around);
     return true;
 }
 
@@ -544,8 +543,8 @@ bool simt_emit_activemask(struct compiler *c)
     uint32_t d;
     if (c->at->operand_count != 1 || !simt_operand_target(c, &c->at->operands[0], 4, &d))
         return simt_refuse(c, "not supported");
-    const uint32_t around = branch_around(c);
+    const uint32_t around = simt_branch_around(c);
     simt_emit_always(c, SIMT_OP_activemask)->d = d;
-    end_around(c, around);
+    simt_end_around(c, around);
     return true;
 }

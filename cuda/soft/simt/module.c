@@ -290,7 +290,8 @@ static void destroy_function(struct simt_function *function)
 {
     for (uint32_t i = 0; i < function->op_count; i++) {
         struct simt_op *op = &function->ops[i];
-        if (op->opcode == SIMT_CALL || op->opcode == SIMT_BRANCH_INDEX)
+        if (op->opcode == SIMT_CALL || op->opcode == SIMT_BRANCH_INDEX ||
+            (op->opcode >= SIMT_OP_mma && op->opcode <= SIMT_OP_movmatrix))
             free((void *)(uintptr_t)op->data);
     }
     free(function->refusal);

@@ -351,8 +351,9 @@ HEADER = '.version 9.0\n.target sm_90\n.address_size 64\n'
 
 def kernel(number, instruction):
     """An instruction in a kernel of its own, on one line."""
+    wide = '.reg .b128 %y<4>; ' if '%y' in instruction else ''
     return (f'.visible .entry k{number}(.param .u64 out) {{ .reg .pred %p<12>; .reg .b16 %h<32>; '
-            f'.reg .b32 %r<48>; .reg .b64 %x<48>; .reg .b128 %y<4>; {instruction} }}\n')
+            f'.reg .b32 %r<48>; .reg .b64 %x<48>; {wide}{instruction} }}\n')
 
 
 if __name__ == '__main__':
