@@ -105,9 +105,10 @@ void rp_timeline_mark(struct rp_timeline *timeline, uint64_t what, rp_stream str
         record(timeline, what, stream);
 }
 
+/* Twice: between the two is nothing but the second mark itself. */
 void rp_timeline_end(struct rp_timeline *timeline)
 {
-    if (timeline->count && !timeline->spoilt && !timeline->ended)
+    for (int i = 0; i < 2 && timeline->count && !timeline->spoilt && !timeline->ended; i++)
         record(timeline, UINT64_MAX, timeline->marks[timeline->count - 1].stream);
     timeline->ended = true;
 }
@@ -155,8 +156,11 @@ enum rp_status rp_timeline_each(struct rp_timeline *timeline, rp_interval_fn vis
             rp_timeline_spoil(timeline, "what its streams did cannot be put in one order");
     if (timeline->spoilt)
         return RP_INVALID;
-    for (size_t i = 0; i + 1 < timeline->count; i++)
+    int64_t own = 0;
+    if (timeline->count > 2)
+        interval(timeline, timeline->count - 2, &own);
+    for (size_t i = 0; i + 2 < timeline->count; i++)
         if (interval(timeline, i, &ns) == RP_OK)
-            visit(ctx, timeline->marks[i].what, (uint64_t)ns);
+            visit(ctx, timeline->marks[i].what, (uint64_t)(ns > own ? ns - own : 0));
     return RP_OK;
 }

@@ -5,6 +5,9 @@
  * for the first of the two; the last mark only ends. Nothing waits: marks are records in stream
  * order, and whoever wants the times asks from time to time whether they have come.
  *
+ * Marks take time themselves where the host is the bottleneck and not the device. How much, is
+ * measured at the end, and is taken off every interval.
+ *
  * A timeline can be used again and again. It measures nothing where something was amiss: a
  * record that failed, a stream under capture, marks in more streams than one that did not pass
  * in the order in which they were made. Not thread-safe; the owner holds one lock around all

@@ -40,7 +40,7 @@ static void release(struct rp_step_cost *cost)
 
 static bool wants_parts(void)
 {
-    return costs.count < RP_COST_STEPS;
+    return costs.count < RP_COST_STEPS && !rp_policy_plan();
 }
 
 static struct flight *free_flight(void)

@@ -71,7 +71,8 @@ void rp_cost_replay(const struct rp_execution *execution);
 /* Takes in the times that have come. */
 void rp_cost_collect(void);
 /* The steps that were measured by part, oldest first. Once there are RP_COST_STEPS, later
- * steps' sums alone are measured, until rp_cost_restart. Valid until the next call of any function here. */
+ * steps' sums alone are measured, until rp_cost_restart; so are those of steps under a plan, which
+ * the marks would slow down. Valid until the next call of any function here. */
 #define RP_COST_STEPS 8
 size_t rp_cost_steps(const struct rp_step_cost *steps[RP_COST_STEPS]);
 /* The last step of which the sums are known, or NULL. */

@@ -158,9 +158,10 @@ void rp_track(struct rp_footprint *call)
     if (rp_core.config.mode == RP_MODE_GUARD && rp_footprint_suspect_state(call) != RP_OK)
         rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
     before_in_segments(call);
-    rp_cost_call(call->stream);
     if (call->served)
         rp_retain_deliver(call->replay->execution, call);
+    else
+        rp_cost_call(call->stream);
 }
 
 void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)

@@ -24,6 +24,7 @@ static const struct {
     {"REPRISE_SOFT_CAPABILITY", "their compute capability, such as 8.0"},
     {"REPRISE_SOFT_WORKERS", "threads that run kernels"},
     {"REPRISE_SOFT_TIMEOUT", "milliseconds until a kernel counts as hung"},
+    {"REPRISE_SOFT_CLOCK", "a GPU whose times it tells: h200, h100nl, rtx4090"},
     {"REPRISE_SOFT_ORACLE", "file for the bytes that each launch touched"},
     {"REPRISE_SOFT_ISA", "instructions it uses: baseline, avx2, avx512"},
     {"REPRISE_PLAN", "set by run: the plan in force, an absolute path"},

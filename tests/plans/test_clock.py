@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""On the model clock, planned against measured: the peak is never higher than planned and at most
+2 % lower, the time at most 10 % off, at every budget."""
+import json
+
+import jobs
+
+BUDGETS = 4
+LARGE = {"version": 1, "base": "h200", "bytes_scale": 10000, "ops_scale": 10000}
+RING = {"name": "ring", "at": {"kernel": "read_queue", "param": 0}}
+STATE = {"name": "state", "at": {"kernel": "step_state", "param": 0}}
+
+
+class Clock(jobs.Case):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "large.json").write_text(json.dumps(LARGE))
+        self.clock = str(self.folder / "large.json")
+
+    def run_job(self, job, *words):
+        return self.good(self.reprise("run", "--device", "soft", "--no-trace", *words, "-c",
+                                      "contract.json", "--", *job,
+                                      REPRISE_SOFT_CLOCK=self.clock))
+
+    def plan(self, budget):
+        done = self.reprise("plan", "profiled", "--json", "--force", "-o", "plan.json", "-b",
+                            str(budget))
+        return json.loads(done.stdout)
+
+    def compare(self, job):
+        """What was chosen, over all budgets."""
+        stdout = self.run_job(job, "-o", "profiled").stdout
+        profile = json.loads((self.folder / "profiled" / "profile.json").read_text())
+        sources = {term["source"] for segment in profile["segments"]
+                   for option in segment["options"].values() if "terms" in option
+                   for name, term in option["terms"].items() if name.endswith("_ns")}
+        self.assertEqual(sources - {"derived"}, {"model-clock"})
+        least, most = self.plan(1)["min_budget_bytes"], self.plan(1 << 40)["peak_bytes"]
+        chosen, times = set(), []
+        for i in range(BUDGETS):
+            plan = self.plan(least + (most - least) * i // (BUDGETS - 1))
+            self.assertEqual(self.run_job(job, "--plan", "plan.json").stdout, stdout)
+            found = self.summary()["plan"]
+            self.assertTrue(found["in_force"], found)
+            self.assertGreaterEqual(plan["peak_bytes"], found["measured_peak_bytes"])
+            self.assertLessEqual(plan["peak_bytes"], 1.02 * found["measured_peak_bytes"])
+            jobs.near(self, plan["time_ns"], found["measured_ns"], 0.1)
+            chosen |= set(plan["choices"])
+            times.append(found["measured_ns"])
+        self.assertLess(times[-1], times[0])
+        return chosen
+
+    def test_digits(self):
+        self.contract()
+        self.assertLessEqual({"retain", "regions"},
+                             self.compare([str(jobs.DIGITS), "-c", "-n", "6"]))
+
+    def test_digits_where_the_host_is_the_bottleneck(self):
+        self.contract()
+        self.clock = "h200"
+        self.compare([str(jobs.DIGITS), "-c", "-n", "6"])
+
+    def test_a_larger_job(self):
+        self.contract(buffers=[RING, STATE])
+        job = [str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "24", "1000", "6"]
+        self.assertLessEqual({"retain", "regions"}, self.compare(job))
+
+    def test_the_clock_tells_the_same_times_again(self):
+        self.contract()
+        job = [str(jobs.DIGITS), "-c", "-n", "4"]
+        profiles = []
+        for _ in range(2):
+            self.run_job(job)
+            profiles.append(self.profile())
+        self.assertEqual(*profiles)
+
+    def test_another_devices_plan_gives_way(self):
+        self.contract()
+        job = [str(jobs.DIGITS), "-c", "-n", "4"]
+        self.run_job(job, "-o", "profiled")
+        self.plan(1 << 40)
+        self.clock = "rtx4090"
+        done = self.run_job(job, "--plan", "plan.json")
+        self.assertIn("another device", done.stderr)
+        self.assertFalse(self.summary()["plan"]["in_force"])
+
+
+if __name__ == "__main__":
+    jobs.main()
