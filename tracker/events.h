@@ -41,8 +41,8 @@
               F(UINT, allocation) F(BYTES, offset) F(BYTES, bytes) F(UINT, version_read)         \
               F(UINT, version_wanted) F(NAME, writer) F(UINT, writer_seq) F(UINT, writer_step)   \
               F(UINT, writer_launch) F(HEX, writer_stream) F(UINT, step) F(UINT, count)          \
-              F(NAME, reader) F(TEXT, advice) F(TEXT, key) F(NAME, memory) F(UINT, birth_seq)      \
-              F(UINT, reader_launch) F(NAME, other) F(UINT, position))                                                   \
+              F(NAME, reader) F(TEXT, advice) F(TEXT, key) F(NAME, memory) F(UINT, birth_seq)    \
+              F(UINT, reader_launch) F(NAME, other) F(UINT, position))                           \
     X(unknown, F(NAME, call) F(UINT, count) F(TEXT, reason))                                     \
     X(route, F(NAME, route) F(NAME, symbol) F(UINT, count))                                      \
     X(summary, F(NAME, key) F(UINT, value))                                                      \
