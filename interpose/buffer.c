@@ -59,6 +59,13 @@ static void add(size_t rule, const struct rp_alloc *alloc, uint64_t at, const ch
             RP_U(param));
 }
 
+void rp_buffer_note(size_t rule, const char *name, rp_alloc_id id, uint64_t bytes)
+{
+    if (start())
+        found[rule]++;
+    RP_NOTE(buffer, RP_T(name), RP_U(id), RP_U(0), RP_U(bytes), RP_T(""), RP_U(0));
+}
+
 void rp_buffer_meet_allocation(const struct rp_alloc *alloc)
 {
     for (size_t i = 0; start() && i < rp_core.config.contract->buffer_count; i++) {

@@ -21,6 +21,9 @@ struct rp_param {
 typedef struct rp_param (*rp_param_fn)(void *ctx, uint32_t position);
 void rp_buffer_meet_launch(const char *kernel, rp_param_fn param, void *ctx);
 
+/* A buffer that is found in another way: all of `id` belongs to the rule. */
+void rp_buffer_note(size_t rule, const char *name, rp_alloc_id id, uint64_t bytes);
+
 /* How often each buffer rule was found, by rule. */
 uint64_t rp_buffer_found(size_t rule);
 

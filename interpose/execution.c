@@ -61,6 +61,7 @@ static void execution_free(struct rp_execution *execution)
     rp_kept_destroy(execution->kept, &rp_core.bench);
     rp_kept_destroy(execution->recalled, &rp_core.bench);
     rp_instance_destroy(execution->instance);
+    free(execution->host);
     free(execution->log);
     free(execution);
 }
@@ -345,7 +346,9 @@ static struct rp_pairing choose(const struct asking *asking, const struct rp_exe
         if (!chosen.execution || execution->replays < chosen.execution->replays)
             chosen.execution = execution;
     }
-    chosen.guessed = choices > 1 && has_had_its_replays(chosen.execution);
+    /* What was seen to happen before is no promise that it is this one's turn again. */
+    chosen.guessed = choices > 1 && chosen.execution->replays >=
+                                        rp_core.config.contract->segments[asking->segment].replays;
     return chosen;
 }
 

@@ -34,10 +34,17 @@ struct rp_logged {
 
 struct rp_outputs;
 
+/* The content of declared host variables, see interpose/host.h. */
+struct rp_host_copy {
+    size_t bytes;
+    unsigned char content[];
+};
+
 struct rp_execution {
     struct rp_instance *instance;
     struct rp_kept *kept;
     struct rp_kept *recalled; /* what the forward first read of its own writes, or NULL */
+    struct rp_host_copy *host; /* what host variables held when it began, or NULL */
     enum rp_execution_phase phase;
     uint32_t replays; /* that are over */
     bool dropped;     /* served, and its copies were given up */

@@ -5,6 +5,7 @@
 #include "interpose/cost.h"
 #include "interpose/forward.h"
 #include "interpose/guard.h"
+#include "interpose/host.h"
 #include "interpose/report.h"
 #include "interpose/retain.h"
 
@@ -248,7 +249,9 @@ static void settle(struct rp_scope *scope, const struct rp_footprint *call)
     }
     scope->settled = true;
     scope->guessed = after.guessed;
-    if (scope->guessed || contradicts_keys(scope))
+    /* The host's own variables were given back before anybody could know better. */
+    bool too_late = rp_host_differs(before.execution, after.execution);
+    if (scope->guessed || too_late || contradicts_keys(scope))
         rp_report_unpaired(rp_core.config.contract->segments[scope->segment].name, scope->key);
     rp_cost_replay(scope->execution);
 }

@@ -4,6 +4,7 @@
 #include "interpose/core.h"
 #include "interpose/summary.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,20 @@ static bool is_harmless(const char *buffer)
     return false;
 }
 
+/* What the job has printed is not lost with it, as far as nobody has to be waited for: not for
+ * a thread that holds the stream, nor for a reader of a full pipe. */
+static void flush_output(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    if (poll(&out, 1, 0) != 1 || !(out.revents & POLLOUT) || ftrylockfile(stdout) != 0)
+        return;
+    fflush_unlocked(stdout);
+    funlockfile(stdout);
+}
+
 _Noreturn void rp_stop(int code, const char *line)
 {
+    flush_output();
     dprintf(STDERR_FILENO, "reprise: %s\n", line);
     rp_summary_write();
     if (rp_core.trace)

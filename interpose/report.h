@@ -32,7 +32,9 @@ void rp_remark(const char *call, const char *reason);
 typedef void (*rp_remark_fn)(void *ctx, const char *call, const char *reason, uint64_t count);
 void rp_remarks_each(rp_remark_fn visit, void *ctx);
 
-/* Ends the process: one line on stderr, trace and summary written, exit code as configured.
+/* Ends the process: one line on stderr, trace and summary written, exit code as configured. The
+ * job's exit handlers do not run; what it has printed through stdio's stdout is flushed where
+ * that takes no waiting, what other buffers of its own hold is lost.
  * The only way in which the layer ever stops a job. */
 _Noreturn void rp_stop(int code, const char *line);
 

@@ -5,6 +5,7 @@
 #include "interpose/core.h"
 #include "interpose/cost.h"
 #include "interpose/guard.h"
+#include "interpose/host.h"
 #include "interpose/replay.h"
 #include "interpose/policy.h"
 #include "interpose/report.h"
@@ -89,6 +90,7 @@ static void transactions_remove(const struct rp_scope *scope)
 
 void rp_segments_forget(void)
 {
+    rp_host_forget();
     open_count = 0;
     if (self)
         *self = (struct rp_thread){.scope_count = 0};
@@ -147,6 +149,7 @@ static bool open_forward(struct rp_thread *thread, uint32_t segment, const char 
         rp_remark("segment", "the host is out of memory: a forward is not followed");
         return false;
     }
+    rp_host_forward_opens(execution);
     rp_cost_phase(RP_PHASE_OF_FORWARD, execution->place);
     if (thread->scope_count)
         note_nesting(thread, execution);
@@ -170,8 +173,10 @@ static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *
     rp_segment_figures(segment)->replays++;
     if (!open_scope(thread, scope))
         return false;
-    if (pairing.execution)
+    if (pairing.execution) {
         rp_execution_replay_begins(pairing.execution);
+        rp_host_replay_opens(&thread->scopes[thread->scope_count - 1]);
+    }
     return true;
 }
 
@@ -186,6 +191,7 @@ static void close_scope(struct rp_thread *thread)
         rp_replay_close(scope);
         transactions_remove(scope);
         rp_guard_end(scope);
+        rp_host_replay_closes(scope);
         rp_retain_note(scope->execution);
         rp_execution_replay_ends(scope->execution);
         rp_execution_give_up(scope->execution);

@@ -25,6 +25,7 @@ struct rp_scope {
     bool guessed;                   /* the pairing is no more than a guess so far */
     bool settled;                   /* its first call has confirmed the pairing, or named another */
     /* Replay only: */
+    struct rp_host_copy *host;          /* the live content of host variables, or NULL */
     struct rp_transaction *transaction; /* NULL until the replay's first call, and in check */
     size_t cursor;        /* the next call of the log that should come */
     size_t repeated;      /* calls of the log that came */

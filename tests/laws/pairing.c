@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which forward a replay belongs to: several alive, replayed twice, nested, or none. */
+#include "tests/laws/scenario.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+/* Three forwards are alive; `order` says in which order they are replayed. */
+static void alive(const int *order, bool keyed)
+{
+    CUdeviceptr ys[3];
+    begin_job();
+    result("state", &state_, WORDS(n));
+    for (int i = 0; i < 3; i++)
+        ys[i] = allocate(WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        char name[32];
+        nvtxRangePushA("step");
+        set_input(step);
+        for (int i = 0; i < 3; i++) {
+            y = ys[i];
+            snprintf(name, sizeof name, "forward/%c", keyed ? 'a' + i : 'x');
+            in_range(name, step_forward);
+        }
+        for (int i = 0; i < 3; i++) {
+            y = ys[order[i]];
+            snprintf(name, sizeof name, "recompute/%c", keyed ? 'a' + order[i] : 'x');
+            replay(name, step_forward);
+            LAUNCH("gradient", n, &y, &g, &n);
+        }
+        nvtxRangePop();
+    }
+}
+
+void scenario_lifo(void)
+{
+    alive((const int[]){2, 1, 0}, false);
+}
+
+void scenario_fifo(void)
+{
+    alive((const int[]){0, 1, 2}, false);
+}
+
+void scenario_key(void)
+{
+    alive((const int[]){1, 2, 0}, true);
+}
+
+/* A replay that nothing came before. */
+void scenario_unpaired(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    set_input(1);
+    in_range("recompute/only", step_forward);
+}
+
+/* The activation is dropped and made again twice, and somebody writes the state in between. */
+static void twice(void (*forward)(void), void (*between)(void))
+{
+    replay("recompute/only", forward);
+    backward();
+    between();
+    replay("recompute/only", forward);
+    backward();
+}
+
+/* A dropped value is asked for a second time: the instance is replayed once more. */
+void scenario_replayed_twice(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        in_range("forward/only", step_forward);
+        twice(step_forward, overwrite);
+        nvtxRangePop();
+    }
+}
+
+/* What the second replay needs is clobbered for the first time after the first one. */
+void scenario_clobbered_later(void)
+{
+    begin_job();
+    result("queue", &queue, WORDS(ROWS * n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        queue_row = step;
+        in_range("forward/only", pure_forward);
+        twice(pure_forward, next_row);
+        nvtxRangePop();
+    }
+}
+
+static void two_forwards(void)
+{
+    nvtxRangePushA("step");
+    set_input(1);
+    in_range("forward/x", step_forward);
+    in_range("forward/x", step_forward);
+}
+
+/* Whose second replay it is, nothing tells: both forwards work on the same buffers. */
+void scenario_whose_replay(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    two_forwards();
+    for (int i = 0; i < 3; i++)
+        replay("recompute/x", step_forward);
+    nvtxRangePop();
+}
+
+/* Each of two forwards is replayed twice in a row: their buffers tell them apart. */
+void scenario_told_by_buffers(void)
+{
+    CUdeviceptr xs[2], ys[2];
+    begin_job();
+    result("state", &state_, WORDS(n));
+    for (int i = 0; i < 2; i++) {
+        xs[i] = allocate(WORDS(n));
+        ys[i] = allocate(WORDS(n));
+    }
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        for (int i = 0; i < 2; i++) {
+            x = xs[i];
+            y = ys[i];
+            set_input(step + i);
+            in_range("forward/x", step_forward);
+        }
+        for (int i = 0; i < 4; i++) {
+            x = xs[i / 2];
+            y = ys[i / 2];
+            replay("recompute/x", step_forward);
+            backward();
+        }
+        nvtxRangePop();
+    }
+}
+
+static CUdeviceptr inner_y;
+
+static void inner_forward(void)
+{
+    LAUNCH("step_state", n, &state_, &y, &inner_y, &n);
+}
+
+static void outer_forward(void)
+{
+    step_forward();
+    in_range("forward/inner", inner_forward);
+}
+
+static void replay_inner(void)
+{
+    if (!replaying)
+        return;
+    CU(MemsetD8, inner_y, 0xee, WORDS(n));
+    in_range("recompute/inner", inner_forward);
+}
+
+/* A segment inside a segment: the outer one's replay runs the inner forward anew, and it is that
+ * run which the inner replay repeats. */
+void scenario_nested(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    inner_y = allocate(WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        in_range("forward/outer", outer_forward);
+        overwrite();
+        if (replaying)
+            CU(MemsetD8, inner_y, 0xee, WORDS(n));
+        replay("recompute/outer", outer_forward);
+        replay_inner();
+        LAUNCH("gradient", n, &inner_y, &g, &n);
+        backward();
+        nvtxRangePop();
+    }
+}
+
+/* ---- a hundred replays at once ---------------------------------------------------------- */
+
+enum { CROWD = 100 };
+static CUdeviceptr crowd[CROWD];
+static pthread_barrier_t all_open;
+
+static void member_forward(const char *phase, int i)
+{
+    char range[32];
+    int one = 1;
+    snprintf(range, sizeof range, "%s/%d", phase, i);
+    nvtxRangePushA(range);
+    LAUNCH("read_queue", n, &crowd[i], &x, &y, &one, &n);
+}
+
+static void *replay_member(void *argument)
+{
+    int i = (int)(intptr_t)argument;
+    CU(CtxSetCurrent, context);
+    pthread_barrier_wait(&all_open);
+    member_forward("recompute", i);
+    pthread_barrier_wait(&all_open); /* every one has begun, and none has ended */
+    nvtxRangePop();
+    return NULL;
+}
+
+static void replay_crowd(void)
+{
+    pthread_t threads[CROWD];
+    pthread_barrier_init(&all_open, NULL, CROWD);
+    for (int i = 0; i < CROWD; i++)
+        pthread_create(&threads[i], NULL, replay_member, (void *)(intptr_t)i);
+    for (int i = 0; i < CROWD; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* Each in its thread; they all leave the same sum when each has seen its own past. */
+void scenario_crowd(void)
+{
+    begin_job();
+    result("last", &state_, WORDS(n));
+    nvtxRangePushA("step");
+    set_input(1);
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = allocate(WORDS(n));
+        member_forward("forward", i);
+        nvtxRangePop();
+        LAUNCH("fill", n, &crowd[i], &draws, &n);
+    }
+    if (replaying)
+        replay_crowd();
+    backward();
+    nvtxRangePop();
+}
+
+/* Ten thousand forwards that are never replayed. */
+void scenario_never_replayed(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    for (int i = 0; i < 10000; i++)
+        in_range("forward/only", step_forward);
+}

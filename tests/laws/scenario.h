@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The law scenarios: small jobs that retain their activations (eager) or replay for them
+ * (replay), and print a digest of every byte that a run leaves behind.
+ *
+ * They know nothing of reprise. An eager run and a guarded replaying run of one scenario must
+ * print the same line; a bare replaying run prints another, or there was no hazard. A scenario
+ * is a function scenario_NAME, a row below, and a row in laws.py. Scenarios start on one thread,
+ * once a process. */
+#ifndef RP_TESTS_LAWS_SCENARIO_H
+#define RP_TESTS_LAWS_SCENARIO_H
+
+#include "tests/laws/driver.h"
+
+#include <nvtx3/nvToolsExt.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* X(name in the command line, function's name) */
+#define SCENARIOS(X)                                                                              \
+    X("accumulator", accumulator) X("generator", generator) X("queue", queue)                     \
+    X("queue-by-index", queue_by_index) X("counters", counters) X("patch", patch)                 \
+    X("live-write", live_write) X("fresh-activations", fresh_activations) X("pure", pure)         \
+    X("write-only-state", write_only_state) X("never-written", never_written) X("alias", alias)   \
+    X("fork", fork) X("adjacent-mappings", adjacent_mappings)                                     \
+    X("second-context", second_context) X("file-module", file_module)                             \
+    X("output-in-pool", output_in_pool) X("lifo", lifo) X("fifo", fifo) X("key", key)             \
+    X("unpaired", unpaired) X("expired-instance", expired_instance)                               \
+    X("replayed-twice", replayed_twice) X("clobbered-later", clobbered_later)                     \
+    X("whose-replay", whose_replay) X("told-by-buffers", told_by_buffers) X("nested", nested)     \
+    X("crowd", crowd) X("never-replayed", never_replayed) X("side-stream", side_stream)           \
+    X("reader-after", reader_after) X("two-streams", two_streams)                                 \
+    X("whole-side-stream", whole_side_stream) X("crossed-replays", crossed_replays)               \
+    X("diverging", diverging) X("other-kernel", other_kernel) X("drifting-seed", drifting_seed)   \
+    X("host-data", host_data) X("stopped-early", stopped_early) X("first-run", first_run)         \
+    X("lazy-state", lazy_state) X("missed-call", missed_call) X("empty-replay", empty_replay)     \
+    X("reordered", reordered) X("cache-missed", cache_missed)                                     \
+    X("touched-output", touched_output) X("host-generator", host_generator)
+
+#define DECLARE_SCENARIO(name, function) void scenario_##function(void);
+SCENARIOS(DECLARE_SCENARIO)
+#undef DECLARE_SCENARIO
+
+enum { N = 1000, ROWS = 8, STEPS = 3 };
+#define WORDS(count) ((size_t)(count) * sizeof(uint32_t))
+
+/* ---- a job that every scenario varies -------------------------------------------------- */
+
+extern bool replaying;
+extern int n, rows;       /* as kernel arguments: N and ROWS */
+extern unsigned draws;    /* so much a draw advances the generator */
+extern int queue_row;     /* that the segment fills */
+extern CUdeviceptr state_, generator, queue, counters, x, y, g;
+extern CUdeviceptr scratch, where; /* for those who need them */
+
+/* Memory whose last content the run prints: fresh, respectively the scenario's own. */
+void result(const char *name, CUdeviceptr *memory, size_t bytes);
+void watch(const char *name, CUdeviceptr *memory, size_t bytes);
+void watch_nothing(void); /* from here on, of what went before */
+void begin_job(void); /* g, x and y */
+void set_input(int step);
+void in_range(const char *name, void (*work)(void));
+/* The activation y is dropped, and made again by the forward's own launches. */
+void replay(const char *range, void (*forward)(void));
+/* Backward reads y. */
+void backward(void);
+/* Forward, something in between, backward; the activation y is dropped and replayed for, or
+ * retained. */
+void run_step(int step, void (*forward)(void), void (*between)(void));
+void run_steps(void (*forward)(void), void (*between)(void));
+
+/* ---- work that several scenarios do ------------------------------------------------------ */
+
+void step_forward(void); /* reads and steps the state */
+void pure_forward(void); /* reads the queue */
+void next_row(void);     /* somebody else fills another row of the queue */
+void overwrite(void);    /* somebody else fills the state */
+
+#endif

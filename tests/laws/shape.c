@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replays that are not quite their forwards: fewer calls, others, in another order. */
+#include "tests/laws/scenario.h"
+
+static int turns;
+
+static void diverging_forward(void)
+{
+    LAUNCH("draw", n, &generator, &y, &n);
+    if (turns++ % 2 == 0)
+        LAUNCH("advance", 1, &generator, &draws);
+    LAUNCH("step_state", n, &state_, &x, &y, &n);
+}
+
+/* The replay leaves a launch out: host state that no layer can see. */
+void scenario_diverging(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    result("generator", &generator, WORDS(4));
+    run_steps(diverging_forward, NULL);
+}
+
+static void other_kernel_forward(void)
+{
+    const char *name = replaying && turns++ % 2 ? "step_state_again" : "step_state";
+    LAUNCH(name, n, &state_, &x, &y, &n);
+}
+
+/* The replay launches another kernel with the same arguments. */
+void scenario_other_kernel(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    run_steps(other_kernel_forward, NULL);
+}
+
+static unsigned seed;
+
+static void seed_forward(void)
+{
+    LAUNCH("draw_with_seed", n, &seed, &y, &n);
+}
+
+static void drift(void)
+{
+    seed += 1000;
+}
+
+/* A seed of the host's own has moved on: the replay's argument is another. */
+void scenario_drifting_seed(void)
+{
+    begin_job();
+    run_steps(seed_forward, drift);
+}
+
+static unsigned host_data[N];
+
+static void upload_forward(void)
+{
+    CU(MemcpyHtoD, y, host_data, WORDS(n));
+}
+
+static void change_host_data(void)
+{
+    for (unsigned i = 0; i < N; i++)
+        host_data[i] += 17 * i + 3;
+}
+
+/* The replay uploads from host memory that has changed. */
+void scenario_host_data(void)
+{
+    begin_job();
+    run_steps(upload_forward, change_host_data);
+}
+
+/* ---- fewer calls ------------------------------------------------------------------------ */
+
+static void reading_forward(void)
+{
+    LAUNCH("read_queue", n, &queue, &x, &y, &rows, &n);
+    if (!replaying || turns++ % 2 == 0)
+        LAUNCH("enqueue", n, &queue, &x, &queue_row, &n);
+}
+
+/* The replay stops as soon as it has what it was made for. */
+void scenario_stopped_early(void)
+{
+    begin_job();
+    result("queue", &queue, WORDS(ROWS * n));
+    for (int step = 1; step <= STEPS; step++) {
+        queue_row = step % ROWS;
+        run_step(step, reading_forward, next_row);
+    }
+}
+
+static CUdeviceptr table;
+static bool is_filled;
+
+static void fill_table_once(void)
+{
+    unsigned value = 4242;
+    if (!is_filled)
+        LAUNCH("fill", n, &table, &value, &n);
+    is_filled = true;
+}
+
+static void tabled_forward(void)
+{
+    int one = 1;
+    fill_table_once();
+    LAUNCH("read_queue", n, &table, &x, &scratch, &one, &n);
+    LAUNCH("step_state", n, &state_, &scratch, &y, &n);
+}
+
+/* The first forward fills a table; its replay finds it ready. */
+void scenario_first_run(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    table = allocate(WORDS(n));
+    scratch = allocate(WORDS(n));
+    run_steps(tabled_forward, overwrite);
+}
+
+static void lazy_forward(void)
+{
+    unsigned value = 99;
+    if (!is_filled)
+        LAUNCH("fill", n, &state_, &value, &n);
+    is_filled = true;
+    step_forward();
+}
+
+/* The first forward makes the very state that it steps: the replay, which takes the warm branch,
+ * must find it as it was made. */
+void scenario_lazy_state(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    run_steps(lazy_forward, overwrite);
+}
+
+static void scratch_forward(void)
+{
+    unsigned value = 7;
+    int one = 1;
+    if (!replaying || turns++ % 2 == 0)
+        LAUNCH("fill", n, &scratch, &value, &n);
+    LAUNCH("read_queue", n, &scratch, &x, &y, &one, &n);
+}
+
+static void spoil_scratch(void)
+{
+    LAUNCH("fill", n, &scratch, &draws, &n);
+}
+
+/* The replay leaves out a call whose work somebody has undone since. */
+void scenario_missed_call(void)
+{
+    begin_job();
+    scratch = allocate(WORDS(n));
+    in_range("forward/warm", scratch_forward); /* so that none below is a first run */
+    turns = 0;
+    nvtxRangePushA("step");
+    for (int i = 0; i < 2; i++) {
+        in_range("forward/only", scratch_forward);
+        spoil_scratch();
+        replay("recompute/only", scratch_forward);
+        backward();
+    }
+    nvtxRangePop();
+}
+
+static void nothing(void)
+{
+}
+
+/* The replay makes none of its forward's calls. */
+void scenario_empty_replay(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    nvtxRangePushA("step");
+    set_input(1);
+    in_range("forward/only", step_forward);
+    replay("recompute/only", nothing);
+    nvtxRangePop();
+}
+
+/* ---- another order ---------------------------------------------------------------------- */
+
+static CUdeviceptr other_y;
+
+static void pair_forward(void)
+{
+    bool swapped = replaying && turns++ % 2;
+    for (int i = 0; i < 2; i++) {
+        if ((i == 0) != swapped)
+            LAUNCH("step_state", n, &state_, &x, &y, &n);
+        else
+            LAUNCH("read_queue", n, &queue, &x, &other_y, &rows, &n);
+    }
+}
+
+/* Two calls that have nothing to do with each other come the other way round. */
+void scenario_reordered(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    queue = allocate(WORDS(ROWS * n));
+    other_y = allocate(WORDS(n));
+    run_steps(pair_forward, overwrite);
+}
+
+/* ---- other calls ------------------------------------------------------------------------ */
+
+static CUdeviceptr weight, cast;
+
+static void cast_weight(CUdeviceptr *to)
+{
+    int one = 1;
+    LAUNCH("read_queue", n, &weight, &x, to, &one, &n);
+}
+
+static void cached_forward(void)
+{
+    CUdeviceptr *found = &cast;
+    if (replaying && turns++ % 2) { /* the cache is missed: made once more, somewhere else */
+        cast_weight(&scratch);
+        found = &scratch;
+    }
+    LAUNCH("step_state", n, &state_, found, &y, &n);
+}
+
+/* A value that the forward found ready is made once more by the replay, from what has not
+ * changed. */
+void scenario_cache_missed(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    weight = allocate(WORDS(n));
+    cast = allocate(WORDS(n));
+    scratch = allocate(WORDS(n));
+    set_input(1);
+    cast_weight(&cast);
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        in_range("forward/only", cached_forward);
+        overwrite();
+        replay("recompute/only", cached_forward);
+        backward();
+        nvtxRangePop();
+    }
+}
+
+static void touched_forward(void)
+{
+    step_forward();
+    if (replaying && turns++ % 2)
+        LAUNCH("gradient", n, &x, &y, &n);
+}
+
+/* The replay does something more to its own output. */
+void scenario_touched_output(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    run_steps(touched_forward, NULL);
+}
+
+/* ---- the host's own state ---------------------------------------------------------------- */
+
+static struct {
+    uint64_t counter;
+    unsigned drawn;
+} host_generator;
+
+static void host_draw_forward(void)
+{
+    unsigned drawn = (unsigned)(++host_generator.counter * 2654435761u);
+    host_generator.drawn += drawn;
+    LAUNCH("draw_with_seed", n, &drawn, &y, &n);
+}
+
+static void host_draw_between(void)
+{
+    host_generator.counter += 5;
+}
+
+/* A generator of the host's: rewound for the replay, and standing where it stood after. */
+void scenario_host_generator(void)
+{
+    static CUdeviceptr last;
+    begin_job();
+    run_steps(host_draw_forward, host_draw_between);
+    result("host", &last, sizeof host_generator);
+    CU(MemcpyHtoD, last, &host_generator, sizeof host_generator);
+}
