@@ -4,6 +4,7 @@
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/oracle.h"
 #include "cuda/soft/api/pool.h"
+#include "cuda/soft/api/races.h"
 #include "cuda/soft/api/timeline.h"
 #include "cuda/soft/api/work.h"
 
@@ -160,7 +161,7 @@ static CUresult start(void)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (!soft_clock_start())
         return CUDA_ERROR_INVALID_VALUE;
-    if (!soft_oracle_start())
+    if (!soft_oracle_start() || !soft_races_start())
         return CUDA_ERROR_OPERATING_SYSTEM;
     for (int i = 0; i < (int)soft.options.devices; i++) {
         CUresult result = start_device(i);

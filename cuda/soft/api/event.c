@@ -186,7 +186,7 @@ CUresult CUDAAPI cuEventQuery(CUevent hEvent)
         return soft_leave(event->op->context->fault);
     if (!soft_op_is_done(event->op))
         return soft_leave(CUDA_ERROR_NOT_READY);
-    soft_timeline_met(event->op);
+    soft_op_met(event->op);
     return soft_leave(CUDA_SUCCESS);
 }
 

@@ -6,6 +6,7 @@
  * call wakes exactly one, and that one for sure; it finds work, starts it and calls the next
  * one where more is ready. */
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/past.h"
 #include "cuda/soft/api/scheduler.h"
 #include "cuda/soft/api/watch.h"
 
@@ -86,6 +87,7 @@ static CUresult perform(struct soft_op *op, const struct soft_work_type *type)
 
     if ((*running)++ == 0 && is_program)
         scheduler->program_since = op->started_ns;
+    soft_past_begin(op);
     pthread_mutex_unlock(&soft.lock);
     soft_thread.in_host_function = is_program;
     if (!is_program)

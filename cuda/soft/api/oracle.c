@@ -2,13 +2,11 @@
 #include "cuda/soft/api/oracle.h"
 
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct {
     pthread_mutex_t lock;
@@ -97,18 +95,6 @@ static void complain(const char *what)
     oracle.said = true;
 }
 
-static void write_all(const struct buffer *buffer)
-{
-    for (size_t done = 0; done < buffer->used;) {
-        ssize_t got = write(oracle.file, buffer->bytes + done, buffer->used - done);
-        if (got < 0 && errno != EINTR) {
-            complain(strerror(errno));
-            return;
-        }
-        done += got > 0 ? (size_t)got : 0;
-    }
-}
-
 void soft_oracle_write(const struct soft_op *op, const char *name)
 {
     struct buffer body = {NULL, 0, 0, false}, record = {NULL, 0, 0, false};
@@ -128,8 +114,8 @@ void soft_oracle_write(const struct soft_op *op, const char *name)
     pthread_mutex_lock(&oracle.lock);
     if (body.failed || record.failed)
         complain("no host memory");
-    else
-        write_all(&record);
+    else if (!soft_output_write(oracle.file, record.bytes, record.used))
+        complain(strerror(errno));
     pthread_mutex_unlock(&oracle.lock);
     free(body.bytes);
     free(record.bytes);
@@ -142,31 +128,13 @@ bool soft_oracle_is_on(void)
     return oracle.file >= 0;
 }
 
-/* "%p" becomes the process's id. */
-static bool expand(const char *pattern, char *path, size_t size)
-{
-    const char *place = strstr(pattern, "%p");
-    int length = place == NULL
-                     ? snprintf(path, size, "%s", pattern)
-                     : snprintf(path, size, "%.*s%d%s", (int)(place - pattern), pattern,
-                                (int)getpid(), place + 2);
-    return length >= 0 && (size_t)length < size;
-}
-
 bool soft_oracle_start(void)
 {
     static const char magic[] = "reprise oracle 1\n";
-    const char *pattern = getenv("REPRISE_SOFT_ORACLE");
-    char path[4096];
 
-    if (pattern == NULL || *pattern == '\0')
-        return true;
-    if (!expand(pattern, path, sizeof path))
-        errno = ENAMETOOLONG;
-    else
-        oracle.file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-    if (oracle.file >= 0 && write(oracle.file, magic, sizeof magic - 1) == sizeof magic - 1)
-        return true;
-    soft_say("REPRISE_SOFT_ORACLE=%s: %s", pattern, strerror(errno));
-    return false;
+    if (!soft_output_open("REPRISE_SOFT_ORACLE", &oracle.file))
+        return false;
+    if (oracle.file >= 0 && !soft_output_write(oracle.file, magic, sizeof magic - 1))
+        complain(strerror(errno));
+    return true;
 }

@@ -3,6 +3,7 @@
 #include "cuda/soft/api/scheduler.h"
 
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/past.h"
 #include "cuda/soft/api/timeline.h"
 
 #include <time.h>
@@ -122,8 +123,10 @@ void soft_scheduler_finish(struct soft_op *op)
         each->state = SOFT_OP_DONE;
         each->finished_ns = soft_now_ns();
         soft_timeline_done(each);
+        soft_past_begin(each);
         for (size_t i = 0; i < each->later_count; i++) {
             struct soft_op *later = each->later[i];
+            soft_past_join(later, each);
             if (--later->waits > 0 || later->rank == 0)
                 continue;
             if (later->work->type->class_ != SOFT_WORK_MARKER) {
@@ -145,6 +148,7 @@ void soft_op_submit(struct soft_op *op)
     op->seq = ++scheduler.last_seq;
     op->state = SOFT_OP_WAITING;
     soft_timeline_submit(op);
+    soft_past_join_program(op);
     if (soft.options.seeded) {
         if (op->unranked == 0)
             soft_op_list_insert(&scheduler.rankable, op);
@@ -172,7 +176,7 @@ void soft_op_wait(struct soft_op *op)
     }
     while (op->state != SOFT_OP_DONE)
         pthread_cond_wait(&scheduler.done, &soft.lock);
-    soft_timeline_met(op);
+    soft_op_met(op);
 }
 
 static unsigned places(void)

@@ -3,7 +3,6 @@
 
 #include "cuda/soft/api/capture.h"
 #include "cuda/soft/api/context.h"
-#include "cuda/soft/api/timeline.h"
 
 #include <stdlib.h>
 
@@ -46,11 +45,12 @@ void soft_stream_destroy(struct soft_stream *stream)
     soft_capture_drop_stream(stream);
     soft_handle_remove(stream);
     stream->destroyed = true;
-    if (soft_op_is_done(stream->tail))
+    if (soft_op_is_done(stream->tail) && !soft_history_matters())
         free_stream(stream);
 }
 
-/* Streams that were destroyed with work pending, once it is done. */
+/* Streams that were destroyed with work pending, once it is done and nobody has to come after
+ * it any more. */
 static void reap_streams(struct soft_context *context)
 {
     struct soft_stream *next;
@@ -100,10 +100,10 @@ void soft_stream_order(struct soft_stream *stream, struct soft_op *op)
     op->stream = stream->id;
     soft_op_after(op, stream->tail);
     if (stream == context->legacy) {
-        reap_streams(context);
         for (struct soft_stream *each = context->streams; each != NULL; each = each->next)
             if (each != stream && !(each->flags & CU_STREAM_NON_BLOCKING))
                 soft_op_after(op, each->tail);
+        reap_streams(context);
     } else if (!(stream->flags & CU_STREAM_NON_BLOCKING)) {
         soft_op_after(op, context->legacy->tail);
     }
@@ -168,6 +168,17 @@ static bool is_idle(const struct soft_stream *stream)
         if (!(each->flags & CU_STREAM_NON_BLOCKING) && !soft_op_is_done(each->tail))
             return false;
     return true;
+}
+
+/* The program has learnt that an idle stream is. */
+static void meet_all(const struct soft_stream *stream)
+{
+    const struct soft_context *context = stream->context;
+    soft_op_met(stream->tail);
+    for (const struct soft_stream *each = context->streams;
+         stream == context->legacy && each != NULL; each = each->next)
+        if (!(each->flags & CU_STREAM_NON_BLOCKING))
+            soft_op_met(each->tail);
 }
 
 /* ---- entry points ------------------------------------------------------------------ */
@@ -249,7 +260,7 @@ CUresult CUDAAPI cuStreamQuery(CUstream hStream)
     if (result == CUDA_SUCCESS && !is_idle(stream))
         result = CUDA_ERROR_NOT_READY;
     if (result == CUDA_SUCCESS)
-        soft_timeline_met(stream->tail);
+        meet_all(stream);
     return soft_leave(result);
 }
 

@@ -2,6 +2,7 @@
 /* Words of memory that streams write and wait for. */
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/memory.h"
+#include "cuda/soft/api/races.h"
 #include "cuda/soft/api/stream.h"
 #include "cuda/soft/api/touched.h"
 
@@ -78,6 +79,8 @@ static CUresult wait_run(const struct soft_work *base, struct soft_op *op)
     const struct value_work *work = (const struct value_work *)base;
     pthread_mutex_lock(&soft.lock);
     bool good = is_reachable(work, op, false);
+    if (good)
+        soft_races_witness(op, work->address);
     pthread_mutex_unlock(&soft.lock);
     if (!good)
         return gone(work);

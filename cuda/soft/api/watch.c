@@ -4,6 +4,7 @@
 #include "cuda/soft/api/clock.h"
 #include "cuda/soft/api/memory.h"
 #include "cuda/soft/api/oracle.h"
+#include "cuda/soft/api/races.h"
 #include "cuda/soft/api/timeline.h"
 #include "cuda/soft/api/touched.h"
 
@@ -17,7 +18,7 @@ static void complain(void)
 
 void soft_watch_begin(struct soft_op *op)
 {
-    if (!soft_oracle_is_on() && soft_clock_figures() == NULL)
+    if (!soft_oracle_is_on() && soft_clock_figures() == NULL && !soft_races_are_wanted())
         return;
     op->touched = soft_touched_create();
     if (op->touched == NULL)
@@ -64,6 +65,11 @@ void soft_watch_end(struct soft_op *op)
         soft_oracle_write(op, type->title != NULL ? type->title(op->work) : type->name);
     if (demand != NULL)
         add_bytes(demand, op->touched);
+    if (soft_races_are_wanted()) {
+        pthread_mutex_lock(&soft.lock);
+        soft_races_check(op);
+        pthread_mutex_unlock(&soft.lock);
+    }
     soft_touched_destroy(op->touched);
     op->touched = NULL;
 }

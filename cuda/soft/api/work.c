@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Works and operations: their lives, and who comes after whom. */
 #include "cuda/soft/api/clock.h"
+#include "cuda/soft/api/past.h"
 #include "cuda/soft/api/scheduler.h"
 #include "cuda/soft/api/timeline.h"
 
@@ -53,7 +54,7 @@ struct soft_op *soft_op_create(struct soft_context *context, struct soft_work *w
     op->work = work;
     op->context = context;
     op->references = 1;
-    if (!soft_timeline_enter(op)) {
+    if (!soft_timeline_enter(op) || !soft_past_enter(op)) {
         soft_op_release(op);
         return NULL;
     }
@@ -72,6 +73,7 @@ void soft_op_release(struct soft_op *op)
         return;
     soft_work_release(op->work);
     soft_timeline_drop(op->moment);
+    soft_past_release(op->past);
     free(op->later);
     free(op);
 }
@@ -83,14 +85,23 @@ bool soft_op_is_done(const struct soft_op *op)
 
 bool soft_history_matters(void)
 {
-    return soft.options.seeded || soft_clock_figures() != NULL;
+    return soft.options.seeded || soft_clock_figures() != NULL || soft_past_is_kept();
+}
+
+void soft_op_met(const struct soft_op *op)
+{
+    soft_timeline_met(op);
+    soft_past_met(op);
 }
 
 void soft_op_after(struct soft_op *op, struct soft_op *earlier)
 {
     soft_timeline_after(op, earlier);
-    if (soft_op_is_done(earlier))
+    if (soft_op_is_done(earlier)) {
+        if (earlier != NULL)
+            soft_past_join(op, earlier);
         return;
+    }
     if (earlier->later_count == earlier->later_capacity) {
         size_t capacity = earlier->later_capacity ? 2 * earlier->later_capacity : 4;
         struct soft_op **later = realloc(earlier->later, capacity * sizeof(struct soft_op *));

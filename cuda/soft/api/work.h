@@ -23,6 +23,7 @@
 struct soft_work;
 struct soft_op;
 struct soft_moment;
+struct soft_past;
 struct soft_touched;
 
 enum soft_work_class {
@@ -76,6 +77,7 @@ struct soft_op {
     struct soft_op *next; /* in the list of ready or of rankable operations */
     struct soft_touched *touched; /* while it runs and somebody watches (touched.h) */
     struct soft_moment *moment;   /* in model time, where there is a clock (timeline.h) */
+    struct soft_past *past;       /* where somebody looks for races (past.h) */
 };
 
 /* A new operation with one reference, which does not run before it is submitted. Takes over
@@ -90,8 +92,10 @@ void soft_op_after(struct soft_op *op, struct soft_op *earlier);
 void soft_op_submit(struct soft_op *op);
 
 bool soft_op_is_done(const struct soft_op *op); /* NULL is done */
-/* Is the order told for its own sake, also after operations that are done? A seed and a model
- * clock want it. */
+/* The calling thread has learnt that `op`, which may be NULL, is done. */
+void soft_op_met(const struct soft_op *op);
+/* Is the order told for its own sake, also after operations that are done? A seed, a model clock
+ * and the search for races want it. */
 bool soft_history_matters(void);
 
 /* Waits until `op` is done, without the lock. The caller holds a reference. */
