@@ -103,7 +103,7 @@ static void destroy(struct soft_context *context)
     while (context->events != NULL)
         soft_event_destroy(context->events);
     while (context->streams != NULL)
-        soft_stream_destroy(context->streams);
+        soft_stream_forget(context->streams);
     context->legacy = NULL;
     soft_memory_free_all(context);
     context->retained = context->attached = 0;

@@ -40,13 +40,22 @@ static void free_stream(struct soft_stream *stream)
     free(stream);
 }
 
-void soft_stream_destroy(struct soft_stream *stream)
+void soft_stream_forget(struct soft_stream *stream)
 {
     soft_capture_drop_stream(stream);
     soft_handle_remove(stream);
+    free_stream(stream);
+}
+
+void soft_stream_destroy(struct soft_stream *stream)
+{
+    if (soft_op_is_done(stream->tail) && !soft_history_matters()) {
+        soft_stream_forget(stream);
+        return;
+    }
+    soft_capture_drop_stream(stream);
+    soft_handle_remove(stream);
     stream->destroyed = true;
-    if (soft_op_is_done(stream->tail) && !soft_history_matters())
-        free_stream(stream);
 }
 
 /* Streams that were destroyed with work pending, once it is done and nobody has to come after

@@ -35,7 +35,9 @@ CUresult soft_stream_find(struct soft_context *context, CUstream handle,
                           struct soft_stream **out);
 CUresult soft_stream_create(struct soft_context *context, unsigned flags, int priority,
                             struct soft_stream **out);
+/* For the program it is gone at once; it stays while others may have to come after it. */
 void soft_stream_destroy(struct soft_stream *stream);
+void soft_stream_forget(struct soft_stream *stream); /* with its context, which is idle */
 
 /* Submits `work` in stream order, taking over the caller's reference also on failure. With
  * `op` not NULL the operation comes back with a reference; NULL comes back while capturing. */

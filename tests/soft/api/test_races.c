@@ -48,10 +48,15 @@ static void launch(CUdeviceptr at, CUstream stream)
 
 static void two_writes(void)
 {
-    for (int i = 0; i < 3; i++) {
-        fill(a + 64, 4, one);
-        fill(a + 72, 4, two);
-    }
+    fill(a + 64, 4, one);
+    fill(a + 72, 4, two);
+}
+
+/* Which of them meet first depends. */
+static void many_writes(void)
+{
+    for (int i = 0; i < 3; i++)
+        two_writes();
 }
 
 static void a_kernel_writes_what_a_copy_reads(void)
@@ -229,6 +234,7 @@ struct scene {
 static const struct scene scenes[] = {
     SCENE(two_writes, "fill (operation 1, stream 3) writes and fill (operation 2, stream 4) "
                       "writes bytes 72 to 79 (8 of them) of the 4096 bytes at 0x"),
+    SCENE(many_writes, "fill (operation "),
     SCENE(a_kernel_writes_what_a_copy_reads,
           "kernel store (operation 1, stream 3) writes and copy (operation 2, stream 4) reads "
           "bytes 124 to 127 (4 of them) of the 4096 bytes at 0x"),
@@ -263,6 +269,9 @@ static int play(void)
     set_up();
     scenes[atoi(getenv("SCENE"))].play();
     ok(cuCtxSynchronize());
+    CUcontext context;
+    ok(cuCtxGetCurrent(&context));
+    ok(cuCtxDestroy(context));
     return 0;
 }
 
