@@ -98,6 +98,16 @@ static enum rp_status read_numbers(struct rp_config *config, char *message, size
         snprintf(message, size, "REPRISE_BUDGET=%s is no size, such as 44GiB", budget);
         return RP_INVALID;
     }
+    const char *audit = getenv("REPRISE_AUDIT");
+    if (audit && *audit) {
+        char *end;
+        errno = 0;
+        config->audit = strtoull(audit, &end, 10);
+        if (errno || *end || *audit == '-' || !config->audit) {
+            snprintf(message, size, "REPRISE_AUDIT=%s is no count of launches, from 1 on", audit);
+            return RP_INVALID;
+        }
+    }
     const char *code = getenv("REPRISE_ERROR_EXITCODE");
     if (code && *code) {
         char *end;

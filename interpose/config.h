@@ -21,6 +21,7 @@ struct rp_config {
     bool only_ptx;                 /* CUDA_FORCE_PTX_JIT: the driver ignores machine code */
     bool strict;                   /* REPRISE_STRICT: run as asked or not at all */
     uint64_t budget;               /* REPRISE_BUDGET or the contract's; UINT64_MAX: none */
+    uint64_t audit;                /* REPRISE_AUDIT: every so many launches; 0: none */
     int error_exitcode;            /* REPRISE_ERROR_EXITCODE; the code of a stop, default 70 */
 };
 

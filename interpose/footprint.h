@@ -28,6 +28,7 @@ struct rp_footprint {
     uint64_t signature; /* equal for calls that do the same work on whatever buffers */
     uint64_t values;    /* hash of what the call is given by value: must agree in a replay */
     rp_stream stream;
+    bool audited; /* a launch that is compared with what is claimed here */
     bool is_launch;
     bool in_graph;      /* a node of a graph that is launched */
     bool on_device;     /* to write device memory is all that it does */

@@ -152,6 +152,29 @@ static bool trusts_ptx(void)
     return rp_core.config.contract && rp_core.config.contract->trust_ptx;
 }
 
+static const char poisoned[] = "an audit caught it changing bytes outside its access set";
+
+static void poison(struct rp_kernel *kernel)
+{
+    rp_memo_destroy(kernel->memo);
+    kernel->memo = NULL;
+    kernel->proof = NULL;
+    kernel->unproved = kernel->escapes = poisoned;
+}
+
+/* Kernels that an audit caught, by name: those that are asked for later are no better. */
+enum { MOST_POISONED = 64 };
+static uint32_t poisoned_names[MOST_POISONED];
+static unsigned poisoned_count;
+
+static bool is_poisoned(uint32_t name)
+{
+    for (unsigned i = 0; i < poisoned_count; i++)
+        if (poisoned_names[i] == name)
+            return true;
+    return poisoned_count == MOST_POISONED; /* too many to believe any other */
+}
+
 /* What the image says, and what the driver says of the kernel that it really loaded. */
 static void learn(struct rp_kernel *kernel, const struct rp_image_kernel *said,
                   const struct rp_kernel_layout *told)
@@ -212,6 +235,8 @@ void rp_kernel_got(uint64_t function, uint64_t handle, const char *name,
         kernel->layout = *told;
         kernel->packed_alike = true;
     }
+    if (is_poisoned(id))
+        poison(kernel);
     note_kernel(kernel);
 }
 
@@ -289,6 +314,17 @@ enum rp_status rp_kernel_globals(const struct rp_kernel *kernel, rp_kernel_globa
     for (size_t i = 0; status == RP_OK && module && i < module->global_count; i++)
         status = visit(ctx, module->globals[i].address);
     return status;
+}
+
+void rp_kernel_poison(const struct rp_kernel *kernel)
+{
+    const struct rp_proof *proof = kernel->proof;
+    uint32_t name = kernel->name;
+    for (size_t i = 0; i < slot_count; i++)
+        if (slots[i] && slots[i]->name == name && slots[i]->proof == proof)
+            poison(slots[i]);
+    if (poisoned_count < MOST_POISONED)
+        poisoned_names[poisoned_count++] = name;
 }
 
 void rp_kernels_each(rp_kernel_fn visit, void *ctx)

@@ -47,6 +47,9 @@ enum rp_status rp_kernel_globals(const struct rp_kernel *kernel, rp_kernel_globa
 /* rp_symbol_fn for proofs; ctx is the kernel. */
 uint64_t rp_kernel_symbol(void *ctx, const char *symbol, uint64_t *bytes);
 
+/* What was proved of it turned out wrong: by any handle, it may write anything from now on. */
+void rp_kernel_poison(const struct rp_kernel *kernel);
+
 typedef void (*rp_kernel_fn)(void *ctx, const struct rp_kernel *kernel);
 void rp_kernels_each(rp_kernel_fn visit, void *ctx);
 /* After a fork. */

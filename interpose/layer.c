@@ -3,6 +3,7 @@
 #include "interpose/wrap.h"
 
 #include "interpose/array.h"
+#include "interpose/audit.h"
 #include "interpose/context.h"
 #include "interpose/core.h"
 #include "interpose/cost.h"
@@ -57,7 +58,7 @@ static void finish(void)
 static bool has_work(void)
 {
     const struct rp_config *config = &rp_core.config;
-    return config->trace || config->budget != UINT64_MAX ||
+    return config->trace || config->audit || config->budget != UINT64_MAX ||
            (config->contract && config->mode != RP_MODE_OBSERVE);
 }
 
@@ -86,6 +87,7 @@ unsigned rp_layer_start(void)
 void rp_layer_forked(void)
 {
     rp_kernels_forget();
+    rp_audit_forget();
     rp_executions_forget();
     rp_segments_forget();
     rp_cost_forget();

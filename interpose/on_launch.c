@@ -2,6 +2,7 @@
 /* Calls that launch kernels. */
 #include "interpose/handlers.h"
 
+#include "interpose/audit.h"
 #include "interpose/launch.h"
 #include "interpose/segment.h"
 
@@ -66,7 +67,9 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
     rp_launched_footprint(launched, call);
     rp_handler_track(frame, call, RP_OK);
     note_arguments(launched, call);
-    rp_core_unlock();
+    call->audited = rp_audit_begin(call);
+    if (!call->audited)
+        rp_core_unlock();
 }
 
 /* The trace has it now, if it ran; launches that open or close a segment by name are known by
@@ -75,6 +78,10 @@ static void launch_done(struct rp_frame *frame, struct launch launch, CUfunction
 {
     const struct rp_footprint *call = rp_handler_tracked(frame);
     bool ran = rp_handler_ran(frame);
+    if (call && call->audited) {
+        rp_audit_end(rp_kernel_find(RP_HANDLE(function)), call, ran);
+        rp_core_unlock();
+    }
     if (ran && rp_core.trace) {
         rp_core_lock();
         launch.launched.kernel = rp_kernel_find(RP_HANDLE(function));

@@ -248,6 +248,11 @@ static json_t *summary_json(void)
     put_count(summary, "calls", rp_wrap_calls());
     put_count(summary, "tracked_calls", rp_core.seq);
     put_count(summary, "launches", rp_core.figures.launches);
+    if (rp_core.config.audit) {
+        put_count(summary, "audits", rp_core.figures.audits);
+        put_count(summary, "audit_misses", rp_core.figures.audit_misses);
+        put_count(summary, "audits_failed", rp_core.figures.audits_failed);
+    }
     put_count(summary, "steps", rp_core.step);
     if (rp_core.trace) {
         struct rp_trace_stats stats;

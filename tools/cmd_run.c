@@ -120,6 +120,9 @@ static int choose_mode(struct run *run)
     const struct rp_option_value *budget = &run->options.values[RP_OPT_BUDGET];
     if (budget->text && budget->number == 0)
         return rp_say_usage("run", "--budget: 0 bytes leave no room for anything");
+    const struct rp_option_value *audit = &run->options.values[RP_OPT_AUDIT];
+    if (audit->text && audit->number == 0)
+        return rp_say_usage("run", "--audit: every how many launches? 1 is each of them");
     return refuse_unsupported(run);
 }
 
@@ -324,6 +327,9 @@ static void prepare_environment(struct run *run)
     if (values[RP_OPT_ERROR_EXITCODE].text)
         rp_environment_add(list, "REPRISE_ERROR_EXITCODE", "%llu",
                            (unsigned long long)values[RP_OPT_ERROR_EXITCODE].number);
+    if (values[RP_OPT_AUDIT].text)
+        rp_environment_add(list, "REPRISE_AUDIT", "%llu",
+                           (unsigned long long)values[RP_OPT_AUDIT].number);
     if (strcmp(run->mode, "guard") == 0)
         rp_environment_add(list, "REPRISE_STRICT", "1");
     if (run->driver.soft)

@@ -85,6 +85,8 @@ enum rp_option_type {
       "auto: a real driver if there is one, else software")                                       \
     X(ERROR_EXITCODE, "error-exitcode", 'e', CODE, RP_ENV, RP_COMMAND_RUN | RP_COMMAND_CHECK,     \
       "N", "exit with N when there are hazards")                                                  \
+    X(AUDIT, "audit", 0, COUNT, RP_ENV, RP_COMMAND_RUN, "N",                                      \
+      "hold every N-th launch to what is known of it")                                            \
     X(NO_TRACE, "no-trace", 0, FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \
       "write summaries only, no trace")                                                           \
     X(LAST, "last", 0, SIZE, RP_ENV, RP_COMMAND_RUN, "SIZE",                                      \

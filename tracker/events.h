@@ -27,6 +27,8 @@
               F(NAME, verdict) F(UINT, version))                                                 \
     X(argument, F(UINT, seq) F(UINT, param) F(UINT, allocation) F(BYTES, offset))                \
     X(range, F(NAME, range) F(NAME, phase))                                                      \
+    X(audit, F(UINT, seq) F(NAME, kernel) F(UINT, allocation) F(BYTES, offset) F(BYTES, bytes)   \
+             F(TEXT, claim))                                                                     \
     X(step, F(UINT, step))                                                                       \
     X(segment, F(NAME, segment) F(TEXT, key) F(UINT, instance) F(NAME, phase) F(UINT, step)      \
                F(HEX, stream) F(UINT, launches))                                                 \

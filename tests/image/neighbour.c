@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A kernel that leaves the memory that it was given: what it means to write beyond the end of
+ * one buffer lies in the next. Address arithmetic is assumed to stay in bounds; an audit must
+ * catch it where it does not.
+ *
+ * usage: image_neighbour FOLDER in|out */
+#include <cuda.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CU(call) check_call((call), #call)
+static void check_call(CUresult result, const char *call)
+{
+    if (result == CUDA_SUCCESS)
+        return;
+    fprintf(stderr, "image_neighbour: %s failed with %d\n", call, (int)result);
+    exit(1);
+}
+
+int main(int argc, char **argv)
+{
+    CUdevice device;
+    CUcontext context;
+    CUmodule module;
+    CUfunction function;
+    CUdeviceptr first, second, flags;
+    char path[1024];
+    int value = 0;
+    if (argc < 3)
+        return 2;
+    snprintf(path, sizeof path, "%s/ways.ptx", argv[1]);
+    CU(cuInit(0));
+    CU(cuDeviceGet(&device, 0));
+    CU(cuCtxCreate(&context, NULL, 0, device));
+    CU(cuModuleLoad(&module, path));
+    CU(cuModuleGetFunction(&function, module, "increase_where"));
+    CU(cuMemAlloc(&first, 512));
+    CU(cuMemAlloc(&second, 512));
+    if (second < first) {
+        CUdeviceptr swap = first;
+        first = second;
+        second = swap;
+    }
+    int n = (int)((second - first) / 4) + 16, which = n - 10;
+    if (n > 1024)
+        return 2; /* they are no neighbours */
+    CU(cuMemAlloc(&flags, 4096));
+    CU(cuMemsetD8(first, 0, 512));
+    CU(cuMemsetD8(second, 0, 512));
+    CU(cuMemsetD8(flags, 0, 4096));
+    if (strcmp(argv[2], "in") == 0)
+        which = 10;
+    CU(cuMemsetD32(flags + (CUdeviceptr)which * 4, 1, 1));
+    void *params[] = {&first, &flags, &n};
+    CU(cuLaunchKernel(function, 1, 1, 1, 1024, 1, 1, 0, NULL, params, NULL));
+    CU(cuMemcpyDtoH(&value, first + (CUdeviceptr)which * 4, 4));
+    printf("%d\n", value);
+    return 0;
+}
