@@ -5,6 +5,7 @@
 #include "cuda/find_driver.h"
 #include "tools/command.h"
 #include "tools/config.h"
+#include "tools/coverage.h"
 #include "tools/driver.h"
 #include "tools/environment.h"
 #include "tools/options.h"
@@ -208,40 +209,14 @@ static bool check_layer(json_t *checks)
     return path_good && preload_good && exports_good;
 }
 
-struct class_name {
-    const char *part, *words;
-};
-
-/* True when `part` is one of the dotted parts of the class. */
-static bool is_about(const char *class_, const struct class_name *name)
+/* What the layer knows of each call is a matter of the build; what of it is there, of the driver. */
+static void check_coverage(json_t *checks)
 {
-    size_t length = strlen(name->part);
-    for (const char *at = class_; (at = strstr(at, name->part)) != NULL; at += length)
-        if ((at == class_ || at[-1] == '.') && (at[length] == 0 || at[length] == '.'))
-            return true;
-    return false;
-}
-
-/* How the calls divide by what they are about; a mere question changes nothing. */
-static void count_classes(json_t *checks)
-{
-    static const struct class_name classes[] = {{"launch", "launch something"},
-                                                {"write", "write memory"},
-                                                {"alloc", "make memory"},
-                                                {"free", "free memory"},
-                                                {"capture", "concern stream capture"},
-                                                {"query", "only ask"}};
-    char text[512] = "";
-    size_t used = 0;
-
-    for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-        int count = 0;
-        for (int id = 0; id < RP_CALL_COUNT; id++)
-            count += is_about(rp_calls[id].class_, &classes[i]);
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d %s", i ? ", " : "", count,
-                                 classes[i].words);
-    }
-    add(checks, "calls", OK, NULL, "%s", text);
+    char text[512];
+    bool complete = rp_coverage_unclassified() == 0;
+    rp_coverage_text(text, sizeof(text));
+    add(checks, "calls", complete ? OK : BROKEN, complete ? NULL : "rebuild: tools/dev build", "%s",
+        text);
 }
 
 static void check_variables(json_t *checks)
@@ -277,13 +252,13 @@ static void print_table(const struct rp_output *output, const json_t *checks)
     }
 }
 
-static int examine(struct rp_output *output, bool json)
+static int examine(struct rp_output *output, bool json, bool verbose)
 {
     json_t *checks = json_array();
 
     check_machine(checks);
     bool layer = check_layer(checks);
-    count_classes(checks);
+    check_coverage(checks);
     bool real = check_real_driver(checks), soft = check_soft_device(checks);
     check_variables(checks);
     bool well = layer && (real || soft);
@@ -295,11 +270,14 @@ static int examine(struct rp_output *output, bool json)
                                      "well", well, "device",
                                      !chosen ? NULL : choice.soft ? "soft" : "cuda", "checks",
                                      checks);
+        json_object_set_new(document, "coverage", rp_coverage_json(verbose));
         json_dumpf(document, output->file, JSON_INDENT(1));
         fputc('\n', output->file);
         json_decref(document);
     } else {
         print_table(output, checks);
+        if (verbose)
+            rp_coverage_print(output->file);
         if (well)
             fprintf(output->file, "\na job can run under reprise here, on %s\n", choice.path);
         else
@@ -321,5 +299,6 @@ int rp_cmd_doctor(int argc, char **argv)
     if (options.rest_count > 0)
         return rp_say_usage("doctor", "doctor takes no argument such as '%s'", options.rest[0]);
     rp_output_begin(&output, &options);
-    return rp_output_end(&output, examine(&output, rp_option_given(&options, RP_OPT_JSON)));
+    return rp_output_end(&output, examine(&output, rp_option_given(&options, RP_OPT_JSON),
+                                 rp_option_given(&options, RP_OPT_VERBOSE)));
 }

@@ -364,7 +364,8 @@ static int run_job(struct run *run)
     struct rp_outcome outcome;
     rp_outcome_read(run->folder, &outcome);
     if (!rp_option_given(&run->options, RP_OPT_QUIET))
-        rp_outcome_say(&outcome, run->folder, run->contract);
+        rp_outcome_say(&outcome, run->folder, run->contract,
+                       rp_option_given(&run->options, RP_OPT_VERBOSE));
     const struct rp_option_value *wanted = &run->options.values[RP_OPT_ERROR_EXITCODE];
     bool hazards = outcome.hazards > 0;
     rp_outcome_release(&outcome);

@@ -12,6 +12,7 @@ struct looking {
     struct rp_driver_choice *choice;
     char soft[PATH_MAX]; /* never taken for a real driver, whatever path leads to it */
     char reject[PATH_MAX + 64];
+    bool names_soft; /* a candidate was the software device */
 };
 
 static bool consider(void *ctx, const char *path, enum rp_driver_verdict verdict)
@@ -21,6 +22,7 @@ static bool consider(void *ctx, const char *path, enum rp_driver_verdict verdict
 
     if (verdict == RP_DRIVER_USABLE && realpath(path, real) && strcmp(real, looking->soft) == 0) {
         snprintf(looking->reject, sizeof(looking->reject), "%s is the software device", path);
+        looking->names_soft = true;
         return false;
     }
     if (verdict == RP_DRIVER_USABLE) {
@@ -45,6 +47,14 @@ static bool find_real(struct looking *looking)
     return rp_driver_find(&search, consider, looking);
 }
 
+/* Whoever names a driver wants that one, and no other in its place. */
+static bool is_named(void)
+{
+    struct rp_driver_search search;
+    rp_driver_search_default(&search);
+    return search.chosen && *search.chosen;
+}
+
 bool rp_driver_choose(const char *device, struct rp_driver_choice *choice, char *message,
                       size_t size)
 {
@@ -54,6 +64,10 @@ bool rp_driver_choose(const char *device, struct rp_driver_choice *choice, char 
     *choice = (struct rp_driver_choice){0};
     if (real_wanted && find_real(&looking))
         return true;
+    if (real_wanted && is_named() && !looking.names_soft) {
+        snprintf(message, size, "REPRISE_DRIVER names no driver: %s", looking.reject);
+        return false;
+    }
     if (soft_wanted && rp_place_find(RP_PART_SOFT_DEVICE, choice->path)) {
         choice->soft = true;
         return true;

@@ -98,8 +98,8 @@ enum rp_option_type {
       "go on as the job does, until it ends")                                                     \
     X(QUIET, "quiet", 'q', FLAG, RP_NO_ENV, RP_COMMAND_RUN | RP_WRITING, NULL,                    \
       "don't say at the end what was written")                                                    \
-    X(VERBOSE, "verbose", 'v', FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \
-      "show the exact environment and command")                                                   \
+    X(VERBOSE, "verbose", 'v', FLAG, RP_NO_ENV, RP_COMMAND_RUN | RP_COMMAND_DOCTOR, NULL,         \
+      "the exact environment and command; each driver call")                                      \
     X(CALLS, "calls", 0, TEXT, RP_NO_ENV, RP_FILTERED, "RANGES",                                  \
       "by id: 5,10-20,100-,0-1000/10 (or @FILE)")                                                 \
     X(GREP, "grep", 'g', TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "RE",                                  \

@@ -125,16 +125,22 @@ static void say_plan(const struct rp_summaries *summaries)
         rp_say("plan: the job ended before a step under it was measured");
 }
 
+static void say_nothing_seen(void)
+{
+    rp_say("the job made no driver call that was seen");
+    rp_say("next: reprise doctor");
+}
+
 void rp_outcome_say(const struct rp_outcome *outcome, const char *folder,
-                    const struct rp_contract *contract)
+                    const struct rp_contract *contract, bool verbose)
 {
     struct list unseen = {0};
     const char *shown = shown_folder(folder);
     const char *argument = strcmp(shown, RP_FOLDER_DEFAULT) == 0 ? "" : shown;
 
     if (outcome->summaries.count == 0 && outcome->traces == 0) {
-        rp_say("the job made no driver call that was seen");
-        rp_say("next: reprise doctor");
+        if (contract || verbose)
+            say_nothing_seen();
         return;
     }
     if (outcome->summaries.count == 0)

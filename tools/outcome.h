@@ -14,9 +14,10 @@ struct rp_outcome {
 };
 
 void rp_outcome_read(const char *folder, struct rp_outcome *outcome);
-/* `contract` may be NULL. */
+/* `contract` may be NULL; without one a job that never came to the driver is nothing to talk of,
+ * unless `verbose`. */
 void rp_outcome_say(const struct rp_outcome *outcome, const char *folder,
-                    const struct rp_contract *contract);
+                    const struct rp_contract *contract, bool verbose);
 void rp_outcome_release(struct rp_outcome *outcome);
 
 #endif

@@ -160,6 +160,19 @@ class Job(harness.Case):
         texts = " ".join(check["text"] for check in report["checks"])
         self.assertRegex(texts, r"(\d+) of the \1 driver calls known pass through the layer")
 
+    def test_doctor_knows_what_becomes_of_each_call(self):
+        self.assertIn("637 driver calls: ", self.reprise("doctor").stdout)
+        told = json.loads(self.reprise("doctor", "-v", "--json").stdout)["coverage"]
+        self.assertEqual((told["calls"], told["unclassified"]), (637, 0))
+        fates = "followed", "everything", "reported", "refused", "passed"
+        self.assertEqual(sum(told[fate] for fate in fates), 637)
+        self.assertEqual(len(told["each"]), 637)
+        for call in told["each"]:
+            self.assertIn(call["fate"], fates)
+            self.assertTrue(call["why"], call)
+        self.assertIn({"call": "cuInit", "fate": "passed", "why": "makes the driver ready"},
+                      told["each"])
+
 
 if __name__ == "__main__":
     harness.main()

@@ -73,7 +73,8 @@ class Transparent(RunCase):
         self.assertEqual((done.stdout, done.stderr), (text, "to stderr\n"))
 
     def test_our_lines_are_on_stderr_and_few(self):
-        done = self.run_job("true")
+        done = self.run_job(sys.executable, "-c", "import ctypes\n"
+                            "ctypes.CDLL('libcuda.so.1').cuInit(0)")
         self.assertEqual(done.stdout, "")
         lines = done.stderr.splitlines()
         self.assertTrue(1 <= len(lines) <= 3, done.stderr)
@@ -203,7 +204,18 @@ class Refused(RunCase):
 
     def test_no_driver(self):
         self.assertRefused(self.reprise("run", "--device", "cuda", "true",
-                                        REPRISE_DRIVER="/no/libcuda.so"), 125, "no CUDA driver")
+                                        REPRISE_DRIVER="/no/libcuda.so"), 125,
+                           "REPRISE_DRIVER names no driver: /no/libcuda.so is no readable file")
+
+    def test_a_driver_that_is_not_there_is_not_replaced(self):
+        done = self.reprise("run", "true", REPRISE_DRIVER="/no/libcuda.so")
+        self.assertRefused(done, 125, "REPRISE_DRIVER names no driver: /no/libcuda.so is no")
+        self.assertEqual(done.stderr.count("/no/libcuda.so"), 1, done.stderr)
+
+    def test_a_job_without_the_driver_is_nothing_to_talk_of(self):
+        done = self.reprise("run", "--device", "soft", "true")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertIn("no driver call", self.reprise("run", "--device", "soft", "-v", "true").stderr)
 
     def test_under_reprise_already(self):
         done = self.run_job("-q", harness.REPRISE, "run", "true")

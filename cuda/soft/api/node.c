@@ -422,6 +422,21 @@ CUresult CUDAAPI cuGraphKernelNodeGetParams(CUgraphNode hNode,
     return result;
 }
 
+/* Attributes can't be set here: each has the value that it has in a plain launch. */
+CUresult CUDAAPI cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
+                                               CUkernelNodeAttrValue *value_out)
+{
+    struct soft_node *node;
+    CUresult result = enter(hNode, CU_GRAPH_NODE_TYPE_KERNEL, value_out, &node);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (attr != CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE &&
+        attr != CU_LAUNCH_ATTRIBUTE_PRIORITY && attr != CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+        return soft_leave(soft_refuse("this attribute of a kernel node"));
+    *value_out = (CUkernelNodeAttrValue){.pad = {0}};
+    return soft_leave(CUDA_SUCCESS);
+}
+
 CUresult CUDAAPI cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)
 {
     struct soft_node *node;
