@@ -115,6 +115,8 @@ static int choose_mode(struct run *run)
     run->mode = text_of(run, RP_OPT_MODE, natural);
     if (strcmp(run->mode, "observe") != 0 && !run->contract)
         return rp_say_usage("run", "mode %s needs a contract: -c FILE", run->mode);
+    if (rp_option_given(&run->options, RP_OPT_NOP) && strcmp(run->mode, "observe") != 0)
+        return rp_say_usage("run", "--nop does nothing, and so can't %s", run->mode);
     if (rp_option_given(&run->options, RP_OPT_POLICY) && !run->contract)
         return rp_say_usage("run", "--policy needs a contract: -c FILE");
     const struct rp_option_value *budget = &run->options.values[RP_OPT_BUDGET];
@@ -209,8 +211,9 @@ static int find_parts(struct run *run)
         rp_say("this is a job under `reprise run` already");
         return RP_EXIT_RUN;
     }
-    if (!rp_place_find(RP_PART_LAYER, run->layer)) {
-        rp_say("%s is missing at %s", rp_part_name(RP_PART_LAYER), run->layer);
+    enum rp_part part = rp_option_given(&run->options, RP_OPT_NOP) ? RP_PART_NOP : RP_PART_LAYER;
+    if (!rp_place_find(part, run->layer)) {
+        rp_say("%s is missing at %s", rp_part_name(part), run->layer);
         return RP_EXIT_RUN;
     }
     /* The loader splits LD_PRELOAD at spaces and colons and knows no quoting. */
@@ -303,7 +306,8 @@ static void prepare_environment(struct run *run)
     rp_environment_prepend(list, "LD_PRELOAD", preload, ':');
     if (*RP_SANITIZER_PRELOAD) /* a sanitized build: the job's own leaks are not our business */
         rp_environment_prepend(list, "ASAN_OPTIONS", "detect_leaks=0", ':');
-    rp_environment_add(list, "NVTX_INJECTION64_PATH", "%s", run->layer);
+    if (!rp_option_given(&run->options, RP_OPT_NOP))
+        rp_environment_add(list, "NVTX_INJECTION64_PATH", "%s", run->layer);
     rp_environment_add(list, "REPRISE_MODE", "%s", run->mode);
     rp_environment_add(list, "REPRISE_DRIVER", "%s", run->driver.path);
     rp_environment_add(list, "REPRISE_OUTPUT", "%s", run->folder);

@@ -92,6 +92,8 @@ enum rp_option_type {
     X(LAST, "last", 0, SIZE, RP_ENV, RP_COMMAND_RUN, "SIZE",                                      \
       "keep only the end of the trace, so many bytes of it")                                      \
     X(LIMIT, "limit", 0, SIZE, RP_ENV, RP_COMMAND_RUN, "SIZE", "end the trace after so many bytes")\
+    X(NOP, "nop", 0, FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                                      \
+      "preload an object that does nothing: what that costs")                                    \
     X(LOSSY, "lossy", 0, FLAG, RP_ENV, RP_COMMAND_RUN, NULL,                                      \
       "lose events rather than slow the job; counted")                                            \
     X(FOLLOW, "follow", 0, FLAG, RP_NO_ENV, RP_COMMAND_DUMP, NULL,                                \

@@ -14,6 +14,8 @@ static const struct {
 } parts[] = {
     [RP_PART_LAYER] = {"libreprise.so", "../interpose/libreprise.so",
                        "../lib/reprise/libreprise.so"},
+    [RP_PART_NOP] = {"libreprise-nop.so", "../interpose/libreprise-nop.so",
+                     "../lib/reprise/libreprise-nop.so"},
     [RP_PART_SOFT_DEVICE] = {"the software device", "../cuda/soft/libcuda.so.1",
                              "../lib/reprise/soft/libcuda.so.1"},
 };

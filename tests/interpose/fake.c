@@ -22,7 +22,7 @@ CUresult fake_called(enum rp_call_id id, const void *args, size_t bytes)
     state.counts[id]++;
     state.last = id;
     memcpy(state.args, args, bytes);
-    return FAKE_RESULT(id);
+    return state.succeed ? CUDA_SUCCESS : FAKE_RESULT(id);
 }
 
 /* A call that the table does not know: from a driver younger than the layer. */

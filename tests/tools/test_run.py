@@ -212,6 +212,16 @@ class Refused(RunCase):
         self.assertRefused(done, 125, "REPRISE_DRIVER names no driver: /no/libcuda.so is no")
         self.assertEqual(done.stderr.count("/no/libcuda.so"), 1, done.stderr)
 
+    def test_nop_preloads_an_object_that_does_nothing(self):
+        call = "import ctypes\nprint(ctypes.CDLL('libcuda.so.1').cuInit(0), open('/proc/self/maps').read())"
+        done = self.reprise("run", "--nop", "--device", "soft", sys.executable, "-c", call)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(done.stdout.startswith("0 "), done.stdout[:80])
+        self.assertIn("libreprise-nop.so", done.stdout)
+        self.assertNotIn("libreprise.so", done.stdout)
+        self.assertRefused(self.run_job("--nop", "-m", "check", "-c", "contract.json", "true"),
+                           2, "--nop")
+
     def test_a_job_without_the_driver_is_nothing_to_talk_of(self):
         done = self.reprise("run", "--device", "soft", "true")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))

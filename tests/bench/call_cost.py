@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a driver call costs, in every way to be preloaded, side by side in one run.
+
+usage: call_cost.py CALL_COST KERNELS FAKE NOP LAYER [RUNTIME]"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, KERNELS, FAKE, NOP, LAYER = map(os.path.abspath, sys.argv[1:6])
+RUNTIME = sys.argv[6:]
+CONTRACT = {"version": 1, "policy": "regions", "segments": [
+    {"name": "s", "forward": {"nvtx": "f"}, "replay": {"nvtx": "r"}}],
+    "buffers": [{"name": "state", "at": {"kernel": "step_state", "param": 0}}]}
+GOALS = {"nop": 5, "observe": 30, "observe, traced": 100}
+
+
+def measure(layer, **environment):
+    """{call: (bare, through)}"""
+    env = os.environ | {"LD_PRELOAD": ":".join(RUNTIME + [layer]), "REPRISE_DRIVER": FAKE,
+                        "REPRISE_OUTPUT": os.getcwd()} | environment
+    text = subprocess.run([PROGRAM, KERNELS], env=env, check=True, capture_output=True,
+                          text=True).stdout
+    return {name: (float(bare), float(through))
+            for name, bare, through in (line.split() for line in text.splitlines())}
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    pathlib.Path("contract.json").write_text(json.dumps(CONTRACT))
+    contract = {"REPRISE_CONTRACT": os.path.abspath("contract.json")}
+    ways = {
+        "nop": measure(NOP),
+        "observe": measure(LAYER, REPRISE_MODE="observe"),
+        "observe, traced": measure(LAYER, REPRISE_MODE="observe", REPRISE_TRACE="1"),
+        "check": measure(LAYER, REPRISE_MODE="check", **contract),
+        "guard": measure(LAYER, REPRISE_MODE="guard", **contract),
+    }
+    print(f"{'added ns a call':20}" + "".join(f"{call:>20}" for call in ways["nop"]))
+    print(f"{'(bare call)':20}" + "".join(f"{bare:20.1f}" for bare, _ in ways["nop"].values()))
+    for way, calls in ways.items():
+        print(f"{way:20}" + "".join(f"{through - bare:20.1f}" for bare, through in calls.values())
+              + (f"    goal {GOALS[way]}" if way in GOALS else ""))
