@@ -73,9 +73,9 @@ enum rp_option_type {
     X(DISCOVER_OUTPUT, "output", 'o', TEXT, RP_NO_ENV, RP_COMMAND_DISCOVER, "FILE",               \
       "the contract; default contract.json; - is stdout")                                         \
     X(BY, "by", 0, WORD, RP_NO_ENV, RP_COMMAND_DISCOVER, "ranges|launches",                       \
-      "how segments are found; default ranges, then launches")                                    \
+      "how segments are found; default both, in turn")                                            \
     X(STATE, "state", 0, WORD, RP_NO_ENV, RP_COMMAND_DISCOVER, "declared|discovered",             \
-      "declared names the buffers even if it need not")                                           \
+      "declared names the buffers though it need not")                                            \
     X(REPORT_OUTPUT, "output", 'o', TEXT, RP_NO_ENV, RP_COMMAND_REPORT, "FILE",                   \
       "default report.html; - is stdout")                                                         \
     X(DIFF, "diff", 0, TEXT, RP_NO_ENV, RP_COMMAND_REPORT, "OLD",                                 \

@@ -101,7 +101,8 @@ class Files(unittest.TestCase):
             text = re.sub(r'"(\\.|[^"\\])*"', "", text)
             for call in re.findall(r"\b(_exit|exit|abort|quick_exit|_Exit)\s*\(", text):
                 self.assertEqual(path.name, "report.c", f"{path} calls {call}")
-            self.assertNotRegex(text, r"\b(cuCtxSynchronize|cuStreamSynchronize)\s*\(", path)
+            if path.name != "audit.c":  # what an audit costs is asked for, by --audit
+                self.assertNotRegex(text, r"\b(cuCtxSynchronize|cuStreamSynchronize)\s*\(", path)
 
 
 @unittest.skipUnless(OBJECT, "no object was named")
