@@ -127,7 +127,8 @@ class Memviz(ExportCase):
 
     def test_opcodes_that_the_page_knows(self):
         known = {"PROTO", "EMPTY_DICT", "EMPTY_LIST", "MARK", "BININT1", "BININT", "LONG1",
-                 "BINUNICODE", "APPENDS", "SETITEMS", "STOP"}
+                 "BINUNICODE", "APPENDS", "SETITEMS", "STOP", "BINPUT", "BINGET", "LONG_BINPUT",
+                 "LONG_BINGET"}
         names = [opcode.name for opcode, _, _ in pickletools.genops(self.raw)]
         self.assertLessEqual(set(names), known)
         self.assertEqual(self.raw[:2], b"\x80\x02")

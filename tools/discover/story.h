@@ -7,7 +7,7 @@
 #ifndef RP_TOOLS_DISCOVER_STORY_H
 #define RP_TOOLS_DISCOVER_STORY_H
 
-#include "tools/report/names.h"
+#include "tools/names.h"
 #include "tools/source.h"
 
 #define RP_STORY_CALLS 100000

@@ -11,22 +11,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NUMBERS_OF_PART = 1 << 24 }; /* in the memo, for each of the two parts */
+
 struct memviz {
     struct rp_pickle_list processes, entries; /* entries: of the process that is read */
-    struct rp_builder alive;                  /* what each process left alive, already pickled */
+    struct rp_builder alive_bytes;            /* what each process left alive, already pickled */
+    struct rp_pickle trace, alive;
     struct rp_pickle_list segments;
 };
 
 /* ---- one allocation ------------------------------------------------------------ */
 
 /* frames: the call innermost, then the segments around it. */
-static void add_frames(struct rp_builder *out, const char *where)
+static void add_frames(struct rp_pickle *out, const char *where)
 {
     struct rp_pickle_list frames;
     const char *end = where + strlen(where);
+    char name[4096];
+    uint32_t number;
 
     rp_pickle_text(out, "frames");
+    snprintf(name, sizeof(name), "frames of %s", where);
+    if (rp_pickle_known(out, name, &number))
+        return;
     rp_pickle_list_begin(out, &frames);
+    rp_pickle_keep(out, number);
     while (end > where) {
         const char *start = end;
         while (start > where && start[-1] != ';')
@@ -45,7 +54,7 @@ static void add_frames(struct rp_builder *out, const char *where)
 static void add_entry(struct rp_export *run, struct memviz *memviz, const char *action,
                       const struct rp_live_allocation *item, uint64_t time_ns)
 {
-    struct rp_builder *out = &run->out;
+    struct rp_pickle *out = &memviz->trace;
 
     rp_pickle_item(out, &memviz->entries);
     rp_pickle_dict_begin(out);
@@ -63,7 +72,7 @@ static void add_entry(struct rp_export *run, struct memviz *memviz, const char *
 static void add_segment(struct memviz *memviz, const struct rp_live_allocation *item,
                         unsigned device)
 {
-    struct rp_builder *out = &memviz->alive;
+    struct rp_pickle *out = &memviz->alive;
     struct rp_pickle_list blocks;
 
     rp_pickle_item(out, &memviz->segments);
@@ -95,19 +104,23 @@ static void begin(struct rp_export *run, void *state)
 {
     struct memviz *memviz = state;
 
-    rp_pickle_begin(&run->out);
-    rp_pickle_dict_begin(&run->out);
-    rp_pickle_text(&run->out, "device_traces");
-    rp_pickle_list_begin(&run->out, &memviz->processes);
+    memviz->trace.out = &run->out;
+    memviz->alive.out = &memviz->alive_bytes;
+    memviz->alive.first = NUMBERS_OF_PART;
+    rp_pickle_begin(&memviz->trace);
+    rp_pickle_dict_begin(&memviz->trace);
+    rp_pickle_text(&memviz->trace, "device_traces");
+    rp_pickle_list_begin(&memviz->trace, &memviz->processes);
     rp_pickle_list_begin(&memviz->alive, &memviz->segments);
 }
 
 static void process_begins(struct rp_export *run, void *state)
 {
     struct memviz *memviz = state;
+    (void)run;
 
-    rp_pickle_item(&run->out, &memviz->processes);
-    rp_pickle_list_begin(&run->out, &memviz->entries);
+    rp_pickle_item(&memviz->trace, &memviz->processes);
+    rp_pickle_list_begin(&memviz->trace, &memviz->entries);
 }
 
 static void take_event(struct rp_export *run, struct memviz *memviz,
@@ -143,7 +156,7 @@ static void process_ends(struct rp_export *run, void *state, const char *broken)
     struct memviz *memviz = state;
 
     (void)broken;
-    rp_pickle_list_end(&run->out, &memviz->entries);
+    rp_pickle_list_end(&memviz->trace, &memviz->entries);
     for (size_t i = 0; i < run->live.count; i++)
         if (run->live.items[i].on_device)
             add_segment(memviz, &run->live.items[i], run->process);
@@ -152,20 +165,22 @@ static void process_ends(struct rp_export *run, void *state, const char *broken)
 static void end(struct rp_export *run, void *state)
 {
     struct memviz *memviz = state;
-    struct rp_builder *alive = &memviz->alive;
 
-    rp_pickle_list_end(&run->out, &memviz->processes);
-    rp_pickle_text(&run->out, "segments");
-    rp_pickle_list_end(alive, &memviz->segments);
-    rp_builder_add(&run->out, alive->text, alive->length);
-    run->no_memory |= alive->cut;
-    rp_pickle_dict_end(&run->out);
-    rp_pickle_end(&run->out);
+    rp_pickle_list_end(&memviz->trace, &memviz->processes);
+    rp_pickle_text(&memviz->trace, "segments");
+    rp_pickle_list_end(&memviz->alive, &memviz->segments);
+    rp_builder_add(&run->out, memviz->alive_bytes.text, memviz->alive_bytes.length);
+    run->no_memory |= memviz->alive_bytes.cut;
+    rp_pickle_dict_end(&memviz->trace);
+    rp_pickle_end(&memviz->trace);
 }
 
 static void release(void *state)
 {
-    rp_builder_release(&((struct memviz *)state)->alive);
+    struct memviz *memviz = state;
+    rp_builder_release(&memviz->alive_bytes);
+    rp_pickle_release(&memviz->trace);
+    rp_pickle_release(&memviz->alive);
 }
 
 const struct rp_export_format rp_export_memviz = {.name = "memviz",

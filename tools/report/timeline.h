@@ -5,7 +5,7 @@
 
 #include "tools/live.h"
 #include "tools/report/dirty.h"
-#include "tools/report/names.h"
+#include "tools/names.h"
 #include "tools/report/slices.h"
 
 #define RP_TIMELINE_MOMENTS 2048 /* columns of the picture of memory */

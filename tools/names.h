@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names by number, each kept once: kernels, streams, segments of a report. */
-#ifndef RP_TOOLS_REPORT_NAMES_H
-#define RP_TOOLS_REPORT_NAMES_H
+/* Names by number, each kept once: kernels, streams, segments. */
+#ifndef RP_TOOLS_NAMES_H
+#define RP_TOOLS_NAMES_H
 
 #include "tools/builder.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/report/names.h"
+#include "tools/names.h"
 
 #include <stdlib.h>
 #include <string.h>
