@@ -3,8 +3,10 @@
  * instantiation, in the forward, in between, or in both. */
 #include "tests/seen/job.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static CUstream stream;
 static CUgraph graph;
@@ -158,6 +160,22 @@ static void kernel_between(void)
     run_steps(queue_forward, launch_graph);
 }
 
+/* The call's first version, whose parameters end earlier. */
+static void old_kernel_node(void)
+{
+    CUresult (*add)(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
+                    const CUDA_KERNEL_NODE_PARAMS_v1 *);
+    CUDA_KERNEL_NODE_PARAMS now = kernel_params("enqueue", ROW_OF(queue));
+    CUDA_KERNEL_NODE_PARAMS_v1 old;
+    make_stream();
+    *(void **)(void *)&add = dlsym(RTLD_DEFAULT, "cuGraphAddKernelNode");
+    memcpy(&old, &now, sizeof old);
+    CU(cuGraphCreate(&graph, 0));
+    CU(add(&node, graph, NULL, 0, &old));
+    CU(cuGraphInstantiate(&exec, graph, 0));
+    run_steps(queue_forward, launch_graph);
+}
+
 static void copy_between(void)
 {
     CUcontext context;
@@ -301,6 +319,7 @@ const struct scenario graph_scenarios[] = {
     {"graph-needs-copy-between-nodes", needs_copy_between_nodes},
     {"graph-written-while-capturing", written_while_capturing},
     {"graph-kernel", kernel_between},
+    {"graph-old-kernel-node", old_kernel_node},
     {"graph-copy", copy_between},
     {"graph-set", set_between},
     {"graph-child", child_between},

@@ -158,6 +158,122 @@ static void host_function(void)
     run_steps(queue_forward, call_host);
 }
 
+/* The queue is managed memory, which host code changes without a call. */
+static void write_managed(void)
+{
+    CU(cuCtxSynchronize());
+    pinned[5]++;
+}
+
+static void managed(void)
+{
+    CU(cuMemAllocManaged(&queue, WORDS(ROWS * n), CU_MEM_ATTACH_GLOBAL));
+    pinned = (int *)(void *)queue;
+    memset(pinned, 0, WORDS(ROWS * n));
+    run_steps(queue_forward, write_managed);
+}
+
+/* The queue's address shows other physical memory when it is replayed for. */
+static CUmemGenericAllocationHandle two[2];
+static const size_t mapped_bytes = 2 << 20;
+static const CUmemAccessDesc readwrite = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+                                          .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+
+static void show(int which)
+{
+    CU(cuCtxSynchronize());
+    CU(cuMemUnmap(queue, mapped_bytes));
+    CU(cuMemMap(queue, mapped_bytes, 0, two[which], 0));
+    CU(cuMemSetAccess(queue, mapped_bytes, &readwrite, 1));
+}
+
+static void show_other(void)
+{
+    show(1);
+    CU(cuMemsetD32(queue, 5, 1000));
+}
+
+static void remapped(void)
+{
+    CUmemAllocationProp kind = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = readwrite.location};
+    CU(cuMemAddressReserve(&queue, mapped_bytes, 0, 0, 0));
+    for (int i = 0; i < 2; i++)
+        CU(cuMemCreate(&two[i], mapped_bytes, &kind, 0));
+    CU(cuMemMap(queue, mapped_bytes, 0, two[0], 0));
+    CU(cuMemSetAccess(queue, mapped_bytes, &readwrite, 1));
+    CU(cuMemsetD8(queue, 0, mapped_bytes));
+    for (int step = 1; step <= STEPS; step++) {
+        run_step(step, queue_forward, show_other, queue_forward);
+        show(0);
+    }
+}
+
+/* Unmapped, and mapped again as it was: the same bytes. */
+static void show_other_and_back(void)
+{
+    show(1);
+    show(0);
+    write_row();
+}
+
+static void mapped_again(void)
+{
+    CUmemAllocationProp kind = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = readwrite.location};
+    CU(cuMemAddressReserve(&queue, mapped_bytes, 0, 0, 0));
+    for (int i = 0; i < 2; i++)
+        CU(cuMemCreate(&two[i], mapped_bytes, &kind, 0));
+    CU(cuMemMap(queue, mapped_bytes, 0, two[0], 0));
+    CU(cuMemSetAccess(queue, mapped_bytes, &readwrite, 1));
+    CU(cuMemsetD8(queue, 0, mapped_bytes));
+    print_too("mapped", queue, WORDS(ROWS * n));
+    run_steps(queue_forward, show_other_and_back);
+}
+
+/* ---- ways to launch ----------------------------------------------------------------------- */
+
+static int which_row;
+
+static void launch_cooperative(void)
+{
+    void *params[] = {&queue, &x, &which_row, &n};
+    CU(cuLaunchCooperativeKernel(function("enqueue"), 8, 1, 1, 128, 1, 1, 0, NULL, params));
+}
+
+static void launch_ex(void)
+{
+    void *params[] = {&queue, &x, &which_row, &n};
+    CUlaunchConfig config = {.gridDimX = 8, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 128,
+                             .blockDimY = 1, .blockDimZ = 1};
+    CU(cuLaunchKernelEx(&config, function("enqueue"), params, NULL));
+}
+
+static void launch_by_block(void)
+{
+    struct {
+        CUdeviceptr queue, x;
+        int row, n;
+    } block = {queue, x, which_row, n};
+    size_t bytes = sizeof block;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &block, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
+    CU(cuLaunchKernel(function("enqueue"), 8, 1, 1, 128, 1, 1, 0, NULL, NULL, extra));
+}
+
+static void by_cooperative_launch(void)
+{
+    run_steps(queue_forward, launch_cooperative);
+}
+
+static void by_launch_ex(void)
+{
+    run_steps(queue_forward, launch_ex);
+}
+
+static void by_parameter_block(void)
+{
+    run_steps(queue_forward, launch_by_block);
+}
+
 /* ---- threads ---------------------------------------------------------------------------- */
 
 static sem_t launched;
@@ -260,6 +376,12 @@ const struct scenario writer_scenarios[] = {
     {"copy-3d", copy_3d},
     {"alias-by-two-handles", alias},
     {"host-function", host_function},
+    {"managed", managed},
+    {"remapped", remapped},
+    {"mapped-again", mapped_again},
+    {"by-cooperative-launch", by_cooperative_launch},
+    {"by-launch-ex", by_launch_ex},
+    {"by-parameter-block", by_parameter_block},
     {"threads", threads},
     {"contexts", contexts},
     {"passing-context", passing_context},
