@@ -44,7 +44,7 @@ static CUdeviceptr address(const struct view *view)
     return view->buffer < 0 ? 0 : run.at[view->buffer] + view->offset;
 }
 
-/* ---- buffers ------------------------------------------------------------------------- */
+/* ---- buffers ------------------------------------------------------------------------------- */
 
 static void fill_tables(int buffer)
 {
@@ -99,7 +99,7 @@ static void check(void)
     printf("\n");
 }
 
-/* ---- verbs ----------------------------------------------------------------------------- */
+/* ---- verbs --------------------------------------------------------------------------------- */
 
 static uint32_t take_k(const struct op *op)
 {
@@ -163,7 +163,7 @@ static void drop(const struct op *op)
         CU(MemsetD8Async, address(&op->views[0]), 0xee, op->views[0].bytes, streams[op->stream]);
 }
 
-/* ---- segments --------------------------------------------------------------------------- */
+/* ---- segments ------------------------------------------------------------------------------ */
 
 static void push(const struct op *op, const char *phase)
 {

@@ -11,6 +11,8 @@ static const struct kind *const tables[] = {state_kinds, order_kinds, shape_kind
 static const struct kind *find(const char *name, unsigned nth)
 {
     unsigned seen = 0;
+    if (name && strcmp(name, wild_kind.name) == 0)
+        return &wild_kind;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         for (const struct kind *kind = tables[i]; kind->name; kind++)
             if (name ? strcmp(kind->name, name) == 0 : seen++ == nth)
@@ -56,7 +58,10 @@ int generate(FILE *out, uint64_t seed, const char *name)
     struct scene scene = {.random = seed, .out = open_memstream(&text, &bytes)};
     begin(&scene);
     kind->choose(&scene);
-    scene_write(&scene, kind->setup);
+    if (kind->write)
+        kind->write(&scene);
+    else
+        scene_write(&scene, kind->setup);
     fclose(scene.out);
     fprintf(out, "program p%llu %s%s%s%s\n%s", (unsigned long long)seed, kind->name,
             scene.control ? " control" : "", scene.words, strchr(text, '@') ? " order" : "", text);

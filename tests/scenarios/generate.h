@@ -2,7 +2,8 @@
 /* The generator: a seed becomes one scenario program, see program.h for its words.
  *
  * A program is named after its seed and begins with the words that its judge wants: the hazard
- * kind, `control` when a bare replay is right (`idempotent`: though it writes state again), `report` when no layer can put it right,
+ * kind, `control` when a bare replay is right (`idempotent`: though it writes state again),
+ * `report` when no layer can put it right,
  * `declared` when discovery cannot be asked for (its writes are not proved), `loose` when which
  * bytes it touches is in the data, `order` when streams run beside each other, and
  * `needs=FEATURE` for what a layer must know beyond the plain case. */

@@ -4,7 +4,7 @@
 
 typedef unsigned long long bytes_t;
 
-/* ---- H09: inputs overwritten through other views ---------------------------------------------- */
+/* ---- H09: inputs overwritten through other views ------------------------------------------- */
 
 /* The view lies in the middle half of B. */
 static void read_view(struct scene *scene, int instance)
@@ -74,7 +74,7 @@ static void choose_view(struct scene *scene)
     scene->late = *scene->stream && chance(scene, 60);
 }
 
-/* ---- H10: recycled slots, movers in other streams ------------------------------------------------ */
+/* ---- H10: recycled slots, movers in other streams ------------------------------------------ */
 
 static void refill(struct scene *scene, int slot)
 {
@@ -160,7 +160,7 @@ static void choose_slots(struct scene *scene)
     }
 }
 
-/* ---- H11: weights that change, copies that are derived from them ------------------------------------ */
+/* ---- H11: weights that change, copies that are derived from them --------------------------- */
 
 static void use_weight(struct scene *scene, int instance)
 {
@@ -204,7 +204,7 @@ static void choose_weight(struct scene *scene)
         scene->between = update_weight;
 }
 
-/* ---- H12: live writes that must survive --------------------------------------------------------------- */
+/* ---- H12: live writes that must survive ---------------------------------------------------- */
 
 static void evolve_state(struct scene *scene, int instance)
 {
@@ -249,9 +249,9 @@ static void choose_live(struct scene *scene)
 }
 
 const struct kind order_kinds[] = {
-    {"H09", choose_view, make_view},
-    {"H10", choose_slots, make_slots},
-    {"H11", choose_weight, make_weight},
-    {"H12", choose_live, make_shared},
-    {0},
+    {.name = "H09", .choose = choose_view, .setup = make_view},
+    {.name = "H10", .choose = choose_slots, .setup = make_slots},
+    {.name = "H11", .choose = choose_weight, .setup = make_weight},
+    {.name = "H12", .choose = choose_live, .setup = make_shared},
+    {.name = NULL},
 };

@@ -4,7 +4,7 @@
 
 typedef unsigned long long bytes_t;
 
-/* ---- H13: how often, how far, inside what ------------------------------------------------------------ */
+/* ---- H13: how often, how far, inside what -------------------------------------------------- */
 
 static void three_updates(struct scene *scene, int instance)
 {
@@ -68,7 +68,7 @@ static void choose_shape(struct scene *scene)
     }
 }
 
-/* ---- H14: first runs that create or fill ------------------------------------------------------------------ */
+/* ---- H14: first runs that create or fill --------------------------------------------------- */
 
 static void create_lazily(struct scene *scene, int instance)
 {
@@ -101,7 +101,7 @@ static void choose_lazy(struct scene *scene)
     word(scene, scene->control ? "needs=first-run" : "needs=absence");
 }
 
-/* ---- H15: to be reported ------------------------------------------------------------------------------------ */
+/* ---- H15: to be reported ------------------------------------------------------------------- */
 
 static void host_decides(struct scene *scene, int instance)
 {
@@ -155,8 +155,8 @@ static void choose_report(struct scene *scene)
 }
 
 const struct kind shape_kinds[] = {
-    {"H13", choose_shape, make_updates},
-    {"H14", choose_lazy, make_lazy},
-    {"H15", choose_report, make_adapters},
-    {0},
+    {.name = "H13", .choose = choose_shape, .setup = make_updates},
+    {.name = "H14", .choose = choose_lazy, .setup = make_lazy},
+    {.name = "H15", .choose = choose_report, .setup = make_adapters},
+    {.name = NULL},
 };

@@ -2,7 +2,7 @@
 /* State that the segment itself moves on. */
 #include "tests/scenarios/kinds.h"
 
-/* ---- H01: double-stepped dense accumulators -------------------------------------------- */
+/* ---- H01: double-stepped dense accumulators ------------------------------------------------ */
 
 static void accumulate(struct scene *scene, int instance)
 {
@@ -83,7 +83,7 @@ static void choose_generators(struct scene *scene)
     scene->state_bytes = 16 + 4 * below(scene, 13);
 }
 
-/* ---- H03: generators where no framework looks -------------------------------------------------- */
+/* ---- H03: generators where no framework looks ---------------------------------------------- */
 
 static void draw_named(struct scene *scene, int instance)
 {
@@ -116,7 +116,7 @@ static void choose_private(struct scene *scene)
     scene->state_bytes = chance(scene, 20) ? 2 << 20 : 1024 + 64 * below(scene, 32);
 }
 
-/* ---- H04: histories that are rolled, scales that come late -------------------------------------- */
+/* ---- H04: histories that are rolled, scales that come late --------------------------------- */
 
 static void cast(struct scene *scene, int instance)
 {
@@ -160,7 +160,7 @@ static void choose_history(struct scene *scene)
         scene->between = roll;
 }
 
-/* ---- H05: sparse counters -------------------------------------------------------------------------- */
+/* ---- H05: sparse counters ------------------------------------------------------------------ */
 
 static void count(struct scene *scene, int instance)
 {
@@ -202,7 +202,7 @@ static void choose_counters(struct scene *scene)
         word(scene, "loose");
 }
 
-/* ---- H06: rings, caches, queues ---------------------------------------------------------------------- */
+/* ---- H06: rings, caches, queues ------------------------------------------------------------ */
 
 static unsigned row_of(const struct scene *scene, int instance)
 {
@@ -253,7 +253,7 @@ static void choose_queue(struct scene *scene)
         word(scene, "loose");
 }
 
-/* ---- H07: carried recurrent state ------------------------------------------------------------------------ */
+/* ---- H07: carried recurrent state ---------------------------------------------------------- */
 
 static void recur(struct scene *scene, int instance)
 {
@@ -287,7 +287,7 @@ static void choose_recurrent(struct scene *scene)
         word(scene, "idempotent");
 }
 
-/* ---- H08: tables edited inside the forward ---------------------------------------------------------------- */
+/* ---- H08: tables edited inside the forward ------------------------------------------------- */
 
 static void edit_table(struct scene *scene, int instance)
 {
@@ -328,13 +328,13 @@ static void choose_table(struct scene *scene)
 }
 
 const struct kind state_kinds[] = {
-    {"H01", choose_accumulators, make_accumulators},
-    {"H02", choose_generators, make_generators},
-    {"H03", choose_private, make_private},
-    {"H04", choose_history, make_history},
-    {"H05", choose_counters, make_counters},
-    {"H06", choose_queue, make_queue},
-    {"H07", choose_recurrent, make_recurrent},
-    {"H08", choose_table, make_table},
-    {0},
+    {.name = "H01", .choose = choose_accumulators, .setup = make_accumulators},
+    {.name = "H02", .choose = choose_generators, .setup = make_generators},
+    {.name = "H03", .choose = choose_private, .setup = make_private},
+    {.name = "H04", .choose = choose_history, .setup = make_history},
+    {.name = "H05", .choose = choose_counters, .setup = make_counters},
+    {.name = "H06", .choose = choose_queue, .setup = make_queue},
+    {.name = "H07", .choose = choose_recurrent, .setup = make_recurrent},
+    {.name = "H08", .choose = choose_table, .setup = make_table},
+    {.name = NULL},
 };

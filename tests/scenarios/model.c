@@ -78,7 +78,7 @@ static uint32_t write_new(const struct op *op)
     return ++model.write_count; /* versions count from 1 */
 }
 
-/* ---- forwards --------------------------------------------------------------------------- */
+/* ---- forwards ------------------------------------------------------------------------------ */
 
 static void forward_read(struct instance *instance, const struct view *view)
 {
@@ -112,7 +112,7 @@ static void clobber(const struct view *view)
     }
 }
 
-/* ---- replays --------------------------------------------------------------------------------- */
+/* ---- replays ------------------------------------------------------------------------------- */
 
 static bool has_same_name(const struct op *one, const struct op *other)
 {
@@ -160,7 +160,7 @@ static void replay_read(const struct op *op, const struct view *view)
     }
 }
 
-/* ---- operations --------------------------------------------------------------------------------- */
+/* ---- operations ---------------------------------------------------------------------------- */
 
 static bool reads(const struct op *op, int view)
 {

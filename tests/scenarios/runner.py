@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a job of many small programs under the layer, and tells what each of them came to."""
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+
+def contract_of(segments, state, policy):
+    """Of (rule name, pairing): the ranges NAME/forward/KEY and NAME/replay/KEY. State is what
+    kernels named `tag` are shown."""
+    contract = {"version": 1, "state": state, "policy": policy, "step": {"nvtx": "step"},
+                "on_violation": "report",
+                "segments": [{"name": name, "pair": pair, "forward": {"nvtx": f"{name}/forward/*"},
+                              "replay": {"nvtx": f"{name}/replay/*"}} for name, pair in segments]}
+    if state == "declared":
+        contract["buffers"] = [{"name": "state", "at": {"kernel": "tag", "param": 0}}]
+    return contract
+
+
+class Outcome:
+    """Lines and hazards by the name of a program: the first word of a line, and what stands
+    before the slash in a hazard's segment."""
+
+    def __init__(self, run, output):
+        self.returncode, self.stderr = run.returncode, run.stderr
+        self.lines = collections.defaultdict(list)
+        for line in run.stdout.splitlines() if isinstance(run.stdout, str) else ():
+            self.lines[line.split()[0]].append(line)
+        summaries = [json.loads(path.read_text()) for path in output.glob("summary-*")]
+        self.summary = summaries[0] if summaries else {}
+        self.hazards = collections.defaultdict(list)
+        for hazard in self.summary.get("hazards", []):
+            self.hazards[hazard.get("segment", "").split("/")[0]].append(hazard)
+
+
+def run_job(reprise, command, folder, mode=None, contract=None, environment=None):
+    """One process under `reprise run`; without a mode the layer only looks on."""
+    work = pathlib.Path(tempfile.mkdtemp(dir=folder))
+    layer = []
+    if mode:
+        (work / "contract.json").write_text(json.dumps(contract))
+        layer = ["-m", mode, "-c", str(work / "contract.json")]
+    command = [reprise, "run", "--device", "soft", "-q", "--no-trace", "-o", str(work / "out"),
+               *layer, "--", *command]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=300,
+                             env=os.environ | (environment or {}))
+    except subprocess.TimeoutExpired:
+        run = subprocess.CompletedProcess(command, 124, "", "it hangs")
+    return Outcome(run, work / "out")
+
+
+def tell(hazard):
+    """A hazard in few words."""
+    place = hazard.get("buffer") or f"[{hazard.get('allocation_bytes')}]"
+    return "{hazard} {place}+{offset}:{bytes} by {writer} met {reader}".format(
+        place=place, **{"writer": None, "reader": None, **hazard})
