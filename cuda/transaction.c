@@ -116,24 +116,32 @@ static bool is_alive(const struct rp_bench *bench, rp_alloc_id id)
     return alloc && !alloc->death_seq;
 }
 
-static enum rp_status restore(struct rp_transaction *transaction, struct rp_kept *kept)
+static enum rp_status restore_part(struct rp_transaction *transaction, struct rp_kept *kept,
+                                   struct rp_copy *copy, struct rp_span part, rp_stream stream)
 {
     const struct rp_bench *bench = &transaction->bench;
-    for (size_t i = 0; i < kept->copies.count; i++) {
-        struct rp_copy *copy = &kept->copies.items[i];
-        enum rp_status status = RP_OK;
-        if (!is_alive(bench, copy->id))
-            continue;
-        rp_meter(bench, kept->owner, RP_COPYING_RESTORE, copy->hi - copy->lo, transaction->stream);
-        if (rp_switch_on(RP_SWITCH_RESTORE))
-            status = rp_copy_in(copy, bench, copy->lo, copy->hi, transaction->stream);
-        if (status == RP_OK)
-            status = move_versions(kept->versions, bench->versions, copy->id, copy->lo, copy->hi);
-        if (status != RP_OK)
-            return status;
-        transaction->restored_bytes += copy->hi - copy->lo;
-    }
-    return RP_OK;
+    enum rp_status status =
+        rp_transaction_stash(transaction, copy->id, part.lo, part.hi, stream);
+    rp_meter(bench, kept->owner, RP_COPYING_RESTORE, part.hi - part.lo, stream);
+    if (status == RP_OK && rp_switch_on(RP_SWITCH_RESTORE))
+        status = rp_copy_in(copy, bench, part.lo, part.hi, stream);
+    if (status == RP_OK)
+        status = move_versions(kept->versions, bench->versions, copy->id, part.lo, part.hi);
+    transaction->restored_bytes += part.hi - part.lo;
+    return status;
+}
+
+static enum rp_status restore_wanted(struct rp_transaction *transaction, struct rp_kept *kept,
+                                     struct rp_copy *copy, rp_transaction_wanted_fn wanted,
+                                     void *ctx)
+{
+    struct rp_spans parts = {0};
+    enum rp_status status = wanted ? wanted(ctx, copy->id, copy->lo, copy->hi, &parts)
+                                   : rp_spans_add(&parts, copy->lo, copy->hi);
+    for (size_t i = 0; status == RP_OK && i < parts.count; i++)
+        status = restore_part(transaction, kept, copy, parts.items[i], transaction->stream);
+    rp_spans_release(&parts);
+    return status;
 }
 
 /* Whoever still reads or writes the live bytes, in any stream, does so before they move. */
@@ -145,7 +153,8 @@ static enum rp_status gather(const struct rp_transaction *transaction)
 }
 
 enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept *kept,
-                                    rp_stream stream, struct rp_transaction **out)
+                                    rp_transaction_wanted_fn wanted, void *ctx, rp_stream stream,
+                                    struct rp_transaction **out)
 {
     struct rp_transaction *transaction = calloc(1, sizeof *transaction);
     if (!transaction)
@@ -157,12 +166,10 @@ enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept
     if (status == RP_OK)
         status = gather(transaction);
     for (size_t i = 0; status == RP_OK && i < kept->copies.count; i++) {
-        const struct rp_copy *copy = &kept->copies.items[i];
+        struct rp_copy *copy = &kept->copies.items[i];
         if (is_alive(bench, copy->id))
-            status = rp_transaction_stash(transaction, copy->id, copy->lo, copy->hi, stream);
+            status = restore_wanted(transaction, kept, copy, wanted, ctx);
     }
-    if (status == RP_OK)
-        status = restore(transaction, kept);
     if (status == RP_OK) {
         *out = transaction;
         return RP_OK;
@@ -215,21 +222,6 @@ enum rp_status rp_transaction_rewound(const struct rp_transaction *transaction, 
     return rewound ? rp_spans_within(&rewound->spans, lo, hi, out) : RP_OK;
 }
 
-static enum rp_status restore_part(struct rp_transaction *transaction, struct rp_kept *kept,
-                                   struct rp_copy *copy, struct rp_span part, rp_stream stream)
-{
-    const struct rp_bench *bench = &transaction->bench;
-    enum rp_status status =
-        rp_transaction_stash(transaction, copy->id, part.lo, part.hi, stream);
-    rp_meter(bench, kept->owner, RP_COPYING_RESTORE, part.hi - part.lo, stream);
-    if (status == RP_OK && rp_switch_on(RP_SWITCH_RESTORE))
-        status = rp_copy_in(copy, bench, part.lo, part.hi, stream);
-    if (status == RP_OK)
-        status = move_versions(kept->versions, bench->versions, copy->id, part.lo, part.hi);
-    transaction->restored_bytes += part.hi - part.lo;
-    return status;
-}
-
 enum rp_status rp_transaction_restore(struct rp_transaction *transaction, struct rp_kept *kept,
                                       rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
 {
@@ -267,8 +259,7 @@ static enum rp_status match_stashed(void *ctx, uint64_t lo, uint64_t hi,
     return rp_versions_read(matching->expected, matching->id, lo, hi, match_expected, matching);
 }
 
-/* out = the stashed part of [lo, hi) whose live versions are the expected ones. */
-static enum rp_status find_expected(const struct rp_transaction *transaction,
+enum rp_status rp_transaction_holds(const struct rp_transaction *transaction,
                                     const struct rp_versions *expected, rp_alloc_id id,
                                     uint64_t lo, uint64_t hi, struct rp_spans *out)
 {
@@ -289,7 +280,7 @@ enum rp_status rp_transaction_hand_on(struct rp_transaction *transaction, struct
                                       struct rp_spans *handed)
 {
     struct rp_spans part = {0};
-    enum rp_status status = find_expected(transaction, expected, id, lo, hi, handed);
+    enum rp_status status = rp_transaction_holds(transaction, expected, id, lo, hi, handed);
     for (size_t i = 0; status == RP_OK && i < transaction->stash.count; i++) {
         struct rp_copy *copy = &transaction->stash.items[i];
         if (copy->id == id)

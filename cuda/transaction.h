@@ -21,10 +21,16 @@
 
 struct rp_transaction;
 
-/* Rolled back in full on failure: the live bytes stand as they were. `kept` must outlive
- * the transaction. */
+/* out = the part of [lo, hi) that the replay is to see as it is kept. */
+typedef enum rp_status (*rp_transaction_wanted_fn)(void *ctx, rp_alloc_id id, uint64_t lo,
+                                                   uint64_t hi, struct rp_spans *out);
+
+/* Stashes and restores what is wanted of what is kept, or all of it with `wanted` NULL. Rolled
+ * back in full on failure: the live bytes stand as they were. `kept` must outlive the
+ * transaction. */
 enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept *kept,
-                                    rp_stream stream, struct rp_transaction **out);
+                                    rp_transaction_wanted_fn wanted, void *ctx, rp_stream stream,
+                                    struct rp_transaction **out);
 /* The replay is about to use `stream` too. */
 enum rp_status rp_transaction_join(struct rp_transaction *transaction, rp_stream stream);
 enum rp_status rp_transaction_stash(struct rp_transaction *transaction, rp_alloc_id id,
@@ -41,6 +47,11 @@ enum rp_status rp_transaction_rewound(const struct rp_transaction *transaction, 
  * joined. */
 enum rp_status rp_transaction_restore(struct rp_transaction *transaction, struct rp_kept *kept,
                                       rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream);
+
+/* out = the stashed part of [lo, hi) whose live versions are the expected ones. */
+enum rp_status rp_transaction_holds(const struct rp_transaction *transaction,
+                                    const struct rp_versions *expected, rp_alloc_id id,
+                                    uint64_t lo, uint64_t hi, struct rp_spans *out);
 
 /* [lo, hi) is wanted at the versions that are stashed, by another instance: copies into `kept`
  * what is stashed of it at those of `expected`; *handed = the bytes that were. */

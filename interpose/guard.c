@@ -159,7 +159,7 @@ static enum rp_status recall_span(struct rp_execution *execution, rp_alloc_id id
         status = rp_kept_preserve(execution->recalled, &rp_core.bench, id, span.lo, span.hi,
                                   stream);
     if (status == RP_OK)
-        rp_core.figures.bytes_preserved += span.hi - span.lo;
+        rp_core.figures.bytes_recalled += span.hi - span.lo;
     return status == RP_OK ? rp_instance_recall(execution->instance, id, span.lo, span.hi) : status;
 }
 
@@ -334,6 +334,16 @@ static void refuse_overlap(const struct rp_scope *scope, const struct rp_footpri
     rp_spans_release(&rewound);
 }
 
+/* A buffer that is kept whole holds more than the forward has read of it: of the rest, what the
+ * segment itself writes is made again, or stands there, and must not be put back. */
+static enum rp_status read_by_forward(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                                      struct rp_spans *out)
+{
+    const struct rp_execution *execution = ctx;
+    const struct rp_live *live = rp_instance_live(execution->instance, id);
+    return live ? rp_spans_within(&live->live_in, lo, hi, out) : RP_OK;
+}
+
 static void begin(struct rp_scope *scope, const struct rp_footprint *call)
 {
     struct rp_execution *execution = scope->execution;
@@ -344,8 +354,8 @@ static void begin(struct rp_scope *scope, const struct rp_footprint *call)
     bool too_late = rp_core.graph_seq && call->seq > rp_core.graph_seq;
     enum rp_status status = too_late ? RP_UNSUPPORTED : fetch_from_outer(scope, call->stream);
     if (status == RP_OK)
-        status = rp_transaction_begin(&rp_core.bench, execution->kept, call->stream,
-                                      &scope->transaction);
+        status = rp_transaction_begin(&rp_core.bench, execution->kept, read_by_forward, execution,
+                                      call->stream, &scope->transaction);
     if (status != RP_OK || !rp_transactions_add(scope)) {
         rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, 0, 0, 0, NULL, NULL);
         return;
@@ -473,14 +483,31 @@ struct ending {
     struct rp_footprint call; /* the reinstatement, as one that writes */
 };
 
-/* A forward inside the replay has seen history, which the live bytes are about to replace. */
+/* A forward inside the replay has seen history, which the live bytes are about to replace; but
+ * where these are of the same version, nothing changes. */
+static void clobber_by_end_of(const struct ending *ending, struct rp_execution *execution,
+                              rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    struct rp_spans same = {0}, changed = {0};
+    enum rp_status status = rp_transaction_holds(ending->scope->transaction,
+                                                 execution->instance->expected, id, lo, hi, &same);
+    if (status == RP_OK)
+        status = rp_spans_missing(&same, lo, hi, &changed);
+    for (size_t i = 0; status == RP_OK && i < changed.count; i++)
+        clobber(execution, &ending->call, id, changed.items[i].lo, changed.items[i].hi);
+    if (status != RP_OK)
+        clobber(execution, &ending->call, id, lo, hi);
+    rp_spans_release(&same);
+    rp_spans_release(&changed);
+}
+
 static void clobber_by_end(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi)
 {
     const struct ending *ending = ctx;
     for (size_t i = 0; i < rp_executions_count(); i++) {
         struct rp_execution *execution = rp_executions_at(i);
         if (execution != ending->scope->execution && is_protected(execution))
-            clobber(execution, &ending->call, id, lo, hi);
+            clobber_by_end_of(ending, execution, id, lo, hi);
     }
 }
 

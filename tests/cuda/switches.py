@@ -16,10 +16,11 @@ RED = {
     "restore": SEES | {"the_stash_serves_other_instances"},
     "reinstate": SEES - {"the_replay_sees_its_past"} | {
         "it_leaves_no_trace", "live_writes_survive", "the_stash_serves_other_instances",
+        "a_full_device_rolls_back",
         "the_stash_waits_for_writers_in_other_streams"},
     "live-writes": {"live_writes_survive", "the_stash_serves_other_instances"},
-    "order": {"live_writes_survive", "the_stash_serves_other_instances", "a_replay_may_use_several_streams",
-              "the_stash_waits_for_writers_in_other_streams"},
+    "order": {"live_writes_survive", "the_stash_serves_other_instances",
+              "a_replay_may_use_several_streams", "the_stash_waits_for_writers_in_other_streams"},
 }
 
 print(f"1..{len(RED)}")

@@ -114,7 +114,9 @@ static void preserve(struct world *world, size_t lo, size_t hi, rp_stream stream
 static struct rp_transaction *begin(struct world *world, rp_stream stream)
 {
     struct rp_transaction *transaction;
-    assert_int_equal(rp_transaction_begin(&world->bench, world->kept, stream, &transaction), RP_OK);
+    assert_int_equal(rp_transaction_begin(&world->bench, world->kept, NULL, NULL, stream,
+                                          &transaction),
+                     RP_OK);
     return transaction;
 }
 
@@ -286,7 +288,7 @@ static void a_full_device_rolls_back(void **state)
     assert_in_range(count, 1, 4095);
     assert_int_equal(rp_store_give(world.bench.store, &filler[--count], 1), RP_OK);
     struct rp_transaction *transaction;
-    assert_int_equal(rp_transaction_begin(&world.bench, world.kept, 1, &transaction),
+    assert_int_equal(rp_transaction_begin(&world.bench, world.kept, NULL, NULL, 1, &transaction),
                      RP_NO_MEMORY);
     rp_host_run(world.host, 1);
     assert_bytes(world.live, 0, BYTES, 'n');
@@ -367,7 +369,8 @@ static void the_stash_serves_other_instances(void **state)
         job_writes(&world, 2, 8, 24, 'g');
         end(transaction);
         unsigned char seen[BYTES];
-        assert_int_equal(rp_transaction_begin(&world.bench, other, 3, &transaction), RP_OK);
+        assert_int_equal(
+            rp_transaction_begin(&world.bench, other, NULL, NULL, 3, &transaction), RP_OK);
         job_reads(&world, 3, seen);
         end(transaction);
         assert_true(rp_host_run(world.host, seed));
