@@ -61,8 +61,10 @@ void rp_on_mem_create(struct rp_frame *frame)
     const struct rp_args_cuMemCreate *args = frame->args;
     if (frame->result != CUDA_SUCCESS || !args->handle)
         return;
+    /* Of the host's it is in every way but the calls that make and show it. */
+    bool on_host = args->prop && args->prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
     rp_core_lock();
-    physical_add(*args->handle, RP_ALLOC_PHYSICAL, args->size);
+    physical_add(*args->handle, on_host ? RP_ALLOC_PINNED : RP_ALLOC_PHYSICAL, args->size);
     rp_core_unlock();
 }
 

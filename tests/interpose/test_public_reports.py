@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What went wrong in other programs that stand before a driver, by public report: a test each.
+
+Many are tested where their subject is; ELSEWHERE says where, and the test of this file makes sure
+that they are there. The others are below, under the report's name.
+
+usage: test_public_reports.py REPRISE_COMMAND LAYER FAKE"""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+REPRISE, LAYER, FAKE = map(os.path.abspath, sys.argv[1:4])
+TESTS = pathlib.Path(__file__).parent.parent
+
+ELSEWHERE = {
+    "HAMi-core#36: a resolver of 4 arguments and one of 5":
+        ("interpose/test_proc_address.c", "the_resolver_resolves_to_ourselves"),
+    "HAMi-core#36: a NULL status": ("interpose/test_proc_address.c", "a_null_status_is_fine"),
+    "nvshare#11: the resolver's second version is not hooked":
+        ("interpose/test_proc_address.c", "the_resolver_resolves_to_ourselves"),
+    "HAMi-core#57: always the newest version is handed out":
+        ("interpose/test_proc_address.c", "every_row_is_answered_at_the_callers_version_and_mode"),
+    "segger#30: a call with an argument that its caller never gave":
+        ("interpose/test_frames.c", "an_argument_not_passed_is_not_looked_at"),
+    "HAMi#1834: an old runtime on a new driver, or the other way round":
+        ("interpose/test_old_driver.c", "what_the_driver_lacks_is_not_found"),
+    "HAMi-core#326: the driver's own look-up gets the hook":
+        ("interpose/test_routes.c", "the_driver_finds_its_own_symbols"),
+    "HAMi-core#174, apitrace#756, libTAS#435: private symbols of the C library":
+        ("interpose/test_preload.py", "test_uses_no_private_symbol_of_the_c_library"),
+    "nvshare#21: a symbol version that other machines lack":
+        ("interpose/test_preload.py", "test_uses_no_private_symbol_of_the_c_library"),
+    "HAMi#723: look-ups in a library's start":
+        ("interpose/test_routes.c", "the_driver_may_call_itself_while_it_is_opened"),
+    "ucx#7340: a missing symbol ends the process":
+        ("interpose/test_routes.c", "a_missing_symbol_is_null_with_the_usual_message"),
+    "ucx#4190: dlopen is hooked": ("interpose/test_preload.py",
+        "test_exports_the_call_table_the_resolvers_and_nothing_else"),
+    "virtualgl#39: a library bound to its own symbols first":
+        ("interpose/test_routes.c", "a_deepbind_library_hits"),
+    "HAMi-core#143, cricket#58: a way to launch that is not hooked":
+        ("seen/writers.c", "by_launch_ex"),
+    "HAMi#1360, HAMi-core#192: a graph call under another version's parameters":
+        ("seen/graphs.c", "old_kernel_node"),
+    "vgpu-manager#89: RTLD_NEXT": ("interpose/test_routes.c",
+                                   "rtld_next_starts_after_the_true_caller"),
+    "vgpu-manager f952da6: signal handlers are replaced":
+        ("interpose/test_preload.py", "test_signal_handlers_stay_as_they_are"),
+    "torch_memory_saver#23: memory by virtual memory management only":
+        ("seen/writers.c", "alias"),
+    "torch_memory_saver#88: an address with other physical memory":
+        ("seen/writers.c", "remapped"),
+    "sglang#36643, torch_memory_saver#108: a library that is not there in every child":
+        ("interpose/test_preload.py", "test_needs_the_c_library_only"),
+    "ZLUDA#38: an entry point that is missing": ("interpose/test_preload.py",
+        "test_exports_whatever_the_toolkits_stub_exports"),
+    "tensorpipe#294: the toolkit's stub instead of the driver":
+        ("interpose/test_find_driver.c", "what_will_not_do_is_named_and_passed_over"),
+    "ZLUDA#447: a driver of a framework's own, by absolute path":
+        ("interpose/test_routes.c", "dlopen_by_absolute_path_and_dlsym_hits"),
+    "sanitizers#786, virtualgl#197: a sanitizer's runtime must come first":
+        ("interpose/meson.build", "sanitizer_runtime"),
+}
+
+# The start of a job that speaks to the driver through ctypes, as tinygrad and CuPy do.
+JOB = """
+import ctypes, os, sys, threading
+cuda = ctypes.CDLL("libcuda.so.1")
+def check(result):
+    if result: sys.exit(f"failed with {result}")
+u64, size = ctypes.c_uint64, ctypes.c_size_t
+context = ctypes.c_void_p()
+def begin():
+    check(cuda.cuInit(0))
+    check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
+    check(cuda.cuCtxSetCurrent(context))
+class Location(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int), ("id", ctypes.c_int)]
+class Prop(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int), ("handles", ctypes.c_int), ("location", Location),
+                ("win32", ctypes.c_void_p), ("flags", ctypes.c_char * 32)]
+def create(handle, bytes, location):
+    prop = Prop(1, 0, Location(location, 0))
+    return cuda.cuMemCreate(ctypes.byref(handle), size(bytes), ctypes.byref(prop), u64(0))
+"""
+
+
+class Reports(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.addCleanup(self.place.cleanup)
+
+    def command(self, code, *options):
+        return [REPRISE, "run", "--device", "soft", "-o", "out", *options, "--", sys.executable,
+                "-c", JOB + code]
+
+    def job(self, code, *options, **environment):
+        return subprocess.run(self.command(code, *options), cwd=self.place.name, timeout=120,
+                              capture_output=True, text=True, check=False,
+                              env=os.environ | environment)
+
+    def runs(self, code, *options):
+        done = self.job(code, *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_the_others_are_where_they_are_said_to_be(self):
+        for report, (file, name) in ELSEWHERE.items():
+            with self.subTest(report):
+                self.assertRegex((TESTS / file).read_text(), rf"\b{name}\b")
+
+    def test_hami_core_187_physical_memory_on_the_host(self):
+        """It is no device memory: a budget of the device has nothing to do with it."""
+        code = """
+begin()
+handle = u64()
+for host in 2, 3: # anywhere, and at a NUMA node
+    print(create(handle, 8 << 20, host))
+"""
+        self.assertEqual(self.runs(code, "-b", "4MiB"), self.runs(code, "--nop"))
+
+    def test_hami_2641_hami_core_261_threads_and_ctypes_hang(self):
+        """Several threads with virtual memory calls, through ctypes; the time limit watches."""
+        self.assertEqual(self.runs("""
+begin()
+def work():
+    check(cuda.cuCtxSetCurrent(context))
+    for _ in range(50):
+        handle, at = u64(), u64()
+        check(create(handle, 2 << 20, 1))
+        check(cuda.cuMemAddressReserve(ctypes.byref(at), size(2 << 20), size(0), u64(0), u64(0)))
+        check(cuda.cuMemMap(at, size(2 << 20), size(0), handle, u64(0)))
+        check(cuda.cuMemUnmap(at, size(2 << 20)))
+        check(cuda.cuMemAddressFree(at, size(2 << 20)))
+        check(cuda.cuMemRelease(handle))
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print("done")
+"""), "done\n")
+
+    def test_hami_core_96_many_allocations_make_the_tables_grow(self):
+        """10,000 allocations come and go: neither the budget nor the layer's memory fills up."""
+        first, last = map(int, self.runs("""
+begin()
+def resident(): return int(open("/proc/self/statm").read().split()[1]) * 4
+def work(count):
+    for _ in range(count):
+        at = u64()
+        check(cuda.cuMemAllocAsync(ctypes.byref(at), size(1 << 20), None))
+        check(cuda.cuMemFreeAsync(at, None))
+work(5000)
+before = resident()
+work(5000)
+print(before, resident())
+""", "-b", "64MiB").split())
+        self.assertLess(last - first, 4096, "KiB")
+
+    def test_hami_core_311_memory_is_freed_from_another_thread(self):
+        """What is freed is found by its address, whoever frees it."""
+        self.runs("""
+begin()
+at = u64()
+check(cuda.cuMemAlloc_v2(ctypes.byref(at), size(1000)))
+def free():
+    check(cuda.cuCtxSetCurrent(context))
+    check(cuda.cuMemFree_v2(at))
+thread = threading.Thread(target=free)
+thread.start()
+thread.join()
+""")
+        dump = subprocess.run([REPRISE, "dump", "--json", "out"], cwd=self.place.name, check=True,
+                              capture_output=True, text=True).stdout
+        events = [json.loads(line) for line in dump.splitlines()]
+        born = [e for e in events if "allocation" in str(e) and "device" in str(e)]
+        self.assertTrue(born)
+        self.assertRegex(dump, r'"free"')
+
+    def test_hami_core_7970f7f_hami_2500_hami_1662_many_processes_one_killed(self):
+        """No lock is shared between processes: many start at once, one dies, the rest go on."""
+        code = "begin()\nprint('up', flush=True)\nsys.stdin.read()\n"
+        jobs = [subprocess.Popen(self.command(code, "-q", "-o", f"out{i}"), cwd=self.place.name,
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                 start_new_session=True) for i in range(12)]
+        for job in jobs:
+            self.assertEqual(job.stdout.readline(), "up\n")
+        os.killpg(jobs[0].pid, signal.SIGKILL)
+        start = time.monotonic()
+        for job in jobs[1:]:
+            job.communicate("")
+            self.assertEqual(job.returncode, 0)
+        self.assertLess(time.monotonic() - start, 60)
+        jobs[0].communicate()
+
+    def test_hami_core_191_nothing_survives_a_process(self):
+        """No file in shared memory, and none beside what was asked for."""
+        before = set(os.listdir("/dev/shm"))
+        self.runs("begin()\n", "-q")
+        self.assertEqual({name for name in set(os.listdir("/dev/shm")) - before
+                          if "reprise" in name}, set())
+        self.assertEqual(os.listdir(self.place.name), ["out"])
+
+    def test_hami_2760_questions_are_answered_differently(self):
+        """Whatever a job may ask has the driver's own answer, watched or not."""
+        code = """
+begin()
+def ask(name, *args):
+    value = u64()
+    print(name, args, getattr(cuda, name)(ctypes.byref(value), *args), value.value)
+for attribute in range(1, 150):
+    ask("cuDeviceGetAttribute", attribute, 0)
+for limit in range(8):
+    ask("cuCtxGetLimit", limit)
+ask("cuDeviceCanAccessPeer", 0, 0)
+ask("cuDeviceTotalMem_v2", 0)
+ask("cuDriverGetVersion")
+name = ctypes.create_string_buffer(100)
+print(cuda.cuDeviceGetName(name, 100, 0), name.value)
+"""
+        bare = self.runs(code, "--nop")
+        self.assertEqual(self.runs(code, "-q"), bare)
+        self.assertEqual(self.runs(code, "-q", "--no-trace"), bare)
+
+    def test_pytorch_117935_a_second_profiler(self):
+        """The layer subscribes to nothing: CUPTI is left to the job's profiler."""
+        self.assertFalse(b"libcupti" in pathlib.Path(LAYER).read_bytes())
+
+    def test_nvbit_72_the_preload_is_lost_on_the_way(self):
+        """A guarded job that starts its real process without the layer is told of."""
+        contract = {"version": 1, "segments": [
+            {"name": "s", "forward": {"nvtx": "f"}, "replay": {"nvtx": "r"}}]}
+        pathlib.Path(self.place.name, "contract.json").write_text(json.dumps(contract))
+        done = subprocess.run([REPRISE, "run", "--device", "soft", "-c", "contract.json", "-o",
+                               "out", "--", "env", "-u", "LD_PRELOAD", sys.executable, "-c",
+                               "print(1)"], cwd=self.place.name, capture_output=True, text=True,
+                              check=False, timeout=60)
+        self.assertEqual(done.stdout, "1\n")
+        self.assertIn("no driver call that was seen", done.stderr)
+
+    def test_ucx_7210_ucx_7863_entry_points_are_patched_in_place(self):
+        """Patchers write a jump over the start of an exported function, and need room for it."""
+        listing = subprocess.run(["readelf", "-W", "--dyn-syms", LAYER], check=True,
+                                 capture_output=True, text=True).stdout
+        sizes = [int(size) for size in re.findall(r"\s(\d+) FUNC\s+GLOBAL DEFAULT\s+\d+ cu[A-Z]",
+                                                  listing)]
+        self.assertEqual(len(sizes), 637)
+        self.assertGreaterEqual(min(sizes), 14)  # a 64-bit jump with its address
+
+
+unittest.main(argv=sys.argv[:1], verbosity=2)
