@@ -130,7 +130,9 @@ static bool append(struct rp_trace_thread *t, const struct rp_trace_type *type,
 {
     if (!make_room(t, type, rp_trace_bound(type, values), may_wait))
         return false;
-    rp_trace_encode(&t->coder, t->buffer, type, values, rp_trace_now(t->writer));
+    uint64_t now = rp_trace_now(t->writer);
+    t->last_ns = now > t->last_ns ? now : t->last_ns;
+    rp_trace_encode(&t->coder, t->buffer, type, values, t->last_ns);
     /* Only this thread counts here: no need for a locked instruction. */
     uint64_t events = atomic_load_explicit(&t->events, memory_order_relaxed);
     atomic_store_explicit(&t->events, events + 1, memory_order_relaxed);

@@ -55,6 +55,7 @@ static void *write_on(void *argument)
         until.tv_nsec = (long)(ns % 1000000000);
         sem_clockwait(&writer->work, CLOCK_MONOTONIC, &until);
 
+        rp_trace_clock_compare(&writer->clock);
         bool rescue = atomic_load(&writer->rescue);
         collect(writer, rescue ? 0 : period);
         pthread_mutex_lock(&writer->lock);
@@ -179,7 +180,7 @@ enum rp_status rp_trace_writer_open(const char *path, const struct rp_trace_opti
         return RP_NO_MEMORY;
     }
     apply_options(writer, options != NULL ? options : &defaults);
-    writer->start_ns = rp_trace_now(writer);
+    rp_trace_clock_start(&writer->clock);
     enum rp_status status = create_file(writer, path, options != NULL ? options : &defaults);
     if (status != RP_OK) {
         int error = errno;

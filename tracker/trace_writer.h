@@ -13,6 +13,7 @@
 #define RP_TRACKER_TRACE_WRITER_H
 
 #include "tracker/idmap.h"
+#include "tracker/trace_clock.h"
 #include "tracker/trace_encode.h"
 #include "tracker/trace_file.h"
 #include "tracker/trace_format.h"
@@ -34,6 +35,7 @@ struct rp_trace_thread {
     uint64_t thread;
     struct rp_trace_buffer *buffer;
     struct rp_trace_coder coder;
+    uint64_t last_ns; /* of its last event: its time never goes back */
     atomic_uint_fast64_t unmarked; /* lost since the last gap event */
     atomic_uint_fast64_t events, lost;
 };
@@ -42,7 +44,7 @@ struct rp_trace_writer {
     uint64_t serial; /* never the same twice in a process, as an address may be */
     pid_t pid;
     atomic_int phase;
-    uint64_t start_ns;
+    struct rp_trace_clock clock;
     size_t buffer_bytes;
     uint64_t max_age_ns;
     int level;
@@ -73,12 +75,9 @@ struct rp_trace_writer {
     struct rp_trace_writer *older; /* in the list for forks */
 };
 
-static inline uint64_t rp_trace_now(const struct rp_trace_writer *writer)
+static inline uint64_t rp_trace_now(struct rp_trace_writer *writer)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec - writer->start_ns;
+    return rp_trace_clock_now(&writer->clock);
 }
 
 static inline enum rp_trace_phase rp_trace_phase_of(struct rp_trace_writer *writer)
