@@ -21,6 +21,12 @@ static struct rp_reach exactly(enum rp_effect effect)
     return (struct rp_reach){.effect = effect, .verdict = RP_VERDICT_EXACT, .certain = true};
 }
 
+/* Rows are numbered through all slices. */
+static uint64_t row_at(const struct rp_area *area, uint64_t row)
+{
+    return area->base + row / area->height * area->slice + row % area->height * area->pitch;
+}
+
 static enum rp_status reach_hull(struct rp_footprint *call, const struct rp_area *area,
                                  enum rp_effect effect)
 {
@@ -44,12 +50,12 @@ enum rp_status rp_area_reach(struct rp_footprint *call, const struct rp_area *ar
     if (area->pitch == area->width && area->depth == 1 &&
         !__builtin_mul_overflow(area->width, area->height, &bytes))
         return rp_footprint_reach(call, area->base, bytes, exactly(effect), NULL);
-    if (area->height > MOST_ROWS || area->depth > MOST_ROWS || area->height * area->depth > MOST_ROWS)
+    if (area->height > MOST_ROWS || area->depth > MOST_ROWS ||
+        area->height * area->depth > MOST_ROWS)
         return reach_hull(call, area, effect);
     for (uint64_t row = 0; row < area->height * area->depth; row++) {
-        uint64_t at = area->base + row / area->height * area->slice + row % area->height * area->pitch;
-        enum rp_status status =
-            rp_footprint_reach(call, at, area->width, exactly(effect), NULL);
+        enum rp_status status = rp_footprint_reach(call, row_at(area, row), area->width,
+                                                   exactly(effect), NULL);
         if (status != RP_OK)
             return status;
     }
@@ -84,9 +90,7 @@ static uint64_t values_of(const struct rp_area *to, const struct rp_area *from)
     if (!rp_thread_self()->scope_count || !is_host(from) || !from->width || !fits(to))
         return 0;
     for (uint64_t row = 0; row < from->height * from->depth && row < MOST_ROWS; row++) {
-        uint64_t at =
-            from->base + row / from->height * from->slice + row % from->height * from->pitch;
-        hash = XXH3_64bits_withSeed((const void *)(uintptr_t)at, from->width, hash);
+        hash = XXH3_64bits_withSeed((const void *)(uintptr_t)row_at(from, row), from->width, hash);
     }
     return hash;
 }

@@ -45,7 +45,8 @@ enum rp_status rp_array_reach(struct rp_footprint *call, uint64_t handle, enum r
 {
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, rp_array_find(handle));
     if (!alloc || alloc->death_seq) {
-        rp_remark(rp_name(call->name), "an array whose making was not seen: it counts as any memory");
+        rp_remark(rp_name(call->name),
+                  "an array whose making was not seen: it counts as any memory");
         return rp_footprint_everything(call, effect);
     }
     return rp_footprint_add(call, (struct rp_reach){.id = alloc->id, .hi = alloc->bytes,

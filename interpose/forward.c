@@ -63,7 +63,8 @@ static void doubt_unseen(struct rp_execution *execution, const struct rp_footpri
         return;
     const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
     struct rp_spans others = {0};
-    bool is_own = live && rp_spans_missing(&live->written, reach->lo, reach->hi, &others) == RP_OK &&
+    bool is_own = live &&
+                  rp_spans_missing(&live->written, reach->lo, reach->hi, &others) == RP_OK &&
                   !others.count;
     rp_spans_release(&others);
     if (is_own)

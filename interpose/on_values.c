@@ -86,7 +86,9 @@ void rp_on_batch_mem_op(struct rp_frame *frame)
     const struct rp_args_cuStreamBatchMemOp_v2 *args = frame->args; /* the old form is alike */
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
-    rp_handler_track(frame, call, args->paramArray ? rp_values_reach(call, args->paramArray, args->count)
-                                            : RP_OK);
+    enum rp_status status = RP_OK;
+    if (args->paramArray)
+        status = rp_values_reach(call, args->paramArray, args->count);
+    rp_handler_track(frame, call, status);
     rp_core_unlock();
 }

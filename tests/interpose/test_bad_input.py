@@ -99,7 +99,8 @@ print(cuda.cuStreamCreate(ref(stream), 1), cuda.cuStreamBeginCapture_v2(stream, 
 print(cuda.cuMemsetD8Async(at, 1, size(1000), stream))
 print(cuda.cuMemsetD8Async(at, 1, size(2000), stream))
 graph, count = u64(), size()
-print(cuda.cuStreamEndCapture(stream, ref(graph)), cuda.cuGraphGetNodes(graph, None, ref(count)), count)
+print(cuda.cuStreamEndCapture(stream, ref(graph)))
+print(cuda.cuGraphGetNodes(graph, None, ref(count)), count)
 """)
 
     def test_calls_after_a_fork(self):

@@ -103,7 +103,8 @@ class Harmless(unittest.TestCase):
 
     def test_signal_handlers_stay_as_they_are(self):
         masks = ("import ctypes; ctypes.CDLL('{}').cuInit(0)\n"
-                 "print([l for l in open('/proc/self/status') if l[:6] in ('SigBlk', 'SigIgn', 'SigCgt')])")
+                 "wanted = 'SigBlk', 'SigIgn', 'SigCgt'\n"
+                 "print([l for l in open('/proc/self/status') if l[:6] in wanted])")
         plain = run(sys.executable, "-c", masks.format(FAKE), preload=None)
         under = run(sys.executable, "-c", masks.format(FAKE), preload=REPRISE, REPRISE_DRIVER=FAKE)
         if RUNTIME:  # whose own handlers are not ours

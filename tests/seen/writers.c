@@ -118,7 +118,8 @@ static void alias(void)
 {
     CUmemAllocationProp kind = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                 .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
-    CUmemAccessDesc access = {.location = kind.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemAccessDesc access = {.location = kind.location,
+                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUmemGenericAllocationHandle handle, again;
     const size_t bytes = 2 << 20;
     CU(cuMemCreate(&handle, bytes, &kind, 0));
@@ -195,7 +196,8 @@ static void show_other(void)
 
 static void remapped(void)
 {
-    CUmemAllocationProp kind = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = readwrite.location};
+    CUmemAllocationProp kind = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .location = readwrite.location};
     CU(cuMemAddressReserve(&queue, mapped_bytes, 0, 0, 0));
     for (int i = 0; i < 2; i++)
         CU(cuMemCreate(&two[i], mapped_bytes, &kind, 0));
@@ -218,7 +220,8 @@ static void show_other_and_back(void)
 
 static void mapped_again(void)
 {
-    CUmemAllocationProp kind = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = readwrite.location};
+    CUmemAllocationProp kind = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .location = readwrite.location};
     CU(cuMemAddressReserve(&queue, mapped_bytes, 0, 0, 0));
     for (int i = 0; i < 2; i++)
         CU(cuMemCreate(&two[i], mapped_bytes, &kind, 0));
