@@ -31,7 +31,8 @@ PYCUDA = "pycuda==2026.1"
 
 def attempt(what, command, **options):
     """Whether it worked; if not, a line that says what is missing and why."""
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          **options)
     if done.returncode:
         # Where packages come from is the business of this machine's settings, not of a log.
         lines = re.sub(r"https?://\S+", "(address)", done.stderr.strip() or "no reason given")

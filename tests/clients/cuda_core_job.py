@@ -6,7 +6,8 @@ usage: cuda_core_job.py OUTPUT      writes every loss and then the weights, as b
 import sys
 
 import numpy as np
-from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+from cuda.core import (Device, LaunchConfig, LegacyPinnedMemoryResource, Program, ProgramOptions,
+                       launch)
 
 KERNELS = r"""
 extern "C" __global__ void predict(const float *points, const float *weight, const float *wanted,
@@ -63,7 +64,6 @@ class Job:
         return buffer
 
     def pinned(self, size):
-        from cuda.core import LegacyPinnedMemoryResource
         return LegacyPinnedMemoryResource().allocate(size, stream=self.stream)
 
     def download(self, buffer):
@@ -82,7 +82,7 @@ def main():
     wanted = points @ random.standard_normal(WIDTH).astype(np.float32)
     job, losses = Job(), []
     points, wanted = job.upload(points), job.upload(wanted)
-    weight, error = job.upload(np.zeros(WIDTH, np.float32)), job.upload(np.zeros(POINTS, np.float32))
+    weight, error = (job.upload(np.zeros(count, np.float32)) for count in (WIDTH, POINTS))
     for _ in range(STEPS):
         job.launch(job.predict, POINTS // 128, 128, points, weight, wanted, error, np.int32(WIDTH))
         job.launch(job.update, WIDTH, 256, points, error, weight, np.float32(0.5),

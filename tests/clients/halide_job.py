@@ -83,7 +83,7 @@ def main():
     a, b = (random.random((SIZE, SIZE), np.float32) for _ in range(2))
     product = host(tiled_product(hl.Buffer(a), hl.Buffer(b)))
     # numpy's first axis is Halide's last, or not: the product shows which order was taken.
-    wrong = min(abs(product - order).max() for order in (a @ b, (a.T @ b.T).T, (b @ a), (b.T @ a.T)))
+    wrong = min(abs(product - order).max() for order in (a @ b, b @ a))
     assert wrong < 1e-3, f"the product is off by {wrong}"
 
     points = random.standard_normal((POINTS, WIDTH)).astype(np.float32)

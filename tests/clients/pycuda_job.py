@@ -34,34 +34,33 @@ class Record:
             if item.originalname in LEFT_OUT:
                 item.add_marker(pytest.mark.skip(reason=LEFT_OUT[item.originalname]))
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item, call):
-        if call.excinfo and WITHOUT_CURAND in str(call.excinfo.value):
-            call.excinfo = pytest.ExceptionInfo.from_exception(pytest.skip.Exception("no cuRAND"))
-        return (yield)
-
     def pytest_runtest_logreport(self, report):
         name = report.nodeid.rpartition("/")[2]
-        if report.outcome != "passed" or report.when == "call":
-            self.outcomes.setdefault(name, report.outcome)
-        if report.outcome == "failed":
+        if report.outcome == "failed" and WITHOUT_CURAND in report.longreprtext:
+            self.outcomes[name] = "skipped"
+        elif report.outcome == "failed":
             self.outcomes[name] = "failed"
             self.reasons[name] = report.longreprtext.strip().splitlines()[-1][:160]
+        elif report.outcome == "skipped" or report.when == "call":
+            self.outcomes.setdefault(name, report.outcome)
 
 
 def main():
     tests, output = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
     record = Record()
     words = os.environ.get("PYCUDA_TESTS", "test_driver.py test_gpuarray.py test_cumath.py").split()
-    pytest.main(["-q", "-p", "no:cacheprovider", "--no-header", "--tb=short",
-                 *(str(tests / word) for word in words)], plugins=[record])
+    code = pytest.main(["-q", "-p", "no:cacheprovider", "--no-header", "--tb=short",
+                        *(str(tests / word) for word in words)], plugins=[record])
     output.write_text("".join(f"{outcome} {name}\n"
                               for name, outcome in sorted(record.outcomes.items())))
-    counts = [list(record.outcomes.values()).count(word) for word in ("passed", "failed", "skipped")]
+    outcomes = list(record.outcomes.values())
+    counts = [outcomes.count(word) for word in ("passed", "failed", "skipped")]
     print("{} passed, {} failed, {} skipped".format(*counts))
     for name, reason in sorted(record.reasons.items()):
         print(f"failed: {name}: {reason}")
-    sys.exit(counts[1] > 0 or counts[0] == 0)
+    # Tests that failed for want of cuRAND are pytest's failures; anything worse is ours too.
+    through = code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    sys.exit(not through or counts[1] > 0 or counts[0] == 0)
 
 
 if __name__ == "__main__":
