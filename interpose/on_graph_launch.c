@@ -10,6 +10,8 @@
 #include "interpose/report.h"
 #include "interpose/values.h"
 
+enum { TRACKED_NODES = 0, EXPECTED_TO_FAIL = 1 }; /* the frame's scratch */
+
 static const char *name_of(const struct rp_node *node)
 {
     switch (node->type) {
@@ -175,12 +177,24 @@ static void launch_nodes(struct rp_frame *frame, const struct rp_exec *exec)
     for (size_t i = 0; i < exec->count; i++)
         launch_node(&exec->nodes[i], rp_handler_stream(frame));
     rp_core.graph_seq = 0;
-    frame->scratch[0] = frame; /* not to be taken back */
+    frame->scratch[TRACKED_NODES] = frame;
+}
+
+/* What was tracked can't be taken back, so a launch that the driver is going to reject is better
+ * known before: the executable is one of those that it made, but the stream may be any. */
+static bool is_stream(CUstream stream)
+{
+    unsigned flags;
+    return rp_real.cuStreamGetFlags(stream, &flags) == CUDA_SUCCESS;
 }
 
 void rp_on_graph_launch(struct rp_frame *frame)
 {
     const struct rp_args_cuGraphLaunch *args = frame->args;
+    if (!is_stream(args->hStream)) {
+        frame->scratch[EXPECTED_TO_FAIL] = frame;
+        return;
+    }
     rp_core_lock();
     const struct rp_exec *exec = rp_exec_find(RP_HANDLE(args->hGraph));
     if (!rp_handler_is_captured(rp_handler_stream(frame)) && rp_switch_on(RP_SWITCH_GRAPHS)) {
@@ -192,17 +206,24 @@ void rp_on_graph_launch(struct rp_frame *frame)
     rp_core_unlock();
 }
 
+static void doubt(const struct rp_frame *frame, const char *why)
+{
+    rp_core_lock();
+    const struct rp_footprint call = {.name = rp_handler_name(frame->id)};
+    rp_remark(rp_calls[frame->id].name, why);
+    if (rp_core.segments_wanted)
+        rp_report(RP_HAZARD_UNPROVED, NULL, &call, 0, 0, 0, NULL, NULL);
+    rp_core_unlock();
+}
+
 /* What the nodes of a rejected launch were going to write was written down as done, and can't be
  * taken back: nothing that depends on it is proved any more. */
 void rp_on_graph_launch_done(struct rp_frame *frame)
 {
-    const struct rp_footprint call = {.name = rp_handler_name(frame->id)};
-    if (frame->scratch[0] && rp_handler_outcome(frame->result) != RP_OUTCOME_RAN) {
-        rp_core_lock();
-        rp_remark(rp_calls[frame->id].name, "a graph launch failed: what it wrote is not known");
-        if (rp_core.segments_wanted)
-            rp_report(RP_HAZARD_UNPROVED, NULL, &call, 0, 0, 0, NULL, NULL);
-        rp_core_unlock();
-    }
+    bool ran = rp_handler_outcome(frame->result) == RP_OUTCOME_RAN;
+    if (frame->scratch[TRACKED_NODES] && !ran)
+        doubt(frame, "a graph launch failed: what it wrote is not known");
+    if (frame->scratch[EXPECTED_TO_FAIL] && ran)
+        doubt(frame, "a graph was launched in a stream that was none: what it wrote is not known");
     rp_on_tracked(frame);
 }

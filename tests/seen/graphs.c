@@ -176,6 +176,18 @@ static void old_kernel_node(void)
     run_steps(queue_forward, launch_graph);
 }
 
+static void launch_nowhere(void)
+{
+    REJECTED(cuGraphLaunch(exec, (CUstream)(void *)&exec));
+}
+
+/* The stream is none: the graph has not run. */
+static void rejected(void)
+{
+    build_kernel(ROW_OF(queue));
+    run_steps(queue_forward, launch_nowhere);
+}
+
 static void copy_between(void)
 {
     CUcontext context;
@@ -320,6 +332,7 @@ const struct scenario graph_scenarios[] = {
     {"graph-written-while-capturing", written_while_capturing},
     {"graph-kernel", kernel_between},
     {"graph-old-kernel-node", old_kernel_node},
+    {"graph-rejected", rejected},
     {"graph-copy", copy_between},
     {"graph-set", set_between},
     {"graph-child", child_between},

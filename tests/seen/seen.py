@@ -46,6 +46,7 @@ SUITES = {
         "graph-written-while-capturing": dict(finds=STALE_QUEUE, guards=BOTH),
         "graph-kernel": dict(finds=STALE_QUEUE, guards=BOTH),
         "graph-old-kernel-node": dict(finds=STALE_QUEUE, guards=BOTH),
+        "graph-rejected": dict(finds=set(), guards=BOTH),
         "graph-copy": dict(finds=STALE_QUEUE, guards=BOTH),
         "graph-set": dict(finds=STALE_QUEUE, guards=BOTH),
         "graph-child": dict(finds=STALE_QUEUE, guards=BOTH),
