@@ -273,7 +273,8 @@ void rp_image_globals(const struct rp_image *image, rp_image_global_fn visit, vo
 /* ---- kernels -------------------------------------------------------------------- */
 
 /* Why the PTX at hand proves nothing of what will run, or NULL. */
-static const char *objection(const struct rp_image *image, const struct entry *entry, bool trust_ptx)
+static const char *objection(const struct rp_image *image, const struct entry *entry,
+                             bool trust_ptx)
 {
     if (image->doubt)
         return image->doubt;

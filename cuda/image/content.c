@@ -37,7 +37,8 @@ static enum rp_status add_copy(struct rp_content_part **parts, size_t *count, co
 static bool may_run(const struct rp_fatbin_entry *entry, const struct rp_target *target)
 {
     return target->runs_machine_code &&
-           (!target->arch || (entry->arch / 10 == target->arch / 10 && entry->arch <= target->arch));
+           (!target->arch ||
+            (entry->arch / 10 == target->arch / 10 && entry->arch <= target->arch));
 }
 
 static bool may_compile(const struct rp_fatbin_entry *entry, const struct rp_target *target)

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 200, GENERATED = 1000, LETTERS = 26 };
+enum { ROUNDS = 200, GENERATED = 500, LETTERS = 26 };
 #define BUFFER_BYTES (1u << 20)
 
 static double now_ns(void)

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values that are one of several. */
+#include "cuda/access/op.h"
+
+/* A value that is one of several: what they have in common. */
+static void join(const struct rp_run *run, struct rp_form *out, const struct rp_form *other,
+                 unsigned bits)
+{
+    if (rp_form_equal(out, other))
+        return;
+    struct rp_form a, b;
+    rp_form_copy(&a, out);
+    rp_form_copy(&b, other);
+    uint8_t flags = (a.flags | b.flags) & (RP_FORM_WILD | RP_FORM_TOP);
+    bool both_near = a.flags & b.flags & RP_FORM_NEAR;
+    if (a.root != b.root || ((a.flags ^ b.flags) & RP_FORM_NEAR)) {
+        rp_op_unrelated(out, bits);
+        return;
+    }
+    if (both_near || (flags & RP_FORM_TOP)) {
+        rp_op_unknown(out, bits, flags | (both_near ? RP_FORM_NEAR : 0));
+        out->root = bits >= 64 ? a.root : 0;
+        return;
+    }
+    struct rp_form difference;
+    int64_t lo, hi;
+    int32_t root = a.root;
+    a.root = b.root = 0;
+    rp_form_subtract(&difference, &b, &a);
+    if (!difference.mask && !(difference.flags & RP_FORM_TOP)) { /* alike up to a constant */
+        int64_t end_a = (int64_t)a.fuzz, end_b = b.c - a.c + (int64_t)b.fuzz;
+        int64_t start = b.c < a.c ? b.c - a.c : 0;
+        int64_t end = end_a > end_b ? end_a : end_b;
+        rp_form_copy(out, &a);
+        out->c += start;
+        out->fuzz = (uint64_t)(end - start);
+    } else if (rp_run_range(run, &a, &lo, &hi)) {
+        int64_t other_lo, other_hi;
+        if (rp_run_range(run, &b, &other_lo, &other_hi))
+            rp_form_interval(out, lo < other_lo ? lo : other_lo, hi > other_hi ? hi : other_hi);
+        else
+            rp_op_unknown(out, bits, 0);
+    } else {
+        rp_op_unknown(out, bits, 0);
+    }
+    out->flags |= flags;
+    out->root = root;
+    rp_form_normalise(out, bits);
+}
+
+void rp_op_select(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
+{
+    int64_t condition = run->forms[op->c].c;
+    rp_form_copy(out, &run->forms[condition ? op->a : op->b]);
+    if (condition == 2)
+        join(run, out, &run->forms[op->b], op->bits);
+}
+
+void rp_op_least_or_most(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
+{
+    struct rp_form a, b;
+    int64_t lo[2], hi[2];
+    rp_form_copy(&a, &run->forms[op->a]);
+    rp_form_copy(&b, &run->forms[op->b]);
+    rp_op_unroot(run, &a);
+    rp_op_unroot(run, &b);
+    bool least = op->kind == RP_OP_MIN;
+    if (((a.flags | b.flags) & RP_FORM_NEAR) || !rp_run_fit(run, &a, op->bits, op->is_signed) ||
+        !rp_run_fit(run, &b, op->bits, op->is_signed) || !rp_run_range(run, &a, &lo[0], &hi[0]) ||
+        !rp_run_range(run, &b, &lo[1], &hi[1])) {
+        rp_op_unrelated(out, op->bits);
+        return;
+    }
+    if (least ? hi[0] <= lo[1] : lo[0] >= hi[1])
+        rp_form_copy(out, &a);
+    else if (least ? hi[1] <= lo[0] : lo[1] >= hi[0])
+        rp_form_copy(out, &b);
+    else if (least)
+        rp_form_interval(out, lo[0] < lo[1] ? lo[0] : lo[1], hi[0] < hi[1] ? hi[0] : hi[1]);
+    else
+        rp_form_interval(out, lo[0] > lo[1] ? lo[0] : lo[1], hi[0] > hi[1] ? hi[0] : hi[1]);
+    out->flags |= (a.flags | b.flags) & RP_FORM_WILD;
+    rp_form_normalise(out, op->bits);
+}
+
+void rp_op_absolute(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
+{
+    struct rp_form a;
+    int64_t lo, hi;
+    rp_form_copy(&a, &run->forms[op->a]);
+    rp_op_unroot(run, &a);
+    if (!rp_run_fit(run, &a, op->bits, true) || !rp_run_range(run, &a, &lo, &hi)) {
+        rp_op_unrelated(out, op->bits);
+    } else if (lo >= 0) {
+        rp_form_copy(out, &a);
+    } else if (hi <= 0) {
+        rp_form_scale(out, &a, -1);
+    } else {
+        rp_form_interval(out, 0, -lo > hi ? -lo : hi);
+    }
+    rp_form_normalise(out, op->bits);
+}
+
+void rp_op_phi(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
+{
+    const struct rp_phi_arg *args = run->proof->phi_args + op->a;
+    bool found = false;
+    for (uint32_t i = 0; i < op->b; i++) {
+        if (!run->contexts[args[i].block].live)
+            continue;
+        if (!found)
+            rp_form_copy(out, &run->forms[args[i].value]);
+        else if (op->bits == 1)
+            out->c = out->c == run->forms[args[i].value].c ? out->c : 2;
+        else
+            join(run, out, &run->forms[args[i].value], op->bits);
+        found = true;
+    }
+    if (!found)
+        rp_op_unrelated(out, op->bits);
+}
