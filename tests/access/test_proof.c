@@ -398,10 +398,31 @@ static void instructions_that_write(void **state)
     prove("multimem.red.release.sys.global.add.u32 [%rd1], %r1;", 1, 1, words,
           CLAIMS(READS_ALL, WRITES_ALL));
     prove("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", 1, 1, words, CLAIMS(READS_ANY));
+    prove("st.global.v4.u32 [%rd1+4], {%r1, %r1, %r1, %r1};", 1, 1, words, CLAIMS(WRITES('A', 4, 20)));
+    prove("st.volatile.global.v2.u64 [%rd1], {%rd1, %rd2};", 1, 1, words, CLAIMS(WRITES('A', 0, 16)));
+    prove("st.release.gpu.global.u32 [%rd1], %r1;", 1, 1, words, CLAIMS(WRITES('A', 0, 4)));
+    prove("sured.b.add.1d.u32.trap [%rd1, {%r1}], %r2;", 1, 1, words, CLAIMS(READS_ALL, WRITES_ALL));
+    prove("multimem.st.global.u32 [%rd1], %r1;", 1, 1, words, CLAIMS(READS_ALL, WRITES_ALL));
+    prove("cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.bulk_group [%rd1, {%r1}], [sh];", 1, 1,
+          words, CLAIMS(READS_ANY, WRITES_ALL));
+    prove("tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd2;", 1, 1, words,
+          CLAIMS(READS_ALL, WRITES_ALL));
+    prove("tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1], {%r2};", 1, 1, words,
+          CLAIMS(READS_ALL, WRITES_ALL));
     /* those that look as if they did */
     prove("prefetch.global.L2 [%rd1]; membar.gl; fence.acq_rel.gpu; bar.sync 0; nanosleep.u32 20;"
           "shfl.sync.down.b32 %r9|%p1, %r4, 1, 31, -1; vote.sync.ballot.b32 %r10, %p1, -1;", 1, 32, words,
           NOTHING);
+    prove("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r9, %r10}, [sh];"
+          "stmatrix.sync.aligned.m8n8.x1.shared.b16 [sh], {%r9};"
+          "movmatrix.sync.aligned.m8n8.trans.b16 %r9, %r10;"
+          "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r9, %r10}, {%r11},"
+          " {%f1, %f2, %f3, %f4};", 1, 32, words, NOTHING);
+    prove("cp.async.bulk.prefetch.L2.global [%rd1], 64;"
+          "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [sh], [sh+64], 64, [sh+128];"
+          "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [sh], %r1, [sh+128];"
+          "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [sh], %r1, [sh+128];",
+          1, 1, words, NOTHING);
 }
 
 static void what_is_not_known_may_do_anything(void **state)
