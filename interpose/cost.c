@@ -88,7 +88,7 @@ void rp_cost_step_ends(void)
     for (uint32_t i = 0; i < flight->cost.count && i < rp_chain_length(); i++)
         flight->cost.parts[i].name = rp_chain_name(i);
     if (flight->cost.count > rp_chain_length())
-        flight->cost.count = rp_chain_length(); /* what came before a first forward that never came */
+        flight->cost.count = rp_chain_length(); /* a first forward never came */
     flight->is_out = true;
     costs.now = NULL;
 }

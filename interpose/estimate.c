@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- over the steps --------------------------------------------------------------------- */
+/* ---- over the steps --------------------------------------------------------- */
 
 /* Steps under one plan, with the same chain. Where the chain differs, only the last ones. */
 struct sample {
@@ -93,7 +93,7 @@ static uint64_t largest(const struct sample *sample, size_t place, figure_fn fig
     return most;
 }
 
-/* ---- the price of copies ------------------------------------------------------------------ */
+/* ---- the price of copies ---------------------------------------------------- */
 
 /* Least squares of ns = fixed * pieces + rate * bytes, over every kind of copy of every part. */
 struct fit {
@@ -150,7 +150,7 @@ static bool price_copies(const struct sample *sample, struct rp_copy_price *pric
     return true;
 }
 
-/* ---- one option ----------------------------------------------------------------------------- */
+/* ---- one option ------------------------------------------------------------- */
 
 struct estimate {
     struct sample sample;
@@ -290,7 +290,7 @@ static bool has_absent(const struct rp_cost *cost)
     return false;
 }
 
-/* ---- one segment ------------------------------------------------------------------------------ */
+/* ---- one segment ------------------------------------------------------------ */
 
 /* Where the job retains by itself there is nothing to choose. */
 static void estimate_unreplayed(const struct estimate *estimate, size_t place,
@@ -345,7 +345,7 @@ static enum rp_status add_segment(const struct estimate *estimate, size_t place)
     return rp_profile_add_row(estimate->profile, rp_name(part->name), costs);
 }
 
-/* ---- the profile --------------------------------------------------------------------------------- */
+/* ---- the profile ------------------------------------------------------------ */
 
 /* The least that the job ever has in a step: the base, which every event shares. */
 static uint64_t least_job(const struct sample *sample)
@@ -405,7 +405,7 @@ enum rp_status rp_estimate_profile(struct rp_profile **out)
     return status;
 }
 
-/* ---- purpose and file -------------------------------------------------------------------------- */
+/* ---- purpose and file ------------------------------------------------------- */
 
 static bool read_contract(char hash[RP_PURPOSE_CONTRACT])
 {

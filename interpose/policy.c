@@ -41,7 +41,7 @@ uint32_t rp_policy_plan(void)
     return policy.in_force ? policy.plans : 0;
 }
 
-/* ---- a plan comes and goes --------------------------------------------------------------- */
+/* ---- a plan comes and goes -------------------------------------------------- */
 
 static void put_in_force(struct rp_plan *plan)
 {
@@ -91,7 +91,7 @@ void rp_policy_forget(void)
     memset(&policy, 0, sizeof policy);
 }
 
-/* ---- in a step ------------------------------------------------------------------------------ */
+/* ---- in a step -------------------------------------------------------------- */
 
 static enum rp_choice planned_choice(uint32_t place)
 {
@@ -114,7 +114,7 @@ enum rp_choice rp_policy_choice(uint32_t place)
     return RP_CHOICE_REGIONS;
 }
 
-/* ---- between steps --------------------------------------------------------------------------- */
+/* ---- between steps ---------------------------------------------------------- */
 
 static bool exceeds(uint64_t bytes, uint64_t planned)
 {
@@ -215,7 +215,7 @@ void rp_policy_step_begins(void)
         plan_anew();
 }
 
-/* ---- the summary ------------------------------------------------------------------------------- */
+/* ---- the summary ------------------------------------------------------------ */
 
 static int compare(const void *a, const void *b)
 {

@@ -65,7 +65,7 @@ void rp_retain_refuse(struct rp_execution *execution, const char *reason)
         execution->outputs->refused = reason;
 }
 
-/* ---- the forward ---------------------------------------------------------------------- */
+/* ---- the forward ------------------------------------------------------------ */
 
 static bool grow(void **items, size_t *capacity, size_t count, size_t size)
 {
@@ -172,7 +172,7 @@ void rp_retain_written(struct rp_execution *execution, const struct rp_footprint
         rp_retain_refuse(execution, "the host is out of memory");
 }
 
-/* ---- until the replay ends ------------------------------------------------------------- */
+/* ---- until the replay ends -------------------------------------------------- */
 
 static enum rp_status copy_output(struct rp_execution *execution, struct output *output,
                                   rp_stream stream)
@@ -303,7 +303,7 @@ void rp_retain_decide(struct rp_execution *execution)
         rp_copies_give(&execution->outputs->copies, &rp_core.bench);
 }
 
-/* ---- the replay ------------------------------------------------------------------------- */
+/* ---- the replay ------------------------------------------------------------- */
 
 static const struct rp_reach *write_at(const struct rp_footprint *call, uint32_t write)
 {
@@ -383,7 +383,7 @@ void rp_retain_deliver(struct rp_execution *execution, const struct rp_footprint
     }
 }
 
-/* ---- costs -------------------------------------------------------------------------------- */
+/* ---- costs ------------------------------------------------------------------ */
 
 void rp_retain_note(const struct rp_execution *execution)
 {

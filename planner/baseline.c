@@ -2,6 +2,7 @@
 #include "planner/baseline.h"
 
 #include "planner/answer.h"
+#include "planner/grid.h"
 #include "planner/oblivious.h"
 #include "planner/parallel.h"
 #include "planner/search.h"
@@ -71,6 +72,7 @@ static enum rp_status baseline_chain(const struct rp_question *question,
         [RP_BASELINE_OR_REGIONS] =
             RP_CHOICE_BIT(RP_CHOICE_RETAIN) | RP_CHOICE_BIT(RP_CHOICE_REGIONS),
         [RP_BASELINE_FIXED] = RP_CHOICE_ALL,
+        [RP_BASELINE_GRID] = RP_CHOICE_BIT(RP_CHOICE_RETAIN) | RP_CHOICE_BIT(RP_CHOICE_REGIONS),
         [RP_BASELINE_JOINT] = RP_CHOICE_ALL,
     };
     char message[160];
@@ -196,14 +198,38 @@ static enum rp_status find_least(const struct rp_question *question, enum rp_bas
     return status;
 }
 
-static enum rp_status find_obstacles(const struct rp_question *question,
+/* What each baseline is asked: the same of all, but for the one that sees pages only. */
+struct contest {
+    struct rp_question questions[RP_BASELINE_COUNT];
+    struct rp_comparison *comparison;
+    struct rp_profile *grid; /* NULL when it can't be had */
+};
+
+static enum rp_status open_contest(const struct rp_question *question, struct contest *contest)
+{
+    for (int b = 0; b < RP_BASELINE_COUNT; b++)
+        contest->questions[b] = *question;
+    enum rp_status status = rp_grid_create(question->profile, RP_GRID_BYTES, &contest->grid);
+    if (status == RP_OK)
+        contest->questions[RP_BASELINE_GRID].profile = contest->grid;
+    else if (status == RP_UNSUPPORTED)
+        contest->comparison->impossible[RP_BASELINE_GRID] = "the profile tells no ranges";
+    else if (status == RP_INVALID)
+        contest->comparison->impossible[RP_BASELINE_GRID] = "its figures would leave 63 bits";
+    return status == RP_NO_MEMORY ? status : RP_OK;
+}
+
+static enum rp_status find_obstacles(const struct contest *contest,
                                      struct rp_comparison *comparison)
 {
+    const struct rp_question *question = &contest->questions[RP_BASELINE_JOINT];
+
+
     comparison->impossible[RP_BASELINE_OBLIVIOUS] = rp_oblivious_obstacle(question->profile);
     for (int b = 0; b < RP_BASELINE_COUNT; b++) {
         enum rp_status status = RP_OK;
         if (comparison->impossible[b] == NULL)
-            status = find_least(question, (enum rp_baseline)b, comparison);
+            status = find_least(&contest->questions[b], (enum rp_baseline)b, comparison);
         if (status == RP_INVALID)
             comparison->impossible[b] = "a segment has none of its options";
         else if (status != RP_OK)
@@ -278,11 +304,6 @@ enum rp_status rp_budget_grid(const struct rp_question *question, size_t count,
 
 /* ---- comparing ---------------------------------------------------------------- */
 
-struct contest {
-    const struct rp_question *question;
-    struct rp_comparison *comparison;
-};
-
 static enum rp_status try_one(void *context, size_t index, char *message, size_t message_size)
 {
     const struct contest *contest = context;
@@ -294,7 +315,7 @@ static enum rp_status try_one(void *context, size_t index, char *message, size_t
     (void)message_size;
     if (comparison->impossible[baseline] != NULL)
         return RP_OK;
-    return try_baseline(contest->question, baseline, comparison->budgets[i],
+    return try_baseline(&contest->questions[baseline], baseline, comparison->budgets[i],
                         &comparison->trials[baseline][i]);
 }
 
@@ -317,13 +338,14 @@ static enum rp_status find_knee(struct rp_comparison *comparison)
     return RP_OK;
 }
 
-static enum rp_status prepare(const struct rp_question *question, size_t count,
-                              struct rp_comparison *comparison, char *message,
+static enum rp_status prepare(const struct contest *contest, size_t count, char *message,
                               size_t message_size)
 {
+    const struct rp_question *question = &contest->questions[RP_BASELINE_JOINT];
+    struct rp_comparison *comparison = contest->comparison;
     struct rp_question largest = *question;
     struct rp_plan *plan = NULL;
-    enum rp_status status = find_obstacles(question, comparison);
+    enum rp_status status = find_obstacles(contest, comparison);
 
     if (status == RP_OK)
         status = eager_peak(question, &comparison->eager_peak);
@@ -360,13 +382,16 @@ enum rp_status rp_baseline_compare(const struct rp_question *question, size_t co
     comparison = calloc(1, sizeof(*comparison));
     if (comparison == NULL)
         return RP_NO_MEMORY;
-    status = prepare(question, count, comparison, message, message_size);
-    struct contest contest = {question, comparison};
+    struct contest contest = {.comparison = comparison};
+    status = open_contest(question, &contest);
+    if (status == RP_OK)
+        status = prepare(&contest, count, message, message_size);
     if (status == RP_OK)
         status = rp_parallel_run(try_one, &contest, RP_BASELINE_COUNT * comparison->count,
                                  message, message_size);
     if (status == RP_OK)
         status = find_knee(comparison);
+    rp_profile_destroy(contest.grid);
     if (status == RP_OK)
         *out = comparison;
     else
@@ -423,6 +448,7 @@ const char *rp_baseline_name(enum rp_baseline baseline)
         [RP_BASELINE_OR_WHOLE] = "retain-or-whole",
         [RP_BASELINE_OR_REGIONS] = "retain-or-regions",
         [RP_BASELINE_FIXED] = "fixed",
+        [RP_BASELINE_GRID] = "grid",
         [RP_BASELINE_OBLIVIOUS] = "oblivious",
         [RP_BASELINE_JOINT] = "joint",
     };
@@ -438,6 +464,7 @@ const char *rp_baseline_about(enum rp_baseline baseline)
         [RP_BASELINE_OR_WHOLE] = "the best plan that retains or preserves whole buffers",
         [RP_BASELINE_OR_REGIONS] = "the best plan that retains or preserves what is clobbered",
         [RP_BASELINE_FIXED] = "retains each k-th segment, for the best k, and replays the rest",
+        [RP_BASELINE_GRID] = "the best plan that retains or preserves clobbered pages of 64 KiB",
         [RP_BASELINE_OBLIVIOUS] = "plans as if state cost nothing, then repairs the plan",
         [RP_BASELINE_JOINT] = "the best plan over all options",
     };

@@ -13,6 +13,9 @@ enum rp_baseline {
     RP_BASELINE_OR_REGIONS, /* the optimum over {retain, regions} */
     RP_BASELINE_FIXED,     /* replay all segments but each k-th, for the best k; only how they
                             * preserve is optimised */
+    RP_BASELINE_GRID, /* the optimum over {retain, regions}, where regions are whole pages of
+                       * 64 KiB. Needs a profile that tells ranges. Fewer, larger copies may
+                       * cost less than what joint would make: the only one that can be ahead */
     RP_BASELINE_OBLIVIOUS, /* choose what to replay as if state cost nothing, then preserve what
                             * is clobbered; where that breaks the budget, plan again for a
                             * smaller one until it holds. Needs rows with terms */

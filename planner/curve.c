@@ -27,6 +27,104 @@ static enum rp_status curve_from(const struct rp_hunt *hunt, uint64_t base, stru
     return RP_NO_MEMORY;
 }
 
+/* ---- what a truncated curve may miss ------------------------------------------ */
+
+enum { CHECKED = 128 };
+
+/* Exact plans for budgets all along the curve. */
+struct checks {
+    uint64_t budgets[CHECKED];
+    struct rp_plan *plans[CHECKED];
+    size_t count;
+};
+
+static enum rp_status check_budgets(const struct rp_question *question,
+                                    const struct rp_curve *curve, struct checks *checks,
+                                    char *message, size_t message_size)
+{
+    checks->count = curve->count < CHECKED ? curve->count : CHECKED;
+    for (size_t i = 0; i < checks->count; i++) {
+        size_t last = checks->count > 1 ? checks->count - 1 : 1;
+        checks->budgets[i] = curve->points[i * (curve->count - 1) / last].peak;
+    }
+    checks->budgets[checks->count - 1] = INT64_MAX - 1; /* and beyond the curve's end */
+    return rp_planner_sweep(question, checks->budgets, checks->count, checks->plans, message,
+                            message_size);
+}
+
+static void checks_release(struct checks *checks)
+{
+    for (size_t i = 0; i < checks->count; i++)
+        rp_plan_destroy(checks->plans[i]);
+}
+
+static int compare_points(const void *a, const void *b)
+{
+    const struct rp_curve_point *x = a, *y = b;
+
+    if (x->peak != y->peak)
+        return x->peak < y->peak ? -1 : 1;
+    return (x->time > y->time) - (x->time < y->time);
+}
+
+/* The better of both: a staircase again. */
+static enum rp_status mend(struct rp_curve *curve, const struct checks *checks)
+{
+    struct rp_curve_point *all = realloc(curve->points, (curve->count + checks->count + 1) *
+                                                            sizeof(*all));
+    size_t count = curve->count, kept = 0;
+
+    if (all == NULL)
+        return RP_NO_MEMORY;
+    curve->points = all;
+    for (size_t i = 0; i < checks->count; i++)
+        if (rp_plan_has_choices(checks->plans[i]))
+            all[count++] = (struct rp_curve_point){checks->plans[i]->peak,
+                                                   checks->plans[i]->time};
+    qsort(all, count, sizeof(*all), compare_points);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || all[i].time < all[kept - 1].time)
+            all[kept++] = all[i];
+    curve->count = kept;
+    return RP_OK;
+}
+
+/* A point holds up to the next one, and no smaller budget than a check's can do with less time
+ * than that check. */
+static uint64_t bound_gap(const struct rp_curve *curve, const struct checks *checks)
+{
+    uint64_t gap = 0;
+    size_t next = 0;
+
+    for (size_t i = 0; i < curve->count; i++) {
+        while (next + 1 < checks->count &&
+               (i + 1 == curve->count || checks->budgets[next] < curve->points[i + 1].peak))
+            next++;
+        const struct rp_plan *plan = checks->plans[next];
+        uint64_t least = plan->time - plan->gap;
+        if (curve->points[i].time > least && curve->points[i].time - least > gap)
+            gap = curve->points[i].time - least;
+    }
+    return gap;
+}
+
+static enum rp_status certify(const struct rp_question *question, struct rp_curve *curve,
+                              char *message, size_t message_size)
+{
+    struct checks checks = {.count = 0};
+    enum rp_status status = check_budgets(question, curve, &checks, message, message_size);
+
+    if (status != RP_OK)
+        return status;
+    status = mend(curve, &checks);
+    if (status == RP_OK)
+        curve->gap = bound_gap(curve, &checks);
+    checks_release(&checks);
+    return status;
+}
+
+/* ---- the curve ---------------------------------------------------------------- */
+
 enum rp_status rp_planner_curve(const struct rp_question *question, struct rp_curve **out,
                                 char *message, size_t message_size)
 {
@@ -52,6 +150,12 @@ enum rp_status rp_planner_curve(const struct rp_question *question, struct rp_cu
         status = curve_from(&hunt, rp_profile_base(question->profile), out);
     rp_hunt_release(&hunt);
     rp_chain_release(&chain);
+    if (status == RP_OK && (*out)->truncated && (*out)->count > 0)
+        status = certify(question, *out, message, message_size);
+    if (status != RP_OK) {
+        rp_curve_destroy(*out);
+        *out = NULL;
+    }
     return status;
 }
 

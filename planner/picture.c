@@ -27,6 +27,7 @@ static const struct {
     [RP_BASELINE_OR_WHOLE] = {"#d55e00", "8 3", 1.5},
     [RP_BASELINE_OR_REGIONS] = {"#0072b2", "8 3", 1.5},
     [RP_BASELINE_FIXED] = {"#e69f00", "5 2 1 2", 1.5},
+    [RP_BASELINE_GRID] = {"#009e73", "8 3", 1.5},
     [RP_BASELINE_OBLIVIOUS] = {"#56b4e9", "5 2 1 2", 1.5},
     [RP_BASELINE_JOINT] = {"#000000", "none", 2.5},
 };

@@ -64,11 +64,14 @@ struct rp_curve {
     struct rp_curve_point *points;
     size_t count;
     bool truncated; /* labels were dropped: points are feasible, but better ones may be missing */
+    uint64_t gap;   /* nanoseconds by which the curve lies above the exact one at most, at any
+                     * budget from its first point on; 0 unless truncated */
     uint64_t labels;
 };
 
 /* The curve over all budgets from one search (nested model only). Of the question, the budget
- * is ignored. */
+ * is ignored. A truncated curve is held against exact plans for a hundred of its budgets: they
+ * mend it where they are better, and between them they bound what it may still miss. */
 enum rp_status rp_planner_curve(const struct rp_question *question, struct rp_curve **out,
                                 char *message, size_t message_size);
 void rp_curve_destroy(struct rp_curve *curve);

@@ -287,9 +287,9 @@ static json_t *curve_json(const struct rp_curve *curve)
         json_array_append_new(
             list, json_pack("{s:I, s:I}", "peak_bytes", (json_int_t)curve->points[i].peak,
                             "time_ns", (json_int_t)curve->points[i].time));
-    return json_pack("{s:s, s:i, s:s, s:b, s:I, s:o}", "format", "reprise-curve", "version", 1,
-                     "model", "nested", "truncated", curve->truncated, "labels",
-                     (json_int_t)curve->labels, "points", list);
+    return json_pack("{s:s, s:i, s:s, s:b, s:I, s:I, s:o}", "format", "reprise-curve", "version",
+                     1, "model", "nested", "truncated", curve->truncated, "gap_ns",
+                     (json_int_t)curve->gap, "labels", (json_int_t)curve->labels, "points", list);
 }
 
 enum rp_status rp_print_curve(const struct rp_plan_output *to, const struct rp_curve *curve)
@@ -311,8 +311,9 @@ enum rp_status rp_print_curve(const struct rp_plan_output *to, const struct rp_c
                     size_cell(to, peak, point->peak), rp_duration_format(time, point->time));
     }
     if (to->format == RP_PLAN_TEXT)
-        fprintf(to->out, "* the knee: from there on more memory buys least\n%s",
-                curve->truncated ? "truncated: labels were dropped, better points may be missing\n"
-                                 : "");
+        fprintf(to->out, "* the knee: from there on more memory buys least\n");
+    if (to->format == RP_PLAN_TEXT && curve->truncated)
+        fprintf(to->out, "truncated: labels were dropped; at no budget is it more than %s above "
+                         "the exact curve\n", rp_duration_format(time, curve->gap));
     return RP_OK;
 }

@@ -4,6 +4,7 @@
 #include "tests/planner/walker.h"
 
 #include "planner/baseline.h"
+#include "planner/grid.h"
 #include "planner/duration.h"
 #include "planner/picture.h"
 
@@ -43,7 +44,8 @@ static void check_joint_is_best(const struct rp_comparison *comparison)
                 continue;
             assert_true(trial->peak <= comparison->budgets[i]);
             assert_true(joint[i].fits);
-            assert_true(joint[i].time <= trial->time);
+            /* Pages may be ahead, for one large copy may take less than many small ones. */
+            assert_true(b == RP_BASELINE_GRID || joint[i].time <= trial->time);
         }
     }
 }
@@ -222,6 +224,60 @@ static void what_cannot_be_had_says_why(void **state)
     rp_profile_destroy(profile);
 }
 
+/* ---- pages -------------------------------------------------------------------- */
+
+#define STATED(figure) {figure, RP_SOURCE_STATED}
+
+/* One segment that reads a MiB of state and steps 16 bytes of it, in the middle of a page. */
+static struct rp_profile *sparse_segment(void)
+{
+    static const struct rp_buffer_range reads = {0, 0, 1 << 20}, writes = {0, 100000, 100016};
+    const struct rp_facts facts = {.forward_time = STATED(1000), .backward_time = STATED(2000),
+                                   .replay_time = STATED(1000), .tracking_time = STATED(0),
+                                   .activation = STATED(1 << 24),
+                                   .forward_workspace = STATED(0),
+                                   .backward_workspace = STATED(0),
+                                   .forward_base = STATED(0), .backward_base = STATED(0),
+                                   .reads = &reads, .read_count = 1,
+                                   .writes = &writes, .write_count = 1};
+    const struct rp_copy_price price = {STATED(0), STATED(1000)};
+    struct rp_profile *profile;
+    char message[200];
+
+    assert_int_equal(rp_profile_create(&profile), RP_OK);
+    rp_profile_set_copy_price(profile, &price);
+    assert_int_equal(rp_profile_add_buffer(profile, "state", 1 << 20), RP_OK);
+    assert_int_equal(rp_profile_add_facts(profile, "s", &facts), RP_OK);
+    assert_int_equal(rp_profile_close(profile, message, sizeof(message)), RP_OK);
+    return profile;
+}
+
+/* At its peak a replay has the activation and the stash: the clobbered bytes, or their page. */
+static void pages_lie_between_ranges_and_whole_buffers(void **state)
+{
+    struct rp_profile *profile = sparse_segment(), *grid;
+    struct rp_comparison *comparison = compare(profile, 3, 0);
+    uint64_t activation = 1 << 24;
+
+    (void)state;
+    assert_null(comparison->impossible[RP_BASELINE_GRID]);
+    assert_int_equal(comparison->min_budget[RP_BASELINE_GRID], activation);
+    rp_comparison_destroy(comparison);
+
+    struct rp_question question = rp_question_default(profile, 1 << 30);
+    question.allowed = RP_CHOICE_BIT(RP_CHOICE_REGIONS);
+    struct rp_plan *plan = instance_solve(&question);
+    assert_int_equal(plan->peak, activation + 16);
+    rp_plan_destroy(plan);
+    assert_int_equal(rp_grid_create(profile, RP_GRID_BYTES, &grid), RP_OK);
+    question.profile = grid;
+    plan = instance_solve(&question);
+    assert_int_equal(plan->peak, activation + RP_GRID_BYTES);
+    rp_plan_destroy(plan);
+    rp_profile_destroy(grid);
+    rp_profile_destroy(profile);
+}
+
 /* ---- the picture -------------------------------------------------------------- */
 
 static size_t count_of(const char *text, const char *what)
@@ -268,7 +324,11 @@ static void the_picture_shows_every_planner_and_the_step(void **state)
     (void)state;
     assert_non_null(picture);
     assert_well_formed(picture);
-    assert_int_equal(count_of(picture, "class='curve'"), RP_BASELINE_COUNT);
+    int possible = 0;
+    for (int b = 0; b < RP_BASELINE_COUNT; b++)
+        possible += comparison->impossible[b] == NULL;
+    assert_true(possible >= RP_BASELINE_COUNT - 1);
+    assert_int_equal(count_of(picture, "class='curve'"), possible);
     for (int b = 0; b < RP_BASELINE_COUNT; b++)
         assert_non_null(strstr(picture, rp_baseline_name((enum rp_baseline)b)));
     assert_int_equal(count_of(picture, "class='held'"), 1);
@@ -317,6 +377,7 @@ int main(void)
         cmocka_unit_test(fixed_replays_by_rule_and_preserves_as_it_likes),
         cmocka_unit_test(the_oblivious_planner_breaks_its_budget_and_is_repaired),
         cmocka_unit_test(what_cannot_be_had_says_why),
+        cmocka_unit_test(pages_lie_between_ranges_and_whole_buffers),
         cmocka_unit_test(the_picture_shows_every_planner_and_the_step),
         cmocka_unit_test(durations_read_well),
         cmocka_unit_test(the_knee_is_the_point_farthest_from_the_line),

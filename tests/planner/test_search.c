@@ -250,11 +250,48 @@ static void powers_of_two_truncate_honestly(void **state)
     question.max_labels = 256;
     assert_ok(rp_planner_curve(&question, &curve, message, sizeof(message)));
     assert_true(curve->truncated);
-    assert_true(curve->count <= 256);
     assert_int_equal(curve->points[0].peak, 0);
     assert_int_equal(curve->points[curve->count - 1].time, 0);
+    assert_true(curve->gap > 0 && curve->gap < 65535 / 8);
+    for (uint64_t budget = 0; budget < 65536; budget++) {
+        const struct rp_curve_point *best = best_within(curve->points, curve->count, budget);
+        uint64_t time = best != NULL ? best->time : UINT64_MAX, optimum = 65535 - budget;
+        assert_true(time >= optimum && time - optimum <= curve->gap);
+    }
     rp_curve_destroy(curve);
     rp_profile_destroy(profile);
+}
+
+/* At every budget a truncated curve lies no more above the exact one than it says. */
+static void a_truncated_curve_knows_how_far_it_may_be_off(void **state)
+{
+    struct random random = random_begin("truncated curve");
+    size_t truncated = 0;
+
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        struct rp_profile *profile = instance_random(&random, 6 + random_below(&random, 12));
+        struct rp_question question = rp_question_default(profile, 0);
+        struct rp_curve *exact, *curve;
+        char message[200];
+        assert_ok(rp_planner_curve(&question, &exact, message, sizeof(message)));
+        question.max_labels = 2 + random_below(&random, 12);
+        assert_ok(rp_planner_curve(&question, &curve, message, sizeof(message)));
+        truncated += curve->truncated;
+        assert_int_equal(exact->gap, 0);
+        assert_int_equal(curve->points[0].peak, exact->points[0].peak);
+        for (size_t i = 0; i < exact->count; i++) {
+            const struct rp_curve_point *best =
+                best_within(curve->points, curve->count, exact->points[i].peak);
+            uint64_t time = best != NULL ? best->time : UINT64_MAX;
+            assert_true(time >= exact->points[i].time &&
+                        time - exact->points[i].time <= curve->gap);
+        }
+        rp_curve_destroy(curve);
+        rp_curve_destroy(exact);
+        rp_profile_destroy(profile);
+    }
+    assert_true(truncated > 0);
 }
 
 static void truncation_never_hides_a_plan_nor_a_better_one(void **state)
@@ -489,6 +526,7 @@ int main(void)
         cmocka_unit_test(a_long_chain_is_proved_with_few_labels),
         cmocka_unit_test(powers_of_two_have_a_label_for_every_plan),
         cmocka_unit_test(powers_of_two_truncate_honestly),
+        cmocka_unit_test(a_truncated_curve_knows_how_far_it_may_be_off),
         cmocka_unit_test(truncation_never_hides_a_plan_nor_a_better_one),
         cmocka_unit_test(more_budget_never_takes_longer),
         cmocka_unit_test(one_more_option_never_takes_longer),
