@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the planner takes for chains of real sizes, beside GLPK and CBC on the same problem.
  *
- *   planner_bench [-s SEED] [-f FAMILY] [-g] [-c] [N...]
+ *   planner_bench [-s SEED] [-f FAMILY] [-r REPRISE] [-g] [-c] [N...]
  *
- * -g and -c run the solvers too, whole process, with gap 0, as one does by hand. Each line is
+ * "seconds" is the search alone; "process" (-r) is `reprise plan` from its start to its end, with
+ * what it has to read. -g and -c run the solvers too, whole process, with gap 0, as one does by
+ * hand. Each line is
  * one random instance with the budget halfway between the smallest feasible one and the eager
  * peak; where a solver finishes, its plan is walked and has to take the same time. */
 #include "tests/planner/milp.h"
@@ -143,6 +145,31 @@ static struct rp_plan *measure(const struct rp_profile *profile, uint64_t budget
     return plan;
 }
 
+/* The same by the command line, whole process; 0 when it says something else. */
+static double time_process(const char *reprise, const struct rp_profile *profile,
+                           const struct rp_plan *plan)
+{
+    char path[] = "/tmp/planner_bench.XXXXXX", command[4600], wanted[64], text[1 << 16];
+    int file = mkstemp(path);
+
+    if (file < 0 || rp_profile_save(profile, path, false) != RP_OK)
+        return 0;
+    close(file);
+    snprintf(command, sizeof(command), "'%s' plan -P %s -b %" PRIu64 " --json", reprise, path,
+             plan->budget);
+    snprintf(wanted, sizeof(wanted), "\"time_ns\": %" PRIu64, plan->time);
+    double start = now();
+    FILE *out = popen(command, "r");
+    size_t length = out != NULL ? fread(text, 1, sizeof(text) - 1, out) : 0;
+    while (out != NULL && fgetc(out) != EOF) {
+    }
+    bool good = out != NULL && pclose(out) == 0;
+    double taken = now() - start;
+    text[length] = '\0';
+    unlink(path);
+    return good && strstr(text, wanted) != NULL ? taken : 0;
+}
+
 /* Prints the solver's time, and what it says where that isn't the planner's answer. */
 static bool print_solver(enum milp_solver solver, const struct rp_profile *profile,
                          const struct rp_plan *plan)
@@ -168,7 +195,7 @@ static bool print_solver(enum milp_solver solver, const struct rp_profile *profi
     return same;
 }
 
-static bool run(enum family family, size_t count, bool glpk, bool cbc)
+static bool run(enum family family, size_t count, const char *reprise, bool glpk, bool cbc)
 {
     struct rp_profile *profile = make_instance(family, count);
     struct rusage usage;
@@ -183,6 +210,11 @@ static bool run(enum family family, size_t count, bool glpk, bool cbc)
     getrusage(RUSAGE_SELF, &usage);
     printf("%-8s %5zu %10.6f %9" PRIu64 " %6ld  %-8s", family_names[family], count, seconds,
            plan->labels, usage.ru_maxrss / 1024, rp_answer_name(plan->answer));
+    if (reprise != NULL) {
+        double taken = time_process(reprise, profile, plan);
+        printf(" %9.3f", taken);
+        good &= taken > 0;
+    }
     if (glpk)
         good &= print_solver(MILP_GLPK, profile, plan);
     if (cbc)
@@ -197,15 +229,17 @@ static bool run(enum family family, size_t count, bool glpk, bool cbc)
 int main(int argc, char **argv)
 {
     static const size_t sizes[] = {8, 40, 200, 400, 1000};
-    const char *only = NULL;
+    const char *only = NULL, *reprise = NULL;
     bool glpk = false, cbc = false, good = true;
     int option;
 
-    while ((option = getopt(argc, argv, "s:f:gc")) != -1) {
+    while ((option = getopt(argc, argv, "s:f:r:gc")) != -1) {
         if (option == 's')
             random_state = strtoull(optarg, NULL, 0);
         else if (option == 'f')
             only = optarg;
+        else if (option == 'r')
+            reprise = optarg;
         else if (option == 'g')
             glpk = true;
         else if (option == 'c')
@@ -213,15 +247,15 @@ int main(int argc, char **argv)
         else
             return 2;
     }
-    printf("%-8s %5s %10s %9s %6s  %-8s%s%s\n", "family", "n", "seconds", "labels", "MiB",
-           "answer", glpk ? "    glpsol" : "", cbc ? "       cbc" : "");
+    printf("%-8s %5s %10s %9s %6s  %-8s%s%s%s\n", "family", "n", "seconds", "labels", "MiB",
+           "answer", reprise != NULL ? "   process" : "", glpk ? "    glpsol" : "", cbc ? "       cbc" : "");
     for (int f = 0; f < FAMILY_COUNT; f++) {
         if (only != NULL && strcmp(only, family_names[f]) != 0)
             continue;
         for (int i = optind; i < argc; i++)
-            good &= run((enum family)f, strtoul(argv[i], NULL, 0), glpk, cbc);
+            good &= run((enum family)f, strtoul(argv[i], NULL, 0), reprise, glpk, cbc);
         for (size_t i = 0; optind == argc && i < sizeof(sizes) / sizeof(*sizes); i++)
-            good &= run((enum family)f, sizes[i], glpk, cbc);
+            good &= run((enum family)f, sizes[i], reprise, glpk, cbc);
     }
     return good ? 0 : 1;
 }
