@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that can't be followed are never silent: each is named in the summary, and those that are
+refused are hazards, of which the first stops a guarded job.
+
+usage: test_told.py TOLD KERNELS FAKE LAYER CONTRACT [RUNTIME]"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOLD, KERNELS, FAKE, LAYER, CONTRACT = map(os.path.abspath, sys.argv[1:6])
+RUNTIME = sys.argv[6:]
+EVERYTHING, REFUSED, PASSED = "1", "3", "4"  # enum rp_call_fate
+
+
+class Told(unittest.TestCase):
+    def job(self, fate, mode):
+        with tempfile.TemporaryDirectory() as place:
+            env = os.environ | {"LD_PRELOAD": ":".join(RUNTIME + [LAYER]), "REPRISE_DRIVER": FAKE,
+                                "REPRISE_MODE": mode, "REPRISE_CONTRACT": CONTRACT,
+                                "REPRISE_OUTPUT": place, "ASAN_OPTIONS": "detect_leaks=0"}
+            done = subprocess.run([TOLD, KERNELS, fate], env=env, capture_output=True, text=True,
+                                  timeout=60, check=False)
+            summary, = pathlib.Path(place).glob("summary-*.json")
+            summary = json.loads(summary.read_text())
+        unknown = {item["call"] for item in summary["unknown"]}
+        return done, done.stdout.split(), unknown, summary["hazards"]
+
+    def test_a_call_that_may_write_anything_is_named(self):
+        _, made, unknown, _ = self.job(EVERYTHING, "check")
+        self.assertGreater(len(made), 20)
+        self.assertEqual(set(made) - unknown, set())
+
+    def test_a_call_that_is_refused_is_named_and_a_hazard(self):
+        _, made, unknown, hazards = self.job(REFUSED, "check")
+        self.assertGreater(len(made), 10)
+        self.assertEqual(set(made) - unknown, set())
+        self.assertEqual({hazard["hazard"] for hazard in hazards}, {"unproved"})
+        self.assertEqual({hazard.get("reader") for hazard in hazards}, set(made))
+
+    def test_a_call_that_is_refused_stops_a_guarded_job(self):
+        done, made, _, hazards = self.job(REFUSED, "guard")
+        self.assertEqual((done.returncode, made), (70, []))
+        self.assertEqual(len(hazards), 1)
+        self.assertIn(hazards[0]["reader"], done.stderr)
+
+    def test_a_call_that_passes_is_not_worth_a_word(self):
+        _, made, unknown, hazards = self.job(PASSED, "guard")
+        self.assertGreater(len(made), 300)
+        self.assertEqual((unknown, hazards), (set(), []))
+
+
+unittest.main(argv=sys.argv[:1], verbosity=2)
