@@ -91,12 +91,6 @@ static void keep_newest(struct rp_content *content)
     }
 }
 
-static bool is_within(const struct rp_fatbin *fatbin, const void *image, size_t bytes)
-{
-    const unsigned char *start = image;
-    return !bytes || (fatbin->at >= start && fatbin->end <= start + bytes);
-}
-
 static enum rp_status read_container(const void *image, size_t bytes,
                                      const struct rp_target *target, struct rp_content *content)
 {
@@ -104,8 +98,7 @@ static enum rp_status read_container(const void *image, size_t bytes,
     struct rp_fatbin_entry entry;
     enum rp_status status = RP_DAMAGED, added = RP_OK;
     content->kind = "fatbin";
-    if ((!bytes || bytes >= 16) && rp_fatbin_open(image, &fatbin) == RP_OK &&
-        is_within(&fatbin, image, bytes))
+    if ((!bytes || rp_image_fits(image, bytes)) && rp_fatbin_open(image, &fatbin) == RP_OK)
         while (added == RP_OK && (status = rp_fatbin_next(&fatbin, &entry)) == RP_OK)
             added = add_entry(content, &entry, target);
     if (status != RP_END)

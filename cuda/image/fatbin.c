@@ -75,6 +75,18 @@ enum rp_status rp_fatbin_open(const void *image, struct rp_fatbin *fatbin)
     return RP_OK;
 }
 
+bool rp_image_fits(const void *image, size_t bytes)
+{
+    struct rp_fatbin fatbin;
+    enum rp_image_kind kind = bytes < 4 ? RP_IMAGE_UNKNOWN : rp_image_kind(image);
+    if (kind == RP_IMAGE_WRAPPER)
+        return false;
+    if (kind != RP_IMAGE_FATBIN)
+        return true;
+    return bytes >= CONTAINER_HEADER && rp_fatbin_open(image, &fatbin) == RP_OK &&
+           (size_t)(fatbin.end - (const unsigned char *)image) <= bytes;
+}
+
 static bool is_packed(const struct rp_fatbin_entry *entry)
 {
     return (entry->flags & (FLAG_LZ4 | FLAG_ZSTD)) != 0;

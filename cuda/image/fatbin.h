@@ -12,6 +12,7 @@
 
 #include "tracker/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,9 @@ struct rp_fatbin { /* where a walk stands */
 /* Begins a walk over a container or a wrapper of one. RP_INVALID for another image,
  * RP_DAMAGED for a container that can't be read. */
 enum rp_status rp_fatbin_open(const void *image, struct rp_fatbin *fatbin);
+/* For an image of which `bytes` bytes are there (a file, say): true unless it is a container
+ * that claims more, or leads to one elsewhere. */
+bool rp_image_fits(const void *image, size_t bytes);
 /* RP_OK with the next entry, RP_END after the last, RP_DAMAGED where the container breaks. */
 enum rp_status rp_fatbin_next(struct rp_fatbin *fatbin, struct rp_fatbin_entry *entry);
 

@@ -125,6 +125,10 @@ CUresult soft_image_load(const char *path, char **out)
         return bytes < 0 ? CUDA_ERROR_OPERATING_SYSTEM : CUDA_ERROR_OUT_OF_MEMORY;
     }
     fclose(file);
+    if (!rp_image_fits(text, (size_t)bytes)) { /* cut short, or an address of another process */
+        free(text);
+        return CUDA_ERROR_INVALID_IMAGE;
+    }
     *out = text;
     return CUDA_SUCCESS;
 }

@@ -5,6 +5,7 @@
  * pieces follow each other under one header, that of the newest version and target among
  * them; declarations and definitions of one symbol meet in the parser. Names that are local to
  * a piece share one space here, so two pieces that use the same one don't link. */
+#include "cuda/image/fatbin.h"
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/module.h"
 
@@ -179,7 +180,7 @@ CUresult CUDAAPI cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *
         return soft_leave(CUDA_ERROR_OUT_OF_MEMORY);
     memcpy(copy, data, size);
     copy[size] = '\0';
-    result = add_piece(link, copy, name);
+    result = rp_image_fits(copy, size) ? add_piece(link, copy, name) : CUDA_ERROR_INVALID_IMAGE;
     free(copy);
     return soft_leave(result);
 }
