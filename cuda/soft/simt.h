@@ -88,6 +88,11 @@ struct simt_launch {
     simt_oracle_fn oracle;
     void *oracle_ctx;
     struct simt_counts *counts; /* NULL: nobody wants to know */
+    /* NULL, or: called before each block but the first, where one thread runs them all, with how
+     * many are done of how many. Answers the ns that it took, which do not count as the
+     * launch's. */
+    uint64_t (*between)(void *ctx, uint64_t done, uint64_t whole);
+    void *between_ctx;
 };
 
 /* What %nsmid says, and what the device should answer for its multiprocessor count. */

@@ -23,14 +23,35 @@ static bool reachable(const struct soft_copy *copy, const struct soft_side *side
     return side->pageable || soft_memory_allows(NULL, side->address, extent(copy, side), write);
 }
 
-static void copy_row(uint64_t to, uint64_t from, const struct soft_copy *copy,
-                     const struct soft_op *op)
+static void copy_bytes(uint64_t to, uint64_t from, uint64_t bytes, const struct soft_copy *copy,
+                       const struct soft_op *op)
 {
-    memmove(soft_pointer(to), soft_pointer(from), copy->width);
+    memmove(soft_pointer(to), soft_pointer(from), bytes);
     if (!copy->from.pageable)
-        soft_touched_note(op, from, copy->width, false);
+        soft_touched_note(op, from, bytes, false);
     if (!copy->to.pageable)
-        soft_touched_note(op, to, copy->width, true);
+        soft_touched_note(op, to, bytes, true);
+}
+
+/* In stretches between which a seeded order may have others run; else all at once. */
+static void copy_row(uint64_t to, uint64_t from, uint64_t row, const struct soft_copy *copy,
+                     struct soft_op *op)
+{
+    uint64_t stretch = op->turns > 1 ? soft_round_up(copy->width / 8 + 1, 64) : copy->width;
+    uint64_t whole = copy->width * copy->height * copy->depth;
+
+    for (uint64_t at = 0; at < copy->width; at += stretch) {
+        uint64_t left = copy->width - at;
+        if (row + at > 0)
+            soft_op_progress(op, row * copy->width + at, whole);
+        copy_bytes(to + at, from + at, left < stretch ? left : stretch, copy, op);
+    }
+}
+
+static unsigned copy_pieces(const struct soft_work *work)
+{
+    const struct soft_copy *copy = (const struct soft_copy *)work;
+    return copy->width * copy->height * copy->depth > 256 ? SOFT_MOST_TURNS : 1;
 }
 
 /* What the operation will not be seen to touch: pageable memory, and the link between devices. */
@@ -71,7 +92,8 @@ static CUresult copy_run(const struct soft_work *work, struct soft_op *op)
         uint64_t to = copy->to.address + z * copy->to.slice;
         uint64_t from = copy->from.address + z * copy->from.slice;
         for (uint64_t y = 0; y < copy->height; y++)
-            copy_row(to + y * copy->to.pitch, from + y * copy->from.pitch, copy, op);
+            copy_row(to + y * copy->to.pitch, from + y * copy->from.pitch, z * copy->height + y,
+                     copy, op);
     }
     return CUDA_SUCCESS;
 }
@@ -89,6 +111,7 @@ struct soft_work *soft_copy_work(const struct soft_copy *copy)
         .node = CU_GRAPH_NODE_TYPE_MEMCPY,
         .capturable = true,
         .run = copy_run,
+        .pieces = copy_pieces,
         .release = copy_release,
     };
     struct soft_copy *work = soft_work_create(&type, sizeof *work);

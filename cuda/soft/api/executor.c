@@ -100,6 +100,33 @@ static CUresult perform(struct soft_op *op, const struct soft_work_type *type)
     return result;
 }
 
+/* Its thread goes on. */
+static void resume(struct soft_op *op)
+{
+    soft_op_list_remove(&soft_scheduler.ready, op);
+    op->state = SOFT_OP_RUNNING;
+    soft_scheduler.paused--;
+    soft_scheduler.device_running++;
+    pthread_cond_signal(op->resume);
+}
+
+void soft_executor_pause(struct soft_op *op)
+{
+    pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+
+    op->state = SOFT_OP_PAUSED;
+    op->resume = &cond;
+    op->ran++;
+    soft_scheduler.paused++;
+    soft_scheduler.device_running--;
+    soft_scheduler_offer(op);
+    soft_executor_call();
+    pthread_cond_broadcast(&soft_scheduler.done); /* some wait until nothing runs */
+    while (op->state != SOFT_OP_RUNNING)
+        pthread_cond_wait(&cond, &soft.lock);
+    op->resume = NULL;
+}
+
 static void run(struct soft_op *op)
 {
     const struct soft_work_type *type = op->work->type;
@@ -128,10 +155,12 @@ static void *executor_main(void *unused)
     for (;;) {
         uint64_t again;
         struct soft_op *op = soft_scheduler_pick(&again);
-        if (op != NULL)
+        if (op != NULL && op->resume != NULL)
+            resume(op);
+        else if (op != NULL)
             run(op);
         else if (rest(&self, again) && again == SOFT_IDLE_NS)
-            soft_scheduler_rank_abandoned();
+            soft_seeded_rank_abandoned();
     }
     return NULL;
 }

@@ -80,6 +80,20 @@ static void ask_of_clock(struct soft_demand *demand, struct simt_launch *launch)
     launch->counts = &demand->counts;
 }
 
+static uint64_t between_blocks(void *op, uint64_t done, uint64_t whole)
+{
+    return soft_op_progress(op, done, whole);
+}
+
+static unsigned kernel_pieces(const struct soft_work *base)
+{
+    const struct soft_launch *launch = &((const struct kernel_work *)base)->launch;
+    uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    if (launch->cooperative)
+        return 1;
+    return blocks < SOFT_MOST_TURNS ? (unsigned)blocks : SOFT_MOST_TURNS;
+}
+
 static CUresult kernel_run(const struct soft_work *base, struct soft_op *op)
 {
     const struct kernel_work *work = (const struct kernel_work *)base;
@@ -92,6 +106,8 @@ static CUresult kernel_run(const struct soft_work *base, struct soft_op *op)
         .timeout_ns = soft.options.timeout_ms * 1000000u,
         .schedule_seed = block_seed(op),
         .grid_id = op->seq,
+        .between = soft.options.seeded && !work->launch.cooperative ? between_blocks : NULL,
+        .between_ctx = op,
         .bounds = soft_memory_bounds,
         .bounds_ctx = op->context,
         .oracle = op->touched != NULL ? soft_touched_by_kernel : NULL,
@@ -126,6 +142,7 @@ static const struct soft_work_type kernel_type = {
     .capturable = true,
     .title = kernel_title,
     .run = kernel_run,
+    .pieces = kernel_pieces,
     .release = kernel_release,
 };
 

@@ -12,10 +12,10 @@
 #define FEWEST_PLACES 4
 
 #define POLL_NS (MILLISECOND / 5)      /* between two looks at a waited-for value */
-#define GRACE_NS (100 * MILLISECOND)   /* how long the seeded order waits for the program */
 #define SETTLE_NS (1000 * MILLISECOND) /* how long a seeded query waits for the order */
 
-struct soft_scheduler soft_scheduler = {.done = PTHREAD_COND_INITIALIZER};
+struct soft_scheduler soft_scheduler = {.done = PTHREAD_COND_INITIALIZER,
+                                        .rankable = {.is_of_rankable = true}};
 #define scheduler soft_scheduler
 
 void soft_scheduler_start(void)
@@ -35,79 +35,16 @@ static void call_for_ready(void)
         soft_executor_call();
 }
 
-/* ---- the seeded order -------------------------------------------------------------- */
-
-/* splitmix64 */
-static uint64_t draw(void)
+/* Into the list of ready operations, where it can be: its next turn has a rank, nobody else
+ * runs it, and all that it comes after is done. */
+void soft_scheduler_offer(struct soft_op *op)
 {
-    uint64_t z = scheduler.random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static void give_rank(struct soft_op *op)
-{
-    op->rank = ++scheduler.last_rank;
-    for (size_t i = 0; i < op->later_count; i++) {
-        struct soft_op *later = op->later[i];
-        if (--later->unranked == 0 && later->state == SOFT_OP_WAITING)
-            soft_op_list_insert(&scheduler.rankable, later);
-    }
-    if (op->waits == 0)
+    if (op->state == SOFT_OP_PAUSED && op->ran < op->ranked) {
+        op->rank = op->rank_of[op->ran];
         make_ready(op);
-}
-
-/* Ranks one of the operations that could come next. False when there is none. */
-static bool rank_one(void)
-{
-    size_t count = 0;
-    struct soft_op *op = scheduler.rankable.first;
-
-    for (const struct soft_op *each = op; each != NULL; each = each->next)
-        count++;
-    if (count == 0)
-        return false;
-    for (uint64_t skip = draw() % count; skip > 0; skip--)
-        op = op->next;
-    soft_op_list_remove(&scheduler.rankable, op);
-    give_rank(op);
-    return true;
-}
-
-/* Mostly little or nothing, so that streams lag behind the program and behind each other;
- * now and then a burst. */
-static void rank_some(void)
-{
-    static const unsigned char burst[8] = {0, 0, 0, 0, 1, 1, 2, 6};
-    scheduler.calls++;
-    for (unsigned left = burst[draw() % 8]; left > 0 && rank_one(); left--)
-        ;
-}
-
-void soft_scheduler_rank_abandoned(void)
-{
-    uint64_t now = soft_now_ns();
-    if (scheduler.calls != scheduler.calls_seen) {
-        scheduler.calls_seen = scheduler.calls;
-        scheduler.seen_ns = now;
+    } else if (op->state == SOFT_OP_WAITING && op->waits == 0) {
+        make_ready(op);
     }
-    if (now - scheduler.seen_ns < SOFT_IDLE_NS)
-        return;
-    while (rank_one())
-        ;
-}
-
-static bool program_is_new(void)
-{
-    return scheduler.program_running > 0 && soft_now_ns() - scheduler.program_since < GRACE_NS;
-}
-
-/* Seeded: a function of the program holds the order up for a while, so that what it does
- * comes before what follows it. Should it wait for the program, the order goes on. */
-bool soft_scheduler_is_held(void)
-{
-    return soft.options.seeded && program_is_new();
 }
 
 /* ---- the way of an operation ------------------------------------------------------- */
@@ -121,6 +58,7 @@ void soft_scheduler_finish(struct soft_op *op)
         struct soft_op *each = finished;
         finished = each->next;
         each->state = SOFT_OP_DONE;
+        soft_seeded_forget_turns(each);
         each->finished_ns = soft_now_ns();
         soft_timeline_done(each);
         soft_past_begin(each);
@@ -152,7 +90,7 @@ void soft_op_submit(struct soft_op *op)
     if (soft.options.seeded) {
         if (op->unranked == 0)
             soft_op_list_insert(&scheduler.rankable, op);
-        rank_some();
+        soft_seeded_rank_some();
         soft_executor_call(); /* somebody has to watch what has no rank yet */
         return;
     }
@@ -169,8 +107,8 @@ void soft_op_submit(struct soft_op *op)
 void soft_op_wait(struct soft_op *op)
 {
     if (soft.options.seeded) {
-        rank_some();
-        while (op->rank == 0 && rank_one())
+        soft_seeded_rank_some();
+        while (!soft_seeded_is_ranked(op) && soft_seeded_rank_one())
             ;
         call_for_ready();
     }
@@ -199,10 +137,9 @@ struct soft_op *soft_scheduler_pick(uint64_t *again)
         return NULL;
     if (soft.options.seeded && scheduler.device_running > 0)
         return NULL; /* one after the other, functions of the program too */
-    if (soft_scheduler_is_held()) {
-        *again = GRACE_NS;
+    if (soft_seeded_is_held(again))
         return NULL;
-    }
+    *again = 0;
     for (struct soft_op *op = scheduler.ready.first; op != NULL; op = op->next) {
         bool is_device = op->work->type->class_ == SOFT_WORK_DEVICE;
         if (is_device && (scheduler.holds > 0 || scheduler.device_running >= places()))
@@ -234,10 +171,10 @@ void soft_scheduler_poll(void)
 
     if (!soft.options.seeded)
         return;
-    rank_some();
+    soft_seeded_rank_some();
     call_for_ready();
     until = soft_now_ns() + SETTLE_NS;
-    while ((scheduler.device_running > 0 || soft_scheduler_is_held() ||
+    while ((scheduler.device_running > 0 || soft_seeded_is_held(&again) ||
             soft_scheduler_pick(&again) != NULL) &&
            soft_now_ns() < until)
         wait_a_little();
@@ -246,18 +183,25 @@ void soft_scheduler_poll(void)
 bool soft_scheduler_await(void)
 {
     uint64_t again;
-    while (soft.options.seeded && rank_one())
+    while (soft.options.seeded && soft_seeded_rank_one())
         ;
     call_for_ready();
-    bool goes_on = scheduler.device_running > 0 || program_is_new() ||
+    bool goes_on = scheduler.device_running > 0 || soft_scheduler_program_is_new() ||
                    soft_scheduler_pick(&again) != NULL;
     if (goes_on)
         wait_a_little();
     return goes_on;
 }
 
+/* What has begun ends first, also where it stands between two turns. */
 void soft_scheduler_hold(void)
 {
+    while (scheduler.paused > 0 || (scheduler.holds > 0 && scheduler.device_running > 0)) {
+        while (soft_seeded_rank_one())
+            ;
+        call_for_ready();
+        pthread_cond_wait(&scheduler.done, &soft.lock);
+    }
     scheduler.holds++;
     while (scheduler.device_running > 0)
         pthread_cond_wait(&scheduler.done, &soft.lock);

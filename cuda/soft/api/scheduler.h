@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the three rooms of the scheduler share: work.c (works and operations), scheduler.c (who
- * may run, and in which order) and executor.c (the threads that run them). */
+/* What the four rooms of the scheduler share: work.c (works and operations), scheduler.c (who
+ * may run), seeded.c (the order that a seed chooses) and executor.c (the threads that run them). */
 #ifndef RP_CUDA_SOFT_API_SCHEDULER_H
 #define RP_CUDA_SOFT_API_SCHEDULER_H
 
@@ -8,21 +8,23 @@
 
 #define MILLISECOND UINT64_C(1000000)
 
-struct soft_op_list { /* by rank, or in order of arrival */
+struct soft_op_list {
     struct soft_op *first;
+    bool is_of_rankable; /* in order of arrival, and by a link of its own; else by rank */
 };
 void soft_op_list_insert(struct soft_op_list *list, struct soft_op *op);
 void soft_op_list_remove(struct soft_op_list *list, struct soft_op *op);
 
 struct soft_scheduler {
     pthread_cond_t done;          /* some operation is done */
-    struct soft_op_list ready;    /* by rank */
-    struct soft_op_list rankable; /* seeded: could run next but has no rank */
+    struct soft_op_list ready;
+    struct soft_op_list rankable; /* seeded: whose next turn could have a rank, and has none */
     uint64_t last_seq, last_rank;
     uint64_t random;              /* state of the generator */
     uint64_t calls, calls_seen;   /* seeded: submissions and waits, for the idle rule, */
     uint64_t seen_ns;             /* and when they were looked at first */
     unsigned device_running, program_running;
+    unsigned paused;        /* seeded: between two turns */
     uint64_t program_since; /* when the oldest running function of the program started */
     unsigned holds;
 };
@@ -31,16 +33,28 @@ extern struct soft_scheduler soft_scheduler;
 /* The first ready operation that may start now, or NULL. `*again` becomes the time after which
  * to look again without being told to, 0 for never. */
 struct soft_op *soft_scheduler_pick(uint64_t *again);
-/* Seeded: does a function of the program hold the order up? */
-bool soft_scheduler_is_held(void);
+/* Has a function of the program begun to run not long ago? */
+bool soft_scheduler_program_is_new(void);
+/* Makes `op` ready where it can be. */
+void soft_scheduler_offer(struct soft_op *op);
 /* Marks `op` done, and what only waited for it ready. The caller sees to executors. */
 void soft_scheduler_finish(struct soft_op *op);
-/* Seeded work that no call drives any more, because the program looks at memory instead of
- * asking: lets all of it go. */
-void soft_scheduler_rank_abandoned(void);
+/* seeded.c. Ranks one of the turns that could come next, false when there is none; now and then
+ * some. */
+bool soft_seeded_rank_one(void);
+void soft_seeded_rank_some(void);
+bool soft_seeded_is_ranked(const struct soft_op *op); /* all of its turns are */
+void soft_seeded_forget_turns(struct soft_op *op);    /* it has ended */
+/* Does a function of the program hold the order up? Then look again after `*again`. */
+bool soft_seeded_is_held(uint64_t *again);
+/* Work that no call drives any more, because the program looks at memory instead of asking: lets
+ * all of it go. */
+void soft_seeded_rank_abandoned(void);
 #define SOFT_IDLE_NS (2000 * MILLISECOND) /* how long that takes to show */
 
 /* executor.c: sees to it that somebody looks at the ready operations. */
 void soft_executor_call(void);
+/* The calling thread, which runs `op`, stands still until its next turn. */
+void soft_executor_pause(struct soft_op *op);
 
 #endif

@@ -116,18 +116,23 @@ void soft_op_after(struct soft_op *op, struct soft_op *earlier)
     }
     earlier->later[earlier->later_count++] = op;
     op->waits++;
-    if (earlier->rank == 0)
+    if (earlier->turns == 0 || earlier->ranked < earlier->turns)
         op->unranked++;
 }
 
 /* ---- lists ------------------------------------------------------------------------- */
 
+static struct soft_op **link_of(const struct soft_op_list *list, struct soft_op *op)
+{
+    return list->is_of_rankable ? &op->next_rankable : &op->next;
+}
+
 void soft_op_list_insert(struct soft_op_list *list, struct soft_op *op)
 {
     struct soft_op **at = &list->first;
-    while (*at != NULL && (*at)->rank <= op->rank)
-        at = &(*at)->next;
-    op->next = *at;
+    while (*at != NULL && (list->is_of_rankable || (*at)->rank <= op->rank))
+        at = link_of(list, *at);
+    *link_of(list, op) = *at;
     *at = op;
 }
 
@@ -135,7 +140,7 @@ void soft_op_list_remove(struct soft_op_list *list, struct soft_op *op)
 {
     struct soft_op **at = &list->first;
     while (*at != op)
-        at = &(*at)->next;
-    *at = op->next;
-    op->next = NULL;
+        at = link_of(list, *at);
+    *at = *link_of(list, op);
+    *link_of(list, op) = NULL;
 }

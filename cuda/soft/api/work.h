@@ -9,8 +9,8 @@
  *
  * Without a seed, operations that are ready run side by side, the oldest first. With one
  * (REPRISE_SOFT_SCHEDULE), calls of the program draw from a generator: each may put some of
- * the operations that could run now into one total order, and waiting calls put as many as
- * they need. A single executor follows that order, so a program that makes the same calls
+ * the operations that could run now, or parts of them, into one total order, and waiting calls
+ * put as many as they need (seeded.c). One thing at a time happens in that order, so a program that makes the same calls
  * gets the same interleaving. Functions of the program run on a thread of their own in
  * either mode, and the order goes on without one that doesn't return soon.
  *
@@ -43,6 +43,8 @@ struct soft_work_type {
      * `always` is set. */
     CUresult (*run)(const struct soft_work *work, struct soft_op *op);
     bool always;
+    /* NULL, or: into how many parts may its run be broken (soft_op_progress)? */
+    unsigned (*pieces)(const struct soft_work *work);
     /* NULL, or: can it run yet? Asked again and again, with the lock. */
     bool (*ready)(const struct soft_work *work, const struct soft_op *op);
     /* NULL, or: gives up what the work holds, with the lock. The struct itself is freed. */
@@ -59,7 +61,10 @@ void *soft_work_create(const struct soft_work_type *type, size_t bytes);
 struct soft_work *soft_work_retain(struct soft_work *work);
 void soft_work_release(struct soft_work *work); /* NULL is fine */
 
-enum soft_op_state { SOFT_OP_NEW, SOFT_OP_WAITING, SOFT_OP_READY, SOFT_OP_RUNNING, SOFT_OP_DONE };
+/* PAUSED: between two turns of a seeded order. */
+enum soft_op_state { SOFT_OP_NEW, SOFT_OP_WAITING, SOFT_OP_READY, SOFT_OP_RUNNING, SOFT_OP_PAUSED,
+                     SOFT_OP_DONE };
+#define SOFT_MOST_TURNS 4
 
 struct soft_op {
     struct soft_work *work;
@@ -74,7 +79,12 @@ struct soft_op {
     uint64_t started_ns, finished_ns;
     struct soft_op **later; /* operations that wait for this one */
     size_t later_count, later_capacity;
-    struct soft_op *next; /* in the list of ready or of rankable operations */
+    struct soft_op *next;          /* in the list of ready operations */
+    struct soft_op *next_rankable; /* and in that of rankable ones */
+    /* Seeded: in how many turns it runs, how many of them have a rank, and how many are over. */
+    unsigned turns, ranked, ran;
+    uint64_t rank_of[SOFT_MOST_TURNS];
+    pthread_cond_t *resume; /* of the thread that waits for its next turn */
     struct soft_touched *touched; /* while it runs and somebody watches (touched.h) */
     struct soft_moment *moment;   /* in model time, where there is a clock (timeline.h) */
     struct soft_past *past;       /* where somebody looks for races (past.h) */
@@ -90,6 +100,10 @@ void soft_op_release(struct soft_op *op); /* NULL is fine */
  * host memory the order is kept by waiting for it here. */
 void soft_op_after(struct soft_op *op, struct soft_op *earlier);
 void soft_op_submit(struct soft_op *op);
+
+/* Called by a run whose type has `pieces`, when `done` of `whole` is done and it could pause: where
+ * a seeded order has others run meanwhile, it does. Answers for how many ns. Without the lock. */
+uint64_t soft_op_progress(struct soft_op *op, uint64_t done, uint64_t whole);
 
 bool soft_op_is_done(const struct soft_op *op); /* NULL is done */
 /* The calling thread has learnt that `op`, which may be NULL, is done. */

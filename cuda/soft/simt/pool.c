@@ -125,13 +125,18 @@ static void keep_text(struct simt_run *run, struct simt_block *block)
     pthread_mutex_unlock(&run->lock);
 }
 
-static bool next_block(struct simt_run *run, uint64_t *linear)
+static bool next_block(struct simt_worker *worker, uint64_t *linear)
 {
+    struct simt_run *run = worker->run;
     if (atomic_load_explicit(&run->stop, memory_order_relaxed))
         return false;
     const uint64_t index = atomic_fetch_add(&run->next, 1);
     if (index >= run->blocks)
         return false;
+    if (run->launch->between && index > 0) {
+        const uint64_t away = run->launch->between(run->launch->between_ctx, index, run->blocks);
+        run->deadline += run->deadline ? away : 0;
+    }
     const uint64_t seed = run->launch->schedule_seed;
     *linear = seed ? simt_block_permute(index, run->blocks, seed) : index;
     return true;
@@ -164,7 +169,7 @@ static void work_in_order(struct simt_worker *worker)
         no_memory(run);
         return;
     }
-    while (next_block(run, &linear)) {
+    while (next_block(worker, &linear)) {
         simt_block_start(&block, linear);
         while (simt_block_turn(&block) == SIMT_PROGRESS_GOING)
             continue;
@@ -184,7 +189,7 @@ struct company {
 static bool join_company(struct simt_worker *worker, struct company *company)
 {
     uint64_t linear;
-    if (company->count == company->capacity || !next_block(worker->run, &linear))
+    if (company->count == company->capacity || !next_block(worker, &linear))
         return false;
     struct simt_block *block = &company->blocks[company->count];
     if (!make_block(worker, block, company->count)) {

@@ -2,9 +2,11 @@
 /* REPRISE_SOFT_SCHEDULE: the same seed gives the same interleaving, other seeds give others, and
  * all of them are legal. Each run is a process of its own, as the seed is read once. */
 #include "tests/soft/api/child.h"
+#include "tests/soft/api/kernels.h"
 #include "tests/soft/api/soft_test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -108,6 +110,43 @@ static int staring_program(void)
     return 0;
 }
 
+/* Two kernels of eight blocks write the same words, beside a copy of them: whose word stands in
+ * the end, and what the copy took, is decided block by block. */
+static int mixed_program(void)
+{
+    enum { WORDS = 256 };
+    static uint32_t after[WORDS], copied[WORDS];
+    CUcontext context;
+    CUstream streams[3];
+    CUmodule module;
+    CUfunction store;
+    CUdeviceptr target, copy;
+    unsigned values[2] = {1, 2};
+
+    ok(cuInit(0));
+    ok(cuCtxCreate(&context, NULL, 0, 0));
+    ok(cuMemAlloc(&target, sizeof after));
+    ok(cuMemAlloc(&copy, sizeof after));
+    ok(cuMemsetD32(target, 100, WORDS));
+    ok(cuModuleLoadData(&module, kernels));
+    ok(cuModuleGetFunction(&store, module, "store"));
+    for (int i = 0; i < 3; i++)
+        ok(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+    ok(cuCtxSynchronize());
+    for (int i = 0; i < 2; i++)
+        ok(cuLaunchKernel(store, WORDS / 32, 1, 1, 32, 1, 1, 0, streams[i],
+                          (void *[]){&target, &values[i]}, NULL));
+    ok(cuMemcpyDtoDAsync(copy, target, sizeof after, streams[2]));
+    ok(cuCtxSynchronize());
+    ok(cuMemcpyDtoH(after, target, sizeof after));
+    ok(cuMemcpyDtoH(copied, copy, sizeof copied));
+    for (int i = 0; i < WORDS; i += 32)
+        printf("%u", after[i] - 100);
+    for (int i = 0; i < WORDS; i += 32)
+        printf("%u", copied[i] - 100);
+    return 0;
+}
+
 /* A function that waits for the program, which goes on calling the driver. */
 static int gated_program(void)
 {
@@ -167,36 +206,57 @@ static void assert_legal(const char *log)
     }
 }
 
+/* 50 seeds in every test run, more on request. */
+static unsigned seeds = 50;
+
+/* Each seed twice: the same text, and a legal one where `legal` knows. Answers how many texts
+ * differ from the first seed's. */
+static unsigned try_seeds(const char *program, void (*legal)(const char *))
+{
+    char first[256], text[256], again[256];
+    unsigned different = 0;
+
+    for (unsigned seed = 0; seed < seeds; seed++) {
+        run(program, seed, text, sizeof text);
+        run(program, seed, again, sizeof again);
+        if (strcmp(text, again) != 0)
+            fail_msg("seed %u: %s, then %s", seed, text, again);
+        if (legal != NULL)
+            legal(text);
+        if (seed == 0)
+            memcpy(first, text, sizeof first);
+        different += strcmp(text, first) != 0;
+    }
+    return different;
+}
+
 static void seeds_choose_among_legal_interleavings(void **state)
 {
     (void)state;
-    enum { SEEDS = 8 };
-    char first[SEEDS][256], again[256];
-    unsigned different = 0, winners = 0;
+    assert_true(try_seeds("racy", assert_legal) >= seeds * 9 / 10);
+}
 
-    for (unsigned seed = 0; seed < SEEDS; seed++) {
-        run("racy", seed, first[seed], sizeof first[seed]);
-        assert_legal(first[seed]);
-        run("racy", seed, again, sizeof again);
-        assert_string_equal(first[seed], again);
-        if (seed > 0 && strcmp(first[seed], first[0]) != 0)
-            different++;
-        if (seed > 0 && strcmp(strchr(first[seed], ' '), strchr(first[0], ' ')) != 0)
-            winners++;
-    }
-    assert_true(different >= SEEDS - 2);
-    assert_true(winners > 0);
+static unsigned mixtures; /* results that no order of whole operations has */
+
+static void assert_mixture(const char *text)
+{
+    assert_true(strspn(text, "12") >= 8);
+    assert_int_equal(strspn(text, "012"), 16);
+    bool whole = strspn(text, "1") >= 8 || strspn(text, "2") >= 8;
+    mixtures += !whole;
+}
+
+static void blocks_and_copies_interleave(void **state)
+{
+    (void)state;
+    assert_true(try_seeds("mixed", assert_mixture) >= seeds / 2);
+    assert_true(mixtures >= seeds / 10);
 }
 
 static void asking_is_repeatable_and_ends(void **state)
 {
     (void)state;
-    char first[256], again[256];
-    for (unsigned seed = 1; seed <= 4; seed++) {
-        run("polling", seed, first, sizeof first);
-        run("polling", seed, again, sizeof again);
-        assert_string_equal(first, again);
-    }
+    assert_true(try_seeds("polling", NULL) >= seeds / 2);
 }
 
 static void work_goes_on_when_nobody_asks(void **state)
@@ -221,14 +281,18 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seeds_choose_among_legal_interleavings),
+        cmocka_unit_test(blocks_and_copies_interleave),
         cmocka_unit_test(asking_is_repeatable_and_ends),
         cmocka_unit_test(work_goes_on_when_nobody_asks),
         cmocka_unit_test(a_function_that_waits_for_the_program_holds_nothing_up),
     };
     static const struct child_program programs[] = {{"racy", racy_program},
+                                                     {"mixed", mixed_program},
                                                      {"polling", polling_program},
                                                      {"staring", staring_program},
                                                      {"gated", gated_program}};
     child_main(argc, argv, programs, sizeof programs / sizeof programs[0]);
+    if (argc > 1)
+        seeds = (unsigned)atoi(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
