@@ -114,35 +114,26 @@ struct search {
     void *dlsym, *dlvsym;
 };
 
-static bool contains(const struct dl_phdr_info *info, uintptr_t address)
-{
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + part->p_vaddr;
-        if (part->p_type == PT_LOAD && address >= start && address - start < part->p_memsz)
-            return true;
-    }
-    return false;
-}
+extern const ElfW(Dyn) our_dynamic[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
 
-static int visit_object(struct dl_phdr_info *info, size_t size, void *ctx)
+/* Objects behind us in the loader's order. Its list is read as it lies there: dl_iterate_phdr may
+ * be intercepted by a runtime that looks up its own functions with this very dlsym. */
+static void search_objects(struct search *search)
 {
-    (void)size;
-    struct search *search = ctx;
-    if (!search->passed_us) {
-        search->passed_us = contains(info, (uintptr_t)rp_next);
-        return 0;
+    for (const struct link_map *map = _r_debug.r_map; map != NULL; map = map->l_next) {
+        struct object object = {.base = map->l_addr};
+        if (!search->passed_us) {
+            search->passed_us = map->l_ld == our_dynamic;
+            continue;
+        }
+        read_dynamic(&object, map->l_ld);
+        if (search->dlsym == NULL)
+            search->dlsym = find_symbol(&object, "dlsym");
+        if (search->dlvsym == NULL)
+            search->dlvsym = find_symbol(&object, "dlvsym");
+        if (search->dlsym != NULL && search->dlvsym != NULL)
+            return;
     }
-    struct object object = {.base = info->dlpi_addr};
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            read_dynamic(&object, (const void *)(object.base + info->dlpi_phdr[i].p_vaddr));
-    }
-    if (search->dlsym == NULL)
-        search->dlsym = find_symbol(&object, "dlsym");
-    if (search->dlvsym == NULL)
-        search->dlvsym = find_symbol(&object, "dlvsym");
-    return search->dlsym != NULL && search->dlvsym != NULL;
 }
 
 static void *no_dlsym(void *handle, const char *name)
@@ -171,7 +162,7 @@ const struct rp_next *rp_next(void)
     if (__atomic_load_n(&next.dlvsym, __ATOMIC_ACQUIRE) != NULL)
         return &next;
     struct search search = {0};
-    dl_iterate_phdr(visit_object, &search);
+    search_objects(&search);
     union pointer plain = {search.dlsym}, versioned = {search.dlvsym};
     __atomic_store_n(&next.dlsym, search.dlsym != NULL ? plain.dlsym : no_dlsym,
                      __ATOMIC_RELAXED);
