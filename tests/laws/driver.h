@@ -14,7 +14,8 @@
     X(StreamSynchronize) X(CtxSynchronize) X(EventCreate) X(EventRecord) X(StreamWaitEvent)       \
     X(MemAddressReserve) X(MemCreate) X(MemMap) X(MemSetAccess) X(MemGetAllocationGranularity)   \
     X(CtxDestroy) X(CtxSetCurrent) X(ModuleLoad) X(ModuleGetGlobal) X(MemcpyHtoDAsync)            \
-    X(MemcpyDtoDAsync) X(MemsetD8Async)
+    X(MemcpyDtoDAsync) X(MemsetD8Async) X(StreamBeginCapture) X(StreamEndCapture)                \
+    X(GraphInstantiate) X(GraphLaunch) X(GraphExecDestroy) X(GraphDestroy)
 #define MEMBER(name) __typeof__(cu##name) *name;
 struct driver { CALLS(MEMBER) };
 

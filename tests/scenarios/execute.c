@@ -16,7 +16,7 @@ struct boxed {
     unsigned long long more;
 };
 
-static CUstream streams[MAX_STREAMS];
+static CUstream streams[MAX_STREAMS], capturing;
 static CUevent events[MAX_EVENTS];
 
 static struct {
@@ -25,6 +25,7 @@ static struct {
     CUdeviceptr at[MAX_BUFFERS]; /* 0: not alive */
     bool dropped[MAX_BUFFERS];
     CUdeviceptr tables; /* one pointer an op, for views that come by a table */
+    CUgraphExec *graphs; /* one an op, or NULL */
     uint32_t host;
     int checks;
     void *uploads[256]; /* alive until the program ends: copies are asynchronous */
@@ -35,6 +36,7 @@ void execute_open(void)
 {
     for (int i = 1; i < MAX_STREAMS; i++)
         CU(StreamCreate, &streams[i], CU_STREAM_NON_BLOCKING);
+    CU(StreamCreate, &capturing, CU_STREAM_NON_BLOCKING);
     for (int i = 0; i < MAX_EVENTS; i++)
         CU(EventCreate, &events[i], CU_EVENT_DISABLE_TIMING);
 }
@@ -106,7 +108,7 @@ static uint32_t take_k(const struct op *op)
     return op->host_k ? run.host++ * 1000u : op->k;
 }
 
-static void launch(const struct op *op)
+static void launch(const struct op *op, CUstream stream)
 {
     static const char *const ways[] = {"", "_boxed", "_tabled", "_global"};
     const struct view *view = op->views;
@@ -119,11 +121,11 @@ static void launch(const struct op *op)
     char name[48];
     n = op->verb->rows ? n / (int)k : n;
     snprintf(name, sizeof name, "%s%s", op->verb->name, ways[view->via]);
-    launch_in(streams[op->stream], name, op->verb->single ? 1 : n,
+    launch_in(stream, name, op->verb->single ? 1 : n,
               (void *[]){firsts[view->via], &b, &c, &k, &n});
 }
 
-static void upload(const struct op *op)
+static void upload(const struct op *op, CUstream stream)
 {
     uint64_t bytes = op->views[0].bytes;
     unsigned char *data = malloc(bytes);
@@ -135,25 +137,44 @@ static void upload(const struct op *op)
         exit(2);
     }
     run.uploads[run.upload_count++] = data;
-    CU(MemcpyHtoDAsync, address(&op->views[0]), data, bytes, streams[op->stream]);
+    CU(MemcpyHtoDAsync, address(&op->views[0]), data, bytes, stream);
+}
+
+static void issue(const struct op *op, CUstream stream)
+{
+    const struct view *views = op->views;
+    switch (op->verb->kind) {
+    case VERB_KERNEL: launch(op, stream); break;
+    case VERB_SET:
+        CU(MemsetD8Async, address(views), (unsigned char)take_k(op), views->bytes, stream);
+        break;
+    case VERB_COPY:
+        CU(MemcpyDtoDAsync, address(views), address(&views[1]), views->bytes, stream);
+        break;
+    case VERB_UPLOAD: upload(op, stream); break;
+    case VERB_CONTROL: break;
+    }
+}
+
+static void capture(const struct op *op, CUgraphExec *exec)
+{
+    CUgraph graph;
+    CU(StreamBeginCapture, capturing, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    issue(op, capturing);
+    CU(StreamEndCapture, capturing, &graph);
+    CU(GraphInstantiate, exec, graph, 0);
+    CU(GraphDestroy, graph);
 }
 
 static void do_verb(const struct op *op)
 {
-    const struct view *views = op->views;
-    switch (op->verb->kind) {
-    case VERB_KERNEL: launch(op); break;
-    case VERB_SET:
-        CU(MemsetD8Async, address(views), (unsigned char)take_k(op), views->bytes,
-           streams[op->stream]);
-        break;
-    case VERB_COPY:
-        CU(MemcpyDtoDAsync, address(views), address(&views[1]), views->bytes,
-           streams[op->stream]);
-        break;
-    case VERB_UPLOAD: upload(op); break;
-    case VERB_CONTROL: break;
-    }
+    CUgraphExec *exec = &run.graphs[op - run.program->ops];
+    if (op->graph && !*exec)
+        capture(op, exec);
+    if (op->graph)
+        CU(GraphLaunch, *exec, streams[op->stream]);
+    else
+        issue(op, streams[op->stream]);
 }
 
 static void drop(const struct op *op)
@@ -233,12 +254,17 @@ void execute(const struct program *program, bool replaying)
     run.program = program;
     run.replaying = replaying;
     run.tables = allocate((size_t)program->op_count * sizeof(CUdeviceptr));
+    run.graphs = calloc((size_t)program->op_count, sizeof *run.graphs);
     for (int i = 0; i < program->op_count; i++)
         run_op(&program->ops[i]);
     synchronize();
     for (int i = 0; i < program->buffer_count; i++)
         if (run.at[i])
             free_buffer(i);
+    for (int i = 0; i < program->op_count; i++)
+        if (run.graphs[i])
+            CU(GraphExecDestroy, run.graphs[i]);
+    free(run.graphs);
     CU(MemFree, run.tables);
     for (int i = 0; i < run.upload_count; i++)
         free(run.uploads[i]);

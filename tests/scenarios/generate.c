@@ -44,6 +44,7 @@ static void begin(struct scene *scene)
         scene->stream = streams[below(scene, 3)];
         scene->ordered = true;
     }
+    scene->graphs = chance(scene, 12);
     scene->lane = chance(scene, 20) ? " @1" : "";
 }
 
@@ -63,8 +64,9 @@ int generate(FILE *out, uint64_t seed, const char *name)
     else
         scene_write(&scene, kind->setup);
     fclose(scene.out);
-    fprintf(out, "program p%llu %s%s%s%s\n%s", (unsigned long long)seed, kind->name,
-            scene.control ? " control" : "", scene.words, strchr(text, '@') ? " order" : "", text);
+    fprintf(out, "program p%llu %s%s%s%s%s\n%s", (unsigned long long)seed, kind->name,
+            scene.control ? " control" : "", scene.words, strchr(text, '@') ? " order" : "",
+            strstr(text, " graph") ? " graph" : "", text);
     free(text);
     return 0;
 }

@@ -146,6 +146,7 @@ static void choose_slots(struct scene *scene)
         scene->forward = use_temporary;
         scene->between = reuse_address;
         scene->late = *scene->stream;
+        scene->graphs = false; /* a graph would go on using the address of the first temporary */
     } else if (scene->variant == 3) {
         scene->forward = gather_and_use;
         scene->alive = scene->control ? 1 : scene->alive + 1;

@@ -343,7 +343,7 @@ static bool is_exact(const struct program *program)
         const struct op *op = &program->ops[i];
         depth += op->kind == OP_FORWARD;
         depth -= op->kind == OP_END && program->ops[op->closes].kind == OP_FORWARD;
-        if (depth > 1 || op->replaying_only || (depth && op->kind == OP_ALLOCATE) ||
+        if (depth > 1 || op->replaying_only || op->graph || (depth && op->kind == OP_ALLOCATE) ||
             (op->verb && (!op->verb->exact || op->views[0].via == VIA_TABLED)))
             return false;
     }

@@ -110,6 +110,8 @@ static void read_option(struct reader *reader, struct op *op, const char *text)
 {
     if (*text == '@')
         op->stream = (int)number(reader, text + 1);
+    else if (strcmp(text, "graph") == 0)
+        op->graph = true;
     else if (strcmp(text, "k=host") == 0)
         op->host_k = true;
     else if (strncmp(text, "k=", 2) == 0)

@@ -10,12 +10,14 @@
  *     forward SEGMENT KEY ... end      a forward; `as LABEL` names it for `again`
  *     replay SEGMENT KEY ... end       a replay
  *     again LABEL FIRST LAST           what the forward LABEL did in its lines FIRST to LAST
- *     VERB VIEW... [k=N|k=host] [@STREAM]
+ *     VERB VIEW... [k=N|k=host] [graph] [@STREAM]
  *     record EVENT @STREAM | wait EVENT @STREAM | sync | host N
  *     check                            prints a digest of every buffer that is not dropped
  *
  * A VIEW is NAME, or NAME:OFFSET:BYTES, with /boxed, /tabled or /global after it for how the
  * kernel comes by it (the first view only). Stream 0 is the legacy default, 1 to 3 ignore it.
+ * With `graph`, the operation is captured when it first comes, and its graph is launched then and
+ * every other time.
  * A retaining run leaves out `drop`, `replay`, the ends of replays, `again`, and what stands
  * after the word `replaying`. `k=host` takes a counter of the host that every use moves on. */
 #ifndef RP_TESTS_SCENARIOS_PROGRAM_H
@@ -46,7 +48,7 @@ struct op {
     const struct verb *verb;
     struct view views[MAX_VIEWS]; /* as the kernel's a, b, c; views[0] for control ops */
     uint32_t k;
-    bool host_k, replaying_only;
+    bool host_k, replaying_only, graph;
     int stream, event;
     int segment;
     char key[24];

@@ -41,11 +41,20 @@ static bool has_lane(const char *text)
     return sscanf(text, "%15s", name) == 1 && verb_find(name);
 }
 
+/* What the host copies may not be captured: its memory need not stay. */
+static bool becomes_node(struct scene *scene, const char *text)
+{
+    return scene->graphs && strncmp(text, "upload", 6) != 0 && !strstr(text, "k=host") &&
+           chance(scene, 60);
+}
+
 static void write(struct scene *scene, const char *format, va_list args)
 {
     char text[256];
     vsnprintf(text, sizeof text, format, args);
-    fprintf(scene->out, "%s%s\n", text, scene->in_forward && has_lane(text) ? scene->lane : "");
+    bool works = scene->in_forward && has_lane(text);
+    fprintf(scene->out, "%s%s%s\n", text, works && becomes_node(scene, text) ? " graph" : "",
+            works ? scene->lane : "");
     scene->lines++;
 }
 
@@ -65,10 +74,12 @@ void beside(struct scene *scene, const char *format, ...)
         line(scene, "record 0 @0\nwait 0%s", scene->stream);
     if (aside && chance(scene, 50))
         line(scene, "slow D k=%u%s", value(scene), scene->stream);
+    char text[256];
     va_start(args, format);
-    vfprintf(scene->out, format, args);
-    fprintf(scene->out, "%s\n", scene->stream);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    fprintf(scene->out, "%s%s%s\n", text, becomes_node(scene, text) ? " graph" : "",
+            scene->stream);
     if (aside)
         line(scene, "record 1%s", scene->stream);
     if (aside && !scene->late)
