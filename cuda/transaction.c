@@ -22,6 +22,7 @@ struct rp_transaction {
     rp_stream *joined;
     size_t joined_count, joined_capacity;
     uint64_t restored_bytes;
+    bool holds; /* bytes that are not live stand somewhere, or have stood */
 };
 
 static struct rewound *rewound_find(const struct rp_transaction *transaction, rp_alloc_id id)
@@ -80,6 +81,39 @@ static enum rp_status move_versions(const struct rp_versions *from, struct rp_ve
     return rp_versions_read(from, id, lo, hi, copy_version, &following);
 }
 
+/* ---- order ------------------------------------------------------------------------------ */
+
+/* Whoever still reads or writes the live bytes, in any stream, does so before they move. */
+static enum rp_status gather(const struct rp_transaction *transaction)
+{
+    if (!rp_switch_on(RP_SWITCH_ORDER))
+        return RP_OK;
+    return rp_order_gather(transaction->bench.order, transaction->stream);
+}
+
+/* Every stream of the replay waits for what the transaction's own stream holds now. */
+static enum rp_status let_in(const struct rp_transaction *transaction)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < transaction->joined_count; i++)
+        if (rp_switch_on(RP_SWITCH_ORDER))
+            status = rp_order_after(transaction->bench.order, transaction->joined[i],
+                                    transaction->stream);
+    return status;
+}
+
+/* Before the first bytes are rewound. Until then nobody has to wait for anybody. */
+static enum rp_status hold(struct rp_transaction *transaction)
+{
+    if (transaction->holds)
+        return RP_OK;
+    transaction->holds = true;
+    enum rp_status status = gather(transaction);
+    return status == RP_OK ? let_in(transaction) : status;
+}
+
+/* ---- rewinding -------------------------------------------------------------------------- */
+
 static enum rp_status stash_span(struct rp_transaction *transaction, rp_alloc_id id,
                                  struct rp_span span, rp_stream stream)
 {
@@ -100,6 +134,8 @@ enum rp_status rp_transaction_stash(struct rp_transaction *transaction, rp_alloc
         return RP_NO_MEMORY;
     struct rp_spans fresh = {0};
     enum rp_status status = rp_spans_missing(&rewound->spans, lo, hi, &fresh);
+    if (status == RP_OK && fresh.count)
+        status = hold(transaction);
     for (size_t i = 0; status == RP_OK && i < fresh.count; i++) {
         status = stash_span(transaction, id, fresh.items[i], stream);
         if (status == RP_OK)
@@ -116,10 +152,12 @@ static bool is_alive(const struct rp_bench *bench, rp_alloc_id id)
     return alloc && !alloc->death_seq;
 }
 
+/* In the transaction's own stream, whichever stream of the replay asks for it. */
 static enum rp_status restore_part(struct rp_transaction *transaction, struct rp_kept *kept,
-                                   struct rp_copy *copy, struct rp_span part, rp_stream stream)
+                                   struct rp_copy *copy, struct rp_span part)
 {
     const struct rp_bench *bench = &transaction->bench;
+    rp_stream stream = transaction->stream;
     enum rp_status status =
         rp_transaction_stash(transaction, copy->id, part.lo, part.hi, stream);
     rp_meter(bench, kept->owner, RP_COPYING_RESTORE, part.hi - part.lo, stream);
@@ -139,17 +177,9 @@ static enum rp_status restore_wanted(struct rp_transaction *transaction, struct 
     enum rp_status status = wanted ? wanted(ctx, copy->id, copy->lo, copy->hi, &parts)
                                    : rp_spans_add(&parts, copy->lo, copy->hi);
     for (size_t i = 0; status == RP_OK && i < parts.count; i++)
-        status = restore_part(transaction, kept, copy, parts.items[i], transaction->stream);
+        status = restore_part(transaction, kept, copy, parts.items[i]);
     rp_spans_release(&parts);
     return status;
-}
-
-/* Whoever still reads or writes the live bytes, in any stream, does so before they move. */
-static enum rp_status gather(const struct rp_transaction *transaction)
-{
-    if (!rp_switch_on(RP_SWITCH_ORDER))
-        return RP_OK;
-    return rp_order_gather(transaction->bench.order, transaction->stream);
 }
 
 enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept *kept,
@@ -163,8 +193,6 @@ enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept
     transaction->stream = stream;
     transaction->owner = kept->owner;
     enum rp_status status = rp_versions_create(&transaction->live);
-    if (status == RP_OK)
-        status = gather(transaction);
     for (size_t i = 0; status == RP_OK && i < kept->copies.count; i++) {
         struct rp_copy *copy = &kept->copies.items[i];
         if (is_alive(bench, copy->id))
@@ -223,16 +251,16 @@ enum rp_status rp_transaction_rewound(const struct rp_transaction *transaction, 
 }
 
 enum rp_status rp_transaction_restore(struct rp_transaction *transaction, struct rp_kept *kept,
-                                      rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
+                                      rp_alloc_id id, uint64_t lo, uint64_t hi)
 {
     enum rp_status status = RP_OK;
     for (size_t i = 0; status == RP_OK && i < kept->copies.count; i++) {
         struct rp_copy *copy = &kept->copies.items[i];
         struct rp_span part = {copy->lo > lo ? copy->lo : lo, copy->hi < hi ? copy->hi : hi};
         if (copy->id == id && part.lo < part.hi && is_alive(&transaction->bench, id))
-            status = restore_part(transaction, kept, copy, part, stream);
+            status = restore_part(transaction, kept, copy, part);
     }
-    return status;
+    return status == RP_OK ? let_in(transaction) : status;
 }
 
 /* ---- for other instances ---------------------------------------------------------- */
@@ -329,22 +357,28 @@ static enum rp_status reinstate_copy(struct rp_transaction *transaction, struct 
     return status;
 }
 
-enum rp_status rp_transaction_end(struct rp_transaction *transaction, uint64_t *reinstated_bytes)
+static enum rp_status reinstate(struct rp_transaction *transaction, uint64_t *bytes)
 {
     enum rp_status status = gather(transaction);
-    if (reinstated_bytes)
-        *reinstated_bytes = 0;
     for (size_t i = 0; i < transaction->stash.count; i++) {
-        enum rp_status copied =
-            reinstate_copy(transaction, &transaction->stash.items[i], reinstated_bytes);
+        enum rp_status copied = reinstate_copy(transaction, &transaction->stash.items[i], bytes);
         if (status == RP_OK)
             status = copied;
     }
     enum rp_status released = RP_OK;
     if (rp_switch_on(RP_SWITCH_ORDER))
         released = rp_order_release(transaction->bench.order, transaction->stream);
-    transaction_free(transaction);
     return status == RP_OK ? released : status;
+}
+
+enum rp_status rp_transaction_end(struct rp_transaction *transaction, uint64_t *reinstated_bytes)
+{
+    if (reinstated_bytes)
+        *reinstated_bytes = 0;
+    enum rp_status status =
+        transaction->holds ? reinstate(transaction, reinstated_bytes) : RP_OK;
+    transaction_free(transaction);
+    return status;
 }
 
 rp_stream rp_transaction_stream(const struct rp_transaction *transaction)

@@ -7,11 +7,14 @@
  *     live_write a call outside the replay writes: its bytes are the live ones now
  *     end        reinstate every stashed byte that no live write has replaced
  *
- * Everything is ordered in the job's own streams. The beginning waits for what every stream
- * holds, and every stream waits for the end: nobody looks at bytes that are not live but the
- * replay. A replay that uses several streams joins each of them with `join` before its first
- * call there. Versions follow the bytes: restored
- * ranges carry their historical versions, reinstated ones their live versions.
+ * Everything is ordered in the job's own streams. From the moment when the first bytes are
+ * rewound, nobody looks at bytes that are not live but the replay: the rewinding waits for what
+ * every stream holds, and every stream waits for the reinstatement. (To let streams go that
+ * touch none of the bytes, one would have to know all that they will be given until the end.) A
+ * replay that needs nothing rewound, and writes no state, makes nobody wait. A replay that uses
+ * several streams joins each of them with `join` before its first call there. Versions follow
+ * the bytes: restored ranges carry their historical versions, reinstated ones their live
+ * versions.
  *
  * Not thread-safe; the owner holds one lock around all calls. */
 #ifndef RP_CUDA_TRANSACTION_H
@@ -43,10 +46,10 @@ enum rp_status rp_transaction_live_write(struct rp_transaction *transaction, rp_
 enum rp_status rp_transaction_rewound(const struct rp_transaction *transaction, rp_alloc_id id,
                                       uint64_t lo, uint64_t hi, struct rp_spans *out);
 
-/* Restores [lo, hi), as far as `kept` holds it, in the middle of the transaction. `stream` has
- * joined. */
+/* Restores [lo, hi), as far as `kept` holds it, in the middle of the transaction; every stream
+ * that has joined waits for it. */
 enum rp_status rp_transaction_restore(struct rp_transaction *transaction, struct rp_kept *kept,
-                                      rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream);
+                                      rp_alloc_id id, uint64_t lo, uint64_t hi);
 
 /* out = the stashed part of [lo, hi) whose live versions are the expected ones. */
 enum rp_status rp_transaction_holds(const struct rp_transaction *transaction,

@@ -202,7 +202,7 @@ static enum rp_status bring_back(const struct rp_scope *scope, const struct rp_f
                                           reach->lo, reach->hi, &missed);
         for (size_t j = 0; status == RP_OK && j < missed.count; j++)
             status = rp_transaction_restore(scope->transaction, execution->recalled, reach->id,
-                                            missed.items[j].lo, missed.items[j].hi, call->stream);
+                                            missed.items[j].lo, missed.items[j].hi);
     }
     rp_spans_release(&missed);
     return status;

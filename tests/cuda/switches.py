@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 SEES = {"the_replay_sees_its_past", "content_is_kept_and_not_a_pointer",
-        "a_replay_may_use_several_streams", "aliases_are_one_place"}
+        "a_replay_may_use_several_streams", "aliases_are_one_place",
+        "what_is_restored_late_is_seen_by_all_streams_of_the_replay"}
 RED = {
     "preserve": SEES | {"it_leaves_no_trace", "a_full_device_rolls_back",
                         "the_stash_serves_other_instances"},
@@ -20,6 +21,8 @@ RED = {
         "the_stash_waits_for_writers_in_other_streams"},
     "live-writes": {"live_writes_survive", "the_stash_serves_other_instances"},
     "order": {"live_writes_survive", "the_stash_serves_other_instances",
+              "nobody_waits_where_nothing_is_rewound",
+              "what_is_restored_late_is_seen_by_all_streams_of_the_replay",
               "a_replay_may_use_several_streams", "the_stash_waits_for_writers_in_other_streams"},
 }
 

@@ -383,6 +383,61 @@ static void the_stash_serves_other_instances(void **state)
     }
 }
 
+static enum rp_status (*real_wait)(void *self, rp_stream stream, rp_event_handle event);
+static int waits;
+
+static enum rp_status counted_wait(void *self, rp_stream stream, rp_event_handle event)
+{
+    waits++;
+    return real_wait(self, stream, event);
+}
+
+static void nobody_waits_where_nothing_is_rewound(void **state)
+{
+    (void)state;
+    struct world world = begin_world();
+    settle(&world);
+    real_wait = world.driver.stream_wait;
+    world.driver.stream_wait = counted_wait;
+    for (rp_stream stream = 1; stream <= 3; stream++)
+        assert_int_equal(rp_order_meet(world.bench.order, stream), RP_OK);
+    waits = 0;
+    end(begin(&world, 1));
+    assert_int_equal(waits, 0);
+    struct rp_transaction *transaction = begin(&world, 1);
+    assert_int_equal(rp_transaction_stash(transaction, world.id, 0, 8, 1), RP_OK);
+    assert_true(waits >= 2); /* for what the other two hold */
+    end(transaction);
+    assert_true(waits >= 6);
+    end_world(&world);
+}
+
+static void what_is_restored_late_is_seen_by_all_streams_of_the_replay(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        unsigned char seen[BYTES], after[BYTES];
+        struct world world = begin_world();
+        struct rp_kept *late;
+        settle(&world);
+        assert_int_equal(rp_kept_create(&late), RP_OK);
+        assert_int_equal(
+            rp_kept_preserve(late, &world.bench, world.id, 0, BYTES, 2), RP_OK);
+        job_writes(&world, 2, 0, BYTES, 'n');
+        struct rp_transaction *transaction = begin(&world, 1);
+        assert_int_equal(rp_transaction_join(transaction, 3), RP_OK);
+        assert_int_equal(rp_transaction_restore(transaction, late, world.id, 0, 16), RP_OK);
+        job_reads(&world, 3, seen);
+        end(transaction);
+        job_reads(&world, 3, after);
+        assert_true(rp_host_run(world.host, seed));
+        assert_bytes(seen, 0, 16, 'a');
+        assert_bytes(after, 0, BYTES, 'n');
+        rp_kept_destroy(late, &world.bench);
+        end_world(&world);
+    }
+}
+
 /* ---- the store ------------------------------------------------------------------------ */
 
 static void a_small_limit_is_used_to_the_last_block(void **state)
@@ -448,6 +503,8 @@ int main(void)
         cmocka_unit_test(the_dead_are_not_restored),
         cmocka_unit_test(aliases_are_one_place),
         cmocka_unit_test(the_stash_serves_other_instances),
+        cmocka_unit_test(nobody_waits_where_nothing_is_rewound),
+        cmocka_unit_test(what_is_restored_late_is_seen_by_all_streams_of_the_replay),
         cmocka_unit_test(a_small_limit_is_used_to_the_last_block),
         cmocka_unit_test(what_can_be_spared_is_asked_for),
     };
