@@ -71,20 +71,6 @@ void rp_execution_replay_withdrawn(struct rp_execution *execution);
 void rp_execution_replay_ends(struct rp_execution *execution);
 bool rp_execution_is_served(const struct rp_execution *execution);
 
-/* Which forward a replay of `segment` with `key` belongs to. The rule's pairing names it, among
- * those that were replayed least, before the replay's first call; that call, when it comes, may
- * tell better: it works on the same buffers as its twin in the forward. */
-struct rp_pairing {
-    struct rp_execution *execution; /* NULL when there is none */
-    bool guessed; /* it is one of several that were all replayed as often as was promised */
-};
-struct rp_pairing rp_execution_pair(uint32_t segment, const char *key);
-/* `before` is what was named before the first call. */
-struct rp_pairing rp_execution_settle(struct rp_pairing before, const char *key,
-                                      const struct rp_footprint *first);
-/* The pending execution that began with the same call on the same inputs, or NULL. */
-struct rp_execution *rp_execution_repeated(uint32_t segment, const struct rp_footprint *first);
-
 /* A step is over: pending executions will not be replayed. */
 void rp_executions_expire(void);
 

@@ -3,6 +3,7 @@
 
 #include "interpose/core.h"
 #include "interpose/guard.h"
+#include "interpose/keep.h"
 #include "interpose/report.h"
 #include "interpose/retain.h"
 #include "interpose/unseen.h"
@@ -21,7 +22,7 @@ static void doubt_read(struct rp_execution *execution, const struct rp_footprint
 {
     if (!rp_instance_is_ambiguous(execution->instance, reach->id, reach->lo, reach->hi))
         return;
-    if (!rp_guard_discovers()) { /* declared bytes are safe all the same; for others, say so */
+    if (!rp_keep_discovers()) { /* declared bytes are safe all the same; for others, say so */
         struct rp_spans doubtful = {0};
         if (rp_spans_add(&doubtful, reach->lo, reach->hi) == RP_OK &&
             (!rp_state_of(rp_core.state, reach->id) ||
@@ -40,7 +41,7 @@ static void doubt_read(struct rp_execution *execution, const struct rp_footprint
 static void doubt_write(struct rp_execution *execution, const struct rp_footprint *call,
                         const struct rp_reach *reach)
 {
-    if (!rp_guard_discovers())
+    if (!rp_keep_discovers())
         return;
     const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
     if (reach->verdict >= RP_VERDICT_REACHABLE) {
@@ -70,7 +71,7 @@ static void doubt_unseen(struct rp_execution *execution, const struct rp_footpri
     if (is_own)
         return;
     rp_remark(rp_name(call->name), why);
-    if (rp_guard_discovers())
+    if (rp_keep_discovers())
         rp_forward_refuse(execution, why);
 }
 
@@ -128,7 +129,7 @@ static enum rp_status forward_writes(struct rp_execution *execution,
 
 void rp_forward_before(struct rp_execution *execution, const struct rp_footprint *call)
 {
-    rp_guard_touch(execution, call);
+    rp_keep_touch(execution, call);
     if (forward_reads(execution, call) != RP_OK)
         rp_forward_refuse(execution, "the host is out of memory");
 }

@@ -5,7 +5,9 @@
 #include "interpose/cost.h"
 #include "interpose/forward.h"
 #include "interpose/guard.h"
+#include "interpose/keep.h"
 #include "interpose/host.h"
+#include "interpose/pairing.h"
 #include "interpose/report.h"
 #include "interpose/retain.h"
 
@@ -28,7 +30,7 @@ static enum rp_status mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t 
         return RP_OK; /* never written since birth: undefined in the forward too */
     /* What only speculation says was read or written is no hazard unless it was declared. */
     if ((meeting->reach->verdict >= RP_VERDICT_REACHABLE || found->speculative) &&
-        !rp_guard_discovers() && !rp_state_name(rp_core.state, id, lo, hi, NULL, NULL)) {
+        !rp_keep_discovers() && !rp_state_name(rp_core.state, id, lo, hi, NULL, NULL)) {
         rp_remark(rp_name(meeting->call->name),
                   "undeclared bytes that it may read may have changed: nothing is proved of them");
         return RP_OK;
@@ -65,7 +67,7 @@ static void check_state_left(const struct rp_scope *scope, const struct rp_footp
     struct leaving leaving = {scope, call, reach->id};
     struct rp_spans state = {0};
     if (rp_core.config.mode == RP_MODE_CHECK &&
-        rp_guard_state(scope->execution, reach->id, reach->lo, reach->hi, &state) == RP_OK)
+        rp_keep_state(scope->execution, reach->id, reach->lo, reach->hi, &state) == RP_OK)
         for (size_t i = 0; i < state.count; i++)
             rp_versions_read(rp_core.bench.versions, reach->id, state.items[i].lo,
                              state.items[i].hi, report_left, &leaving);
@@ -113,7 +115,7 @@ static void refuse_evolved(const struct rp_scope *scope, const struct rp_footpri
 {
     struct evolving evolving = {scope, call, reach->id,
                                 scope->execution->log[call->entry].version};
-    if (rp_guard_discovers())
+    if (rp_keep_discovers())
         rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi, report_evolved,
                          &evolving);
 }
@@ -239,7 +241,7 @@ static bool contradicts_keys(const struct rp_scope *scope)
 static void settle(struct rp_scope *scope, const struct rp_footprint *call)
 {
     const struct rp_pairing before = {scope->execution, scope->guessed};
-    const struct rp_pairing after = rp_execution_settle(before, scope->key, call);
+    const struct rp_pairing after = rp_pairing_settle(before, scope->key, call);
     if (after.execution != before.execution) {
         rp_execution_replay_withdrawn(before.execution);
         rp_execution_replay_begins(after.execution);
@@ -265,7 +267,7 @@ static void check_output(struct rp_scope *scope, const struct rp_footprint *call
         const struct rp_live *live = rp_instance_live(scope->execution->instance, reach->id);
         if (reach->effect != RP_WRITE || !live ||
             rp_spans_within(&live->replayed, reach->lo, reach->hi, &changed) != RP_OK ||
-            rp_guard_state(scope->execution, reach->id, reach->lo, reach->hi, &state) != RP_OK ||
+            rp_keep_state(scope->execution, reach->id, reach->lo, reach->hi, &state) != RP_OK ||
             rp_spans_remove_all(&changed, &state) != RP_OK || !changed.count)
             continue;
         rp_report_diverged(scope->execution, call, scope->cursor);

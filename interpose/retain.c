@@ -5,6 +5,7 @@
 #include "interpose/core.h"
 #include "interpose/cost.h"
 #include "interpose/guard.h"
+#include "interpose/keep.h"
 #include "interpose/report.h"
 
 #include <stdlib.h>
@@ -128,7 +129,7 @@ static enum rp_status outputs_of(const struct rp_execution *execution,
     struct rp_spans state = {0};
     rp_spans_clear(outputs);
     enum rp_status status =
-        rp_guard_state(execution, reach->id, reach->lo, reach->hi, &state);
+        rp_keep_state(execution, reach->id, reach->lo, reach->hi, &state);
     if (status == RP_OK)
         status = rp_spans_add(outputs, reach->lo, reach->hi);
     if (status == RP_OK)

@@ -6,6 +6,7 @@
 #include "interpose/cost.h"
 #include "interpose/guard.h"
 #include "interpose/host.h"
+#include "interpose/pairing.h"
 #include "interpose/replay.h"
 #include "interpose/policy.h"
 #include "interpose/report.h"
@@ -229,7 +230,7 @@ static bool push_scope(struct rp_thread *thread, const char *message)
         const struct rp_segment_rule *rule = &contract->segments[i];
         if (rule->replay.kind == RP_WHERE_NVTX &&
             rp_glob_match(rule->replay.nvtx, message, key, sizeof key))
-            return open_replay(thread, i, key, rp_execution_pair(i, key), false);
+            return open_replay(thread, i, key, rp_pairing_find(i, key), false);
         if (rule->forward.kind == RP_WHERE_NVTX &&
             rp_glob_match(rule->forward.nvtx, message, key, sizeof key))
             return !repeats_annotation(thread, i, key) && open_forward(thread, i, key, false);
@@ -292,7 +293,7 @@ enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, cons
         const struct rp_segment_rule *rule = &contract->segments[i];
         if (rule->forward.kind != RP_WHERE_CALLS || strcmp(rule->name, name) != 0)
             continue;
-        bool opened = replay ? open_replay(thread, i, key, rp_execution_pair(i, key), false)
+        bool opened = replay ? open_replay(thread, i, key, rp_pairing_find(i, key), false)
                              : open_forward(thread, i, key, false);
         return opened ? RP_OK : RP_NO_MEMORY;
     }
@@ -322,7 +323,7 @@ static void open_by_launch(struct rp_thread *thread, uint32_t segment,
     const char *kernel = rp_name(call->name);
     if (rule->replay.kind == RP_WHERE_LAUNCHES &&
         rp_glob_match(rule->replay.first, kernel, NULL, 0)) {
-        open_replay(thread, segment, "", rp_execution_pair(segment, ""), true);
+        open_replay(thread, segment, "", rp_pairing_find(segment, ""), true);
         return;
     }
     if (rule->forward.kind != RP_WHERE_LAUNCHES ||
@@ -330,7 +331,7 @@ static void open_by_launch(struct rp_thread *thread, uint32_t segment,
         return;
     struct rp_execution *repeated = NULL;
     if (rule->replay.kind == RP_WHERE_REPEAT)
-        repeated = rp_execution_repeated(segment, call);
+        repeated = rp_pairing_repeated(segment, call);
     if (repeated) {
         open_replay(thread, segment, "", (struct rp_pairing){repeated, false}, true);
         return;

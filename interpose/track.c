@@ -5,6 +5,7 @@
 #include "interpose/cost.h"
 #include "interpose/forward.h"
 #include "interpose/guard.h"
+#include "interpose/keep.h"
 #include "interpose/replay.h"
 #include "interpose/report.h"
 #include "interpose/retain.h"
@@ -93,7 +94,7 @@ static void note_reaches(const struct rp_footprint *call)
 /* What may write anything may also have destroyed what discovery would have to keep. */
 static void doubt_pending(const struct rp_footprint *call)
 {
-    if (!rp_guard_discovers() || call->writes < RP_VERDICT_REACHABLE)
+    if (!rp_keep_discovers() || call->writes < RP_VERDICT_REACHABLE)
         return;
     for (size_t i = 0; i < rp_executions_count(); i++)
         rp_forward_refuse(rp_executions_at(i), "a call whose writes are not proved came before "
@@ -116,7 +117,7 @@ static void before_in_segments(struct rp_footprint *call)
     for (unsigned i = 0; i < thread->scope_count; i++)
         if (thread->scopes[i].kind == RP_SCOPE_FORWARD)
             rp_forward_before(thread->scopes[i].execution, call);
-    rp_guard_clobber(call, call->repeats ? replay->execution : NULL);
+    rp_keep_clobber(call, call->repeats ? replay->execution : NULL);
     rp_retain_clobber(call);
 }
 
@@ -137,7 +138,7 @@ static void rejected_in_segments(const struct rp_footprint *call)
     struct rp_thread *thread = rp_thread_self();
     rp_remark(rp_name(call->name), "the driver rejected it: it changed nothing");
     for (unsigned i = 0; i < thread->scope_count; i++)
-        if (thread->scopes[i].kind == RP_SCOPE_FORWARD && rp_guard_discovers())
+        if (thread->scopes[i].kind == RP_SCOPE_FORWARD && rp_keep_discovers())
             rp_forward_refuse(thread->scopes[i].execution,
                               "the driver rejected a call of the segment: declare the state");
     if (call->wrote_live) /* they would not be reinstated, and nobody has written them */
