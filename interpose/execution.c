@@ -175,6 +175,21 @@ struct rp_execution *rp_execution_begin(uint32_t segment, const char *key)
     return execution;
 }
 
+static const struct rp_execution *find(uint64_t id)
+{
+    for (size_t i = 0; i < executions.count; i++)
+        if (executions.alive[i]->instance->id == id)
+            return executions.alive[i];
+    return NULL;
+}
+
+bool rp_execution_is_part_of(const struct rp_execution *inner, const struct rp_execution *outer)
+{
+    while (inner && inner->outer && inner->outer != outer->instance->id)
+        inner = find(inner->outer);
+    return inner && inner->outer;
+}
+
 void rp_execution_end(struct rp_execution *execution)
 {
     for (size_t i = 0; i < executions.count; i++) {
@@ -199,7 +214,8 @@ enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_
     }
     execution->log[execution->log_count++] =
         (struct rp_logged){.signature = call->signature, .values = call->values,
-                           .inputs = rp_pairing_inputs(call), .sight = call->sight, .version = call->version, .name = call->name};
+                           .inputs = rp_pairing_inputs(call), .sight = call->sight,
+                           .version = call->version, .name = call->name};
     return RP_OK;
 }
 

@@ -46,6 +46,7 @@ struct rp_execution {
     struct rp_kept *recalled; /* what the forward first read of its own writes, or NULL */
     struct rp_host_copy *host; /* what host variables held when it began, or NULL */
     enum rp_execution_phase phase;
+    uint64_t outer;   /* the instance of the forward that this one ran inside, or 0 */
     uint32_t replays; /* that are over */
     bool dropped;     /* served, and its copies were given up */
     uint32_t place;        /* in the step's chain */
@@ -64,6 +65,9 @@ struct rp_execution *rp_execution_begin(uint32_t segment, const char *key);
 /* Gives its copies back and forgets it. */
 void rp_execution_end(struct rp_execution *execution);
 enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_footprint *call);
+
+/* True when the one forward ran inside the other. */
+bool rp_execution_is_part_of(const struct rp_execution *inner, const struct rp_execution *outer);
 
 /* A replay of it begins, respectively was one of another, respectively is over. */
 void rp_execution_replay_begins(struct rp_execution *execution);

@@ -33,8 +33,8 @@ static void doubt_read(struct rp_execution *execution, const struct rp_footprint
         rp_spans_release(&doubtful);
         return;
     }
-    rp_forward_refuse(execution, "a call reads bytes that an earlier call of the segment may or may not "
-                      "have written: declare the state");
+    rp_forward_refuse(execution, "a call reads bytes that an earlier call of the segment may or "
+                                 "may not have written: declare the state");
     rp_remark(rp_name(call->name), "reads bytes that the segment possibly wrote");
 }
 
@@ -45,10 +45,12 @@ static void doubt_write(struct rp_execution *execution, const struct rp_footprin
         return;
     const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
     if (reach->verdict >= RP_VERDICT_REACHABLE) {
-        rp_forward_refuse(execution, "the segment holds a call whose writes are not proved: declare the state");
+        rp_forward_refuse(execution, "the segment holds a call whose writes are not proved: "
+                                     "declare the state");
         rp_remark(rp_name(call->name), call->reason ? call->reason : "its writes are not proved");
     } else if (live && rp_spans_overlaps(&live->doubtful, reach->lo, reach->hi)) {
-        rp_forward_refuse(execution, "the segment writes bytes that it possibly read before: declare the state");
+        rp_forward_refuse(execution, "the segment writes bytes that it possibly read before: "
+                                     "declare the state");
         rp_remark(rp_name(call->name), "writes bytes that the segment possibly read");
     }
 }

@@ -237,9 +237,10 @@ static bool contradicts_keys(const struct rp_scope *scope)
            strcmp(scope->execution->key, scope->key) != 0;
 }
 
-/* The first call that a forward had too says which forward it was. */
-static void settle(struct rp_scope *scope, const struct rp_footprint *call)
+void rp_replay_settle(struct rp_scope *scope, const struct rp_footprint *call)
 {
+    if (scope->settled)
+        return;
     const struct rp_pairing before = {scope->execution, scope->guessed};
     const struct rp_pairing after = rp_pairing_settle(before, scope->key, call);
     if (after.execution != before.execution) {
@@ -279,8 +280,7 @@ static void check_output(struct rp_scope *scope, const struct rp_footprint *call
 
 void rp_replay_before(struct rp_scope *scope, struct rp_footprint *call)
 {
-    if (!scope->settled)
-        settle(scope, call);
+    rp_replay_settle(scope, call);
     call->replay = scope;
     call->entry = find_in_log(scope, call);
     call->repeats = call->entry < scope->execution->log_count;
@@ -313,16 +313,28 @@ static void meet_stranger(struct rp_scope *scope, const struct rp_footprint *cal
                                     call->reaches[i].lo, call->reaches[i].hi);
 }
 
+static void note_repeated(struct rp_scope *scope, size_t entry)
+{
+    scope->execution->log[entry].repeated = true;
+    scope->repeated++;
+    scope->cursor = entry + 1;
+}
+
 void rp_replay_after(struct rp_scope *scope, const struct rp_footprint *call)
 {
     if (!call->repeats) {
         meet_stranger(scope, call);
         return;
     }
-    scope->execution->log[call->entry].repeated = true;
-    scope->repeated++;
-    scope->cursor = call->entry + 1;
+    note_repeated(scope, call->entry);
     rewrite(scope, call);
+}
+
+void rp_replay_echo(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    size_t at = find_in_log(scope, call);
+    if (at < scope->execution->log_count)
+        note_repeated(scope, at);
 }
 
 void rp_replay_close(struct rp_scope *scope)

@@ -12,12 +12,17 @@
 
 #include "interpose/segment.h"
 
+/* The first call that the forward had too settles which forward it was. */
+void rp_replay_settle(struct rp_scope *scope, const struct rp_footprint *call);
 /* A call inside the replay's range is about to go out. Sets call->replay, entry and repeats; if
  * it repeats one of the forward, it is rewound for and checked, and gets its version. */
 void rp_replay_before(struct rp_scope *scope, struct rp_footprint *call);
 /* It went out. What a call that the forward did not have writes from nothing but history is
  * taken for history too: a value that the forward found ready, made once more. */
 void rp_replay_after(struct rp_scope *scope, const struct rp_footprint *call);
+
+/* It went out in a replay that this one is a part of, and was checked there. */
+void rp_replay_echo(struct rp_scope *scope, const struct rp_footprint *call);
 
 /* The range is over: what it left out is reported, or remarked where it is harmless. */
 void rp_replay_close(struct rp_scope *scope);

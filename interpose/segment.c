@@ -152,8 +152,11 @@ static bool open_forward(struct rp_thread *thread, uint32_t segment, const char 
     }
     rp_host_forward_opens(execution);
     rp_cost_phase(RP_PHASE_OF_FORWARD, execution->place);
-    if (thread->scope_count)
+    if (thread->scope_count) {
+        const struct rp_scope *around = &thread->scopes[thread->scope_count - 1];
+        execution->outer = around->kind == RP_SCOPE_FORWARD ? around->execution->instance->id : 0;
         note_nesting(thread, execution);
+    }
     return open_scope(thread, (struct rp_scope){.kind = RP_SCOPE_FORWARD,
                                                 .segment = segment,
                                                 .execution = execution,
@@ -175,8 +178,10 @@ static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *
     if (!open_scope(thread, scope))
         return false;
     if (pairing.execution) {
+        struct rp_scope *opened = &thread->scopes[thread->scope_count - 1];
         rp_execution_replay_begins(pairing.execution);
-        rp_host_replay_opens(&thread->scopes[thread->scope_count - 1]);
+        if (rp_segment_owner(thread, opened) == opened)
+            rp_host_replay_opens(opened);
     }
     return true;
 }
@@ -207,6 +212,16 @@ struct rp_scope *rp_segment_replay(struct rp_thread *thread)
         if (thread->scopes[i].kind == RP_SCOPE_REPLAY)
             return &thread->scopes[i];
     return NULL;
+}
+
+struct rp_scope *rp_segment_owner(struct rp_thread *thread, struct rp_scope *replay)
+{
+    struct rp_scope *owner = replay;
+    for (struct rp_scope *scope = replay; scope-- > thread->scopes;)
+        if (scope->kind == RP_SCOPE_REPLAY && scope->execution &&
+            rp_execution_is_part_of(owner->execution, scope->execution))
+            owner = scope;
+    return owner;
 }
 
 bool rp_segment_is_own(const struct rp_scope *scope)

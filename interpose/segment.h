@@ -64,6 +64,9 @@ void rp_segment_after_launch(struct rp_thread *thread, uint32_t kernel);
 
 /* The thread's innermost replay, or NULL. */
 struct rp_scope *rp_segment_replay(struct rp_thread *thread);
+/* The replay that `replay`, the innermost one, is a part of, because its forward ran inside that
+ * one's: what that one needs is rewound, and nothing more for the parts. Often `replay` itself. */
+struct rp_scope *rp_segment_owner(struct rp_thread *thread, struct rp_scope *replay);
 /* True when the scope is one of the calling thread's. */
 bool rp_segment_is_own(const struct rp_scope *scope);
 

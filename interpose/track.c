@@ -102,14 +102,24 @@ static void doubt_pending(const struct rp_footprint *call)
     rp_remark(rp_name(call->name), call->reason ? call->reason : "its writes are not proved");
 }
 
+/* Innermost first: which forward it repeats may depend on its first call. */
+static struct rp_scope *enter_replay(struct rp_thread *thread, struct rp_footprint *call)
+{
+    struct rp_scope *replay = rp_segment_replay(thread);
+    if (!replay || !replay->execution)
+        return NULL;
+    rp_replay_settle(replay, call);
+    struct rp_scope *owner = rp_segment_owner(thread, replay);
+    rp_replay_before(owner, call);
+    return owner;
+}
+
 static void before_in_segments(struct rp_footprint *call)
 {
     struct rp_thread *thread = rp_thread_self();
     if (call->is_launch && !call->in_graph)
         rp_segment_before_launch(thread, call);
-    struct rp_scope *replay = rp_segment_replay(thread);
-    if (replay && replay->execution)
-        rp_replay_before(replay, call);
+    const struct rp_scope *replay = enter_replay(thread, call);
     if (!call->repeats)
         rp_guard_outside(call);
     if (thread->scope_count)
@@ -126,6 +136,9 @@ static void after_in_segments(const struct rp_footprint *call)
     struct rp_thread *thread = rp_thread_self();
     if (call->replay)
         rp_replay_after(call->replay, call);
+    for (struct rp_scope *part = rp_segment_replay(thread); part && part > call->replay; part--)
+        if (part->kind == RP_SCOPE_REPLAY && part->execution)
+            rp_replay_echo(part, call);
     for (unsigned i = 0; i < thread->scope_count; i++)
         if (thread->scopes[i].kind == RP_SCOPE_FORWARD)
             rp_forward_after(thread->scopes[i].execution, call);

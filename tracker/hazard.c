@@ -39,8 +39,9 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
     case RP_HAZARD_FOREIGN_READ:
         return "make the replay read what the forward read, or keep the forward's buffer alive";
     case RP_HAZARD_STATE_LEFT:
-        return hazard->guarded ? "the bytes could not be reinstated: the device refused a copy"
-                               : "run under -m guard, which reinstates these bytes after the replay";
+        return hazard->guarded
+                   ? "the bytes could not be reinstated: the device refused a copy"
+                   : "run under -m guard, which reinstates these bytes after the replay";
     case RP_HAZARD_LIVE_READ: return "order this call before or after the replay";
     case RP_HAZARD_NOT_PRESERVED:
         return hazard->again ? PROMISE

@@ -28,7 +28,8 @@ RED = {
 
 print(f"1..{len(RED)}")
 for number, (mechanism, expected) in enumerate(RED.items(), 1):
-    environment = os.environ | {"REPRISE_TEST_DISABLE": mechanism, "CMOCKA_MESSAGE_OUTPUT": "stdout"}
+    environment = os.environ | {"REPRISE_TEST_DISABLE": mechanism,
+                                "CMOCKA_MESSAGE_OUTPUT": "stdout"}
     run = subprocess.run(sys.argv[1:], env=environment, capture_output=True, text=True)
     red = set(re.findall(r"FAILED  \] (\w+)$", run.stdout + run.stderr, re.M))
     verdict = "ok" if red == expected and run.returncode > 0 else "not ok"

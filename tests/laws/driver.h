@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver as jobs of the end-to-end suites use it: looked up at run time, as a framework does it. A call
- * that fails ends the job with exit code 1. One thread opens; any thread calls after that. */
+/* The driver as jobs of the end-to-end suites use it: looked up at run time, as a framework does
+ * it. A call that fails ends the job with exit code 1. One thread opens; any thread calls after
+ * that. */
 #ifndef RP_TESTS_LAWS_DRIVER_H
 #define RP_TESTS_LAWS_DRIVER_H
 

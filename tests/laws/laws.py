@@ -68,6 +68,8 @@ SCENARIOS = {
                             finds={("stale-read", "queue")}),
     "told-by-buffers": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "nested": dict(buffers=[STATE], discover=True, pair="key", finds={("stale-read", "state")}),
+    "nested-replays": dict(buffers=[STATE], discover=True, pair="key",
+                           finds={("stale-read", "state")}),
     "crowd": dict(buffers=[CROWD], discover=True, pair="key", finds={("stale-read", "crowd[99]")}),
     "stopped-early": dict(buffers=[QUEUE], discover=True, finds={("stale-read", "queue")}),
     "first-run": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
@@ -121,8 +123,8 @@ def contract_of(scenario, state, policy, on_violation="stop"):
 
 
 def bare(name, mode):
-    run = subprocess.run([REPRISE, "run", "--device", "soft", "--no-trace", "-q", "-o", "bare", "--",
-                          JOB, KERNELS, name, mode], capture_output=True, text=True)
+    run = subprocess.run([REPRISE, "run", "--device", "soft", "--no-trace", "-q", "-o", "bare",
+                          "--", JOB, KERNELS, name, mode], capture_output=True, text=True)
     if run.returncode:
         raise SystemExit(f"Bail out! {name} {mode}: {run.stderr}")
     return run.stdout

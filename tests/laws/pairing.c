@@ -185,6 +185,45 @@ void scenario_nested(void)
     }
 }
 
+/* The inner activation is in fresh memory each time, as a framework has it. */
+static void fresh_inner(const char *phase)
+{
+    char range[32];
+    if (inner_y)
+        CU(MemFree, inner_y);
+    CU(MemAlloc, &inner_y, WORDS(n));
+    step_forward();
+    snprintf(range, sizeof range, "%s/inner", phase);
+    in_range(range, inner_forward);
+    LAUNCH("read_queue", n, &state_, &inner_y, &y, &(int){1}, &n);
+}
+
+static void outer_run(void)
+{
+    fresh_inner("forward");
+}
+
+static void outer_rerun(void)
+{
+    fresh_inner("recompute");
+}
+
+/* A replay inside the replay of what was around it: its work is a part of that one's. */
+void scenario_nested_replays(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        in_range("forward/outer", outer_run);
+        overwrite();
+        replay("recompute/outer", outer_rerun);
+        backward();
+        nvtxRangePop();
+    }
+}
+
 /* ---- a hundred replays at once ---------------------------------------------------------- */
 
 enum { CROWD = 100 };

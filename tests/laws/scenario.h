@@ -28,6 +28,7 @@
     X("unpaired", unpaired) X("expired-instance", expired_instance)                               \
     X("replayed-twice", replayed_twice) X("clobbered-later", clobbered_later)                     \
     X("whose-replay", whose_replay) X("told-by-buffers", told_by_buffers) X("nested", nested)     \
+    X("nested-replays", nested_replays)                                                           \
     X("crowd", crowd) X("never-replayed", never_replayed) X("side-stream", side_stream)           \
     X("reader-after", reader_after) X("two-streams", two_streams)                                 \
     X("whole-side-stream", whole_side_stream) X("crossed-replays", crossed_replays)               \

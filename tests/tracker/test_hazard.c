@@ -71,7 +71,8 @@ static void a_race_names_both_calls(void **state)
     struct rp_hazard race = {.kind = RP_HAZARD_LIVE_READ, .segment = "block", .reader = "log",
                              .other = "attend", .buffer = "queue", .allocation = 7, .bytes = 64,
                              .step = 1};
-    says(&race, "live-read: segment block, at log in step 1: queue bytes 0..64, rewound for attend");
+    says(&race, "live-read: segment block, at log in step 1: queue bytes 0..64, rewound for "
+                "attend");
 }
 
 static void a_line_is_cut_and_never_overrun(void **state)
