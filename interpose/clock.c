@@ -2,6 +2,7 @@
 #include "interpose/clock.h"
 
 #include "interpose/next.h"
+#include "interpose/profiler.h"
 #include "interpose/real.h"
 
 #include <stdio.h>
@@ -18,6 +19,8 @@ static const char *model(void)
 
 enum rp_source rp_clock_source(void)
 {
+    if (rp_profiler_runs())
+        return RP_SOURCE_CUPTI;
     return model() ? RP_SOURCE_CLOCK : RP_SOURCE_EVENTS;
 }
 

@@ -5,7 +5,7 @@
 
 #include "planner/profile.h"
 
-/* The source of times between events. */
+/* The source of the times of parts. */
 enum rp_source rp_clock_source(void);
 /* The device that is timed: its name, with the model of its clock where that is another's.
  * NULL before the job has a context. Lives as long as the process. */

@@ -6,6 +6,7 @@
 #include "interpose/clock.h"
 #include "interpose/core.h"
 #include "interpose/policy.h"
+#include "interpose/profiler.h"
 #include "interpose/whole.h"
 
 #include <stdlib.h>
@@ -16,6 +17,7 @@ enum { IN_FLIGHT = 4, KINDS = RP_PHASE_COUNT + RP_COPYING_COUNT, SUMS = 0 };
 /* A step on its way: its calls go out, or its times have not come yet. */
 struct flight {
     struct rp_step_cost cost;
+    uint64_t first_tag; /* of the profiler's, see tag_of */
     struct rp_timeline *timeline;
     bool is_out; /* the step is over, the times are not here */
 };
@@ -27,8 +29,11 @@ static struct {
     uint32_t place, last_replay;
     struct rp_step_cost steps[RP_COST_STEPS], last;
     size_t count; /* of steps */
-    uint64_t collected, peak;
+    uint64_t collected, peak, tagged_steps;
 } costs;
+
+/* A step's tags are its parts, numbered like the marks. */
+#define MOST_TAGS ((uint64_t)RP_PROFILE_MAX_SEGMENTS * KINDS)
 
 static void release(struct rp_step_cost *cost)
 {
@@ -70,6 +75,8 @@ void rp_cost_step_begins(void)
     flight->cost = (struct rp_step_cost){.step = rp_core.step, .parts = parts,
                                          .capacity = capacity, .plan = rp_policy_plan(),
                                          .by_part = wants_parts()};
+    if (flight->cost.by_part && rp_profiler_start())
+        flight->first_tag = ++costs.tagged_steps * MOST_TAGS;
     (void)rp_clock_device(); /* now, while there is a context to ask */
     rp_timeline_begin(flight->timeline);
     costs.now = flight;
@@ -83,6 +90,7 @@ void rp_cost_step_ends(void)
     if (!flight)
         return;
     rp_timeline_end(flight->timeline);
+    rp_profiler_tag(0);
     if (rp_timeline_is_parallel(flight->timeline))
         rp_cost_depart("the steps use several streams");
     for (uint32_t i = 0; i < flight->cost.count && i < rp_chain_length(); i++)
@@ -166,6 +174,8 @@ static void mark(unsigned kind, uint32_t place, rp_stream stream)
         rp_timeline_spoil(flight->timeline, "a stream was captured meanwhile");
     uint64_t what = flight->cost.by_part ? (uint64_t)place * KINDS + kind : SUMS;
     rp_timeline_mark(flight->timeline, what, stream);
+    if (flight->cost.by_part)
+        rp_profiler_tag(flight->first_tag + what);
 }
 
 void rp_cost_phase(enum rp_phase phase, uint32_t place)
@@ -198,11 +208,9 @@ void rp_cost_meter(uint32_t place, enum rp_copying what, uint64_t bytes, rp_stre
 
 /* ---- what has come -------------------------------------------------------------------- */
 
-static void add_interval(void *ctx, uint64_t what, uint64_t ns)
+static void add_to_part(struct rp_step_cost *cost, uint64_t what, uint64_t ns)
 {
-    struct rp_step_cost *cost = ctx;
     size_t place = what / KINDS, kind = what % KINDS;
-    cost->ns += ns;
     if (!cost->by_part || place >= cost->count)
         return;
     struct rp_part *part = &cost->parts[place];
@@ -210,6 +218,39 @@ static void add_interval(void *ctx, uint64_t what, uint64_t ns)
         part->ns[kind] += ns;
     else
         part->copy_ns[kind - RP_PHASE_COUNT] += ns;
+}
+
+static void add_interval(void *ctx, uint64_t what, uint64_t ns)
+{
+    struct rp_step_cost *cost = ctx;
+    cost->ns += ns;
+    add_to_part(cost, what, ns);
+}
+
+struct activity {
+    struct rp_step_cost *cost;
+    uint64_t first_tag;
+};
+
+static void add_activity(void *ctx, uint64_t tag, uint64_t ns)
+{
+    const struct activity *activity = ctx;
+    add_to_part(activity->cost, tag - activity->first_tag, ns);
+}
+
+/* The profiler knows the time of each kernel and copy itself, without the gaps between them. */
+static void take_activity(struct flight *flight)
+{
+    struct rp_step_cost *cost = &flight->cost;
+    if (!rp_profiler_runs() || !cost->by_part)
+        return;
+    for (size_t i = 0; i < cost->count; i++) {
+        memset(cost->parts[i].ns, 0, sizeof cost->parts[i].ns);
+        memset(cost->parts[i].copy_ns, 0, sizeof cost->parts[i].copy_ns);
+    }
+    struct activity activity = {cost, flight->first_tag};
+    rp_profiler_take(flight->first_tag, flight->first_tag + MOST_TAGS - 1, add_activity,
+                     &activity);
 }
 
 static void keep_step(struct rp_step_cost *cost)
@@ -233,6 +274,7 @@ static void take_in(struct flight *flight)
                                           : rp_timeline_spoilt(flight->timeline);
         cost->ns = 0;
     }
+    take_activity(flight);
     costs.last = *cost;
     costs.last.parts = NULL;
     costs.collected++;

@@ -10,6 +10,7 @@
 #include "interpose/estimate.h"
 #include "interpose/execution.h"
 #include "interpose/policy.h"
+#include "interpose/profiler.h"
 #include "interpose/report.h"
 
 #include <fcntl.h>
@@ -169,6 +170,8 @@ static void put_steps(json_t *summary)
         put_count(object, "last_ns", last->ns);
     if (refused)
         put_text(object, "no_profile", refused);
+    if (rp_profiler_refused())
+        put_text(object, "no_cupti", rp_profiler_refused());
     json_object_set_new(summary, "step_costs", object);
 }
 
