@@ -146,7 +146,7 @@ static void add_write(struct rp_execution *execution, const struct rp_reach *rea
     if (good && spans.count && !reach->certain)
         rp_retain_refuse(execution, "a call of it may leave bytes unwritten that count as written");
     else if (good && evolves_unknown_state(execution, reach->id, &spans))
-        rp_retain_refuse(execution, "it reads and then writes bytes that are not declared as state");
+        rp_retain_refuse(execution, "it reads, then writes bytes that are not declared as state");
     for (size_t i = 0; good && i < spans.count; i++) {
         const struct output output = {.call = execution->log_count, .write = write,
                                       .offset = spans.items[i].lo - reach->lo, .id = reach->id,
