@@ -76,6 +76,59 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
     return fake_called(RP_CALL_cuLaunchHostFunc, &args, sizeof(args));
 }
 
+/* ---- a graph, for a driver that succeeds ------------------------------------------- */
+
+static const struct fake_node *node_of(CUgraphNode handle)
+{
+    size_t index = (size_t)(uintptr_t)handle;
+    return state.succeed && index >= 1 && index <= state.node_count ? &state.nodes[index - 1] : NULL;
+}
+
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
+{
+    struct rp_args_cuGraphGetNodes args = {graph, nodes, count};
+    for (size_t i = 0; state.succeed && nodes != NULL && i < state.node_count; i++)
+        nodes[i] = (CUgraphNode)(uintptr_t)(i + 1);
+    if (state.succeed && count != NULL)
+        *count = state.node_count;
+    return fake_called(RP_CALL_cuGraphGetNodes, &args, sizeof(args));
+}
+
+CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
+{
+    struct rp_args_cuGraphNodeGetType args = {node, type};
+    if (node_of(node) != NULL)
+        *type = node_of(node)->type;
+    return fake_called(RP_CALL_cuGraphNodeGetType, &args, sizeof(args));
+}
+
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr,
+                                       CUkernelNodeAttrValue *value)
+{
+    struct rp_args_cuGraphKernelNodeGetAttribute args = {node, attr, value};
+    if (node_of(node) != NULL)
+        value->deviceUpdatableKernelNode.deviceUpdatable = node_of(node)->updatable;
+    return fake_called(RP_CALL_cuGraphKernelNodeGetAttribute, &args, sizeof(args));
+}
+
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *params)
+{
+    struct rp_args_cuGraphMemAllocNodeGetParams args = {node, params};
+    if (node_of(node) != NULL) {
+        params->dptr = node_of(node)->address;
+        params->bytesize = node_of(node)->bytes;
+    }
+    return fake_called(RP_CALL_cuGraphMemAllocNodeGetParams, &args, sizeof(args));
+}
+
+CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *address)
+{
+    struct rp_args_cuGraphMemFreeNodeGetParams args = {node, address};
+    if (node_of(node) != NULL)
+        *address = node_of(node)->address;
+    return fake_called(RP_CALL_cuGraphMemFreeNodeGetParams, &args, sizeof(args));
+}
+
 #ifdef FAKE_OLD
 /* Drivers let symbols share a function where a new version changed nothing. */
 CUresult cuCtxDestroy_v2(CUcontext context)

@@ -13,7 +13,17 @@
 #define FAKE_RESULT(id) ((CUresult)(100000 + (int)(id)))
 #define FAKE_ARGS_MAX 256
 
+/* A node of the only graph that the fake has; its handle is its index, from 1. */
+struct fake_node {
+    CUgraphNodeType type;
+    bool updatable;      /* a kernel node that device code may update */
+    CUdeviceptr address; /* of memory that it allocates or frees */
+    size_t bytes;
+};
+
 struct fake_state {
+    struct fake_node nodes[8];
+    size_t node_count;
     const soft_entry *entries; /* the driver's own functions by id, around any layer */
     unsigned long counts[RP_CALL_COUNT];
     enum rp_call_id last;

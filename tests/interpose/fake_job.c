@@ -28,7 +28,7 @@ static soft_entry find(void *library, const char *name)
     return function;
 }
 
-void fake_job_doors(struct door *bare, struct door *layered)
+struct fake_state *fake_job_doors(struct door *bare, struct door *layered)
 {
     const char *path = getenv("REPRISE_DRIVER");
     void *driver = dlopen(path != NULL ? path : "libcuda.so.1", RTLD_NOW);
@@ -42,6 +42,7 @@ void fake_job_doors(struct door *bare, struct door *layered)
         bare->calls.by_id[id] = (void (*)(void))fake->entries[id];
         layered->calls.by_id[id] = (void (*)(void))find(driver, rp_calls[id].name);
     }
+    return fake;
 }
 
 /* The fake leaves handles and addresses as they are, so the job chooses them. */

@@ -3,7 +3,7 @@
 """Calls that can't be followed are never silent: each is named in the summary, and those that are
 refused are hazards, of which the first stops a guarded job.
 
-usage: test_told.py TOLD KERNELS FAKE LAYER CONTRACT [RUNTIME]"""
+usage: test_told.py TOLD GRAPH_NODES REPRISE KERNELS FAKE LAYER CONTRACT [RUNTIME]"""
 import json
 import os
 import pathlib
@@ -12,21 +12,58 @@ import sys
 import tempfile
 import unittest
 
-TOLD, KERNELS, FAKE, LAYER, CONTRACT = map(os.path.abspath, sys.argv[1:6])
-RUNTIME = sys.argv[6:]
+TOLD, NODES, REPRISE, KERNELS, FAKE, LAYER, CONTRACT = map(os.path.abspath, sys.argv[1:8])
+RUNTIME = sys.argv[8:]
 EVERYTHING, REFUSED, PASSED = "1", "3", "4"  # enum rp_call_fate
+
+
+def run(place, mode, *command, **more):
+    env = os.environ | {"LD_PRELOAD": ":".join(RUNTIME + [LAYER]), "REPRISE_DRIVER": FAKE,
+                        "REPRISE_MODE": mode, "REPRISE_CONTRACT": CONTRACT,
+                        "REPRISE_OUTPUT": place, "ASAN_OPTIONS": "detect_leaks=0"} | more
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60,
+                          check=False)
+    summary, = pathlib.Path(place).glob("summary-*.json")
+    return done, json.loads(summary.read_text())
+
+
+class Graphs(unittest.TestCase):
+    """Nodes that the software device does not have."""
+
+    def job(self, kind):
+        with tempfile.TemporaryDirectory() as place:
+            done, summary = run(place, "check", NODES, KERNELS, kind)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        return {item["call"]: item["reason"] for item in summary["unknown"]}
+
+    def test_what_a_conditional_node_runs_is_not_known(self):
+        self.assertIn("the device decides", self.job("conditional")["(conditional node)"])
+
+    def test_a_node_of_a_younger_driver_is_not_known(self):
+        self.assertIn("not known", self.job("strange")["(graph node)"])
+
+    def test_a_node_that_device_code_may_update_is_not_known(self):
+        self.assertIn("device code", self.job("updatable")["(kernel node)"])
+
+    def test_memory_of_a_graph_lives_from_node_to_node_in_each_launch(self):
+        with tempfile.TemporaryDirectory() as place:
+            run(place, "observe", NODES, KERNELS, "memory", REPRISE_TRACE="1")
+            text = subprocess.run([REPRISE, "dump", "--json", place], capture_output=True,
+                                  text=True, check=True).stdout
+        events = [json.loads(line) for line in text.splitlines()]
+        notes = [(event["name"], event["fields"]) for event in events
+                 if event.get("class") == "note"]
+        pools = [fields["allocation"] for name, fields in notes
+                 if name == "allocation" and fields["kind"] == "pool"]
+        self.assertEqual(len(pools), 2, notes)
+        freed = [fields["allocation"] for name, fields in notes if name == "free"]
+        self.assertEqual(freed, pools)
 
 
 class Told(unittest.TestCase):
     def job(self, fate, mode):
         with tempfile.TemporaryDirectory() as place:
-            env = os.environ | {"LD_PRELOAD": ":".join(RUNTIME + [LAYER]), "REPRISE_DRIVER": FAKE,
-                                "REPRISE_MODE": mode, "REPRISE_CONTRACT": CONTRACT,
-                                "REPRISE_OUTPUT": place, "ASAN_OPTIONS": "detect_leaks=0"}
-            done = subprocess.run([TOLD, KERNELS, fate], env=env, capture_output=True, text=True,
-                                  timeout=60, check=False)
-            summary, = pathlib.Path(place).glob("summary-*.json")
-            summary = json.loads(summary.read_text())
+            done, summary = run(place, mode, TOLD, KERNELS, fate)
         unknown = {item["call"] for item in summary["unknown"]}
         return done, done.stdout.split(), unknown, summary["hazards"]
 
