@@ -180,6 +180,13 @@ static bool is_charged(enum soft_memory_kind kind)
     return kind != SOFT_MEMORY_HOST && kind != SOFT_MEMORY_MANAGED;
 }
 
+/* Large allocations begin on a page of the device, as on GPUs: programs that carve up one
+ * allocation count on it (Taichi rounds each piece up to 4 KiB). */
+static uint64_t alignment_of(uint64_t bytes)
+{
+    return bytes >= UINT64_C(1) << 20 ? UINT64_C(2) << 20 : SOFT_ALIGNMENT;
+}
+
 CUresult soft_memory_allocate(struct soft_device *device, struct soft_context *context,
                               enum soft_memory_kind kind, uint64_t bytes,
                               struct soft_allocation **out)
@@ -200,7 +207,7 @@ CUresult soft_memory_allocate(struct soft_device *device, struct soft_context *c
     };
     if (is_charged(kind) && !soft_memory_charge(device, allocation->reserved))
         goto no_memory;
-    allocation->address = soft_arena_take(arena, allocation->reserved, SOFT_ALIGNMENT);
+    allocation->address = soft_arena_take(arena, allocation->reserved, alignment_of(bytes));
     if (allocation->address == 0)
         goto no_address;
     if (!soft_memory_add(allocation))

@@ -30,6 +30,21 @@ static void addresses_are_aligned_and_distinct(void **state)
         ok(cuMemFree(made[i]));
 }
 
+/* Large ones begin on a device page, whatever small ones lie around. */
+static void large_allocations_begin_on_a_page(void **state)
+{
+    (void)state;
+    CUdeviceptr small, large, next;
+    ok(cuMemAlloc(&small, 512));
+    ok(cuMemAlloc(&large, (1u << 20) + 512));
+    ok(cuMemAlloc(&next, 3u << 20));
+    assert_int_equal(large % (2u << 20), 0);
+    assert_int_equal(next % (2u << 20), 0);
+    ok(cuMemFree(next));
+    ok(cuMemFree(large));
+    ok(cuMemFree(small));
+}
+
 static void freed_memory_is_the_next_choice(void **state)
 {
     (void)state;
@@ -400,6 +415,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_are_aligned_and_distinct),
+        cmocka_unit_test(large_allocations_begin_on_a_page),
         cmocka_unit_test(freed_memory_is_the_next_choice),
         cmocka_unit_test(the_limit_is_enforced_and_given_back),
         cmocka_unit_test(wrong_frees_are_refused),
