@@ -22,6 +22,9 @@ python = home / "venv" / "bin" / "python"
 PACKAGES = {
     "tinygrad": ["tinygrad==0.14.0", "numpy==2.4.6"],
     "cuda-core": ["cuda-core==1.2.2", "cuda-bindings==13.0.3"],
+    "numba-cuda": ["numba-cuda==0.30.4", "numba==0.68.1", "cuda-bindings==13.0.3"],
+    "taichi": ["taichi==1.7.4"],
+    "triton": ["triton==3.9.0"],
     "nvtx": ["nvtx==0.2.17"],
     "nvrtc": ["nvidia-cuda-nvrtc==13.0.88"],
     "tests": ["pytest", "setuptools", "wheel", "pytools", "mako", "platformdirs"],

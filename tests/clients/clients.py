@@ -31,6 +31,7 @@ class Place:
 
     def __init__(self, reprise, device, source, scratch):
         self.reprise, self.device = pathlib.Path(reprise).resolve(), pathlib.Path(device).resolve()
+        self.layer = self.reprise.parent.parent / "interpose" / "libreprise.so"
         self.cache = pathlib.Path(source).resolve() / ".cache"
         self.clients = self.cache / "clients"
         self.scratch = pathlib.Path(scratch)
@@ -112,6 +113,22 @@ def cuda_core(place, output):
     return [place.python("cuda.core", "numpy"), HERE / "cuda_core_job.py", output], {}
 
 
+def numba(place, output):
+    return [place.python("numba_cuda", "numpy"), HERE / "numba_job.py", output], {}
+
+
+def taichi(place, output):
+    return [place.python("taichi", "numpy"), HERE / "taichi_job.py", output], {}
+
+
+def triton(place, output):
+    python = place.python("triton", "cuda.bindings", "numpy")
+    tool("gcc", "Debian: gcc")
+    return [python, HERE / "triton_job.py", output], \
+        {"TRITON_PTXAS_PATH": str(HERE / "ptxas_copy"),
+         "TRITON_CACHE_DIR": str(place.scratch / "triton"), "TRITON_DEFAULT_FP_FUSION": "1"}
+
+
 def pycuda(place, output):
     python = place.python("pycuda", "pytest", "numpy")
     nvcc = tool("nvcc", "a CUDA toolkit")
@@ -135,8 +152,14 @@ CLIENTS = {
     "openacc": openacc,
     "halide": halide,
     "cuda-core": cuda_core,
+    "numba": numba,
+    "taichi": taichi,
+    "triton": triton,
     "pycuda": pycuda,
 }
+# A program that loads its code with RTLD_DEEPBIND finds the driver past what is preloaded: it gets
+# the layer in the driver's place, by the driver's names.
+BESIDE_PRELOADING = {"taichi"}
 
 
 # ---- runs ------------------------------------------------------------------------------------
@@ -146,6 +169,15 @@ def clean_environment(changes):
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith("REPRISE_") and name not in ("LD_PRELOAD", "LD_LIBRARY_PATH")}
     return {**kept, **changes}
+
+
+def links_to(library, folder):
+    """A folder that shows `library` under the names that programs look for a driver by."""
+    folder.mkdir(exist_ok=True)
+    for name in ("libcuda.so", "libcuda.so.1"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(library)
+    return folder
 
 
 def run(title, command, environment):
@@ -175,7 +207,8 @@ def read_back(place, folder):
     for name, kernel in told["kernels"].items():
         verdicts.setdefault(kernel["verdict"], []).append(name)
     for verdict, names in sorted(verdicts.items()):
-        print(f"writes {verdict}: {len(names)} kernels, {', '.join(names[:4])}"
+        some = ", ".join(name[:40] for name in names[:4])
+        print(f"writes {verdict}: {len(names)} kernels, {some}"
               + (" ..." if len(names) > 4 else ""))
     for unknown in told["unknown"]:
         print(f"unknown: {unknown}")
@@ -193,8 +226,12 @@ def compare(name, place):
         environment = clean_environment(changes)
         trace = place.scratch / "trace"
         if how == "bare":
-            environment["LD_LIBRARY_PATH"] = str(place.device)
+            environment["LD_LIBRARY_PATH"] = str(links_to(place.device / "libcuda.so.1",
+                                                          place.scratch / "driver"))
         else:
+            if name in BESIDE_PRELOADING:
+                layer = links_to(place.layer, place.scratch / "layer")
+                command = ["env", f"LD_LIBRARY_PATH={layer}:{place.device}", *command]
             command = [place.reprise, "run", "-m", "observe", "--device", "soft", "-o", trace,
                        "--", *command]
         if run(how, command, environment).returncode:
