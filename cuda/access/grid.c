@@ -91,12 +91,12 @@ void rp_slice_check_sums(const struct rp_slice *slice, struct rp_proof *proof)
             note_sum(build, proof, op_at(build, slice->order[i]), product);
     for (uint32_t i = 0; i < slice->order_count; i++) {
         const struct rp_op *op = op_at(build, slice->order[i]);
-        const struct rp_phi_arg *args = RP_ITEMS(build->phi_args, struct rp_phi_arg) + op->a;
+        const struct rp_phi_arg *args = RP_ITEMS(build->phi_args, struct rp_phi_arg);
         bool used[3];
         if (op->kind == RP_OP_SREG && op->imm == RP_PTX_LANEID)
             memset(proof->grid, false, sizeof(proof->grid));
         for (uint32_t j = 0; op->kind == RP_OP_PHI && j < op->b; j++)
-            check_use(build, proof, args[j].value, product, false);
+            check_use(build, proof, args[op->a + j].value, product, false);
         if (op->kind == RP_OP_GRID || !rp_op_operands(op, used))
             continue;
         const uint32_t operands[3] = {op->a, op->b, op->c};

@@ -148,11 +148,12 @@ static void write_ops(struct rp_slice *slice, struct rp_proof *proof)
                                                 sizeof(*proof->phi_args));
     for (uint32_t i = 0; i < slice->order_count; i++) {
         struct rp_op op = *op_at(slice, slice->order[i]);
-        const struct rp_phi_arg *args = RP_ITEMS(build->phi_args, struct rp_phi_arg) + op.a;
+        const struct rp_phi_arg *args = RP_ITEMS(build->phi_args, struct rp_phi_arg);
         bool used[3];
         op.wanted = slice->wanted[slice->order[i]];
         op.block = slice->node_number[op.block];
         if (op.kind == RP_OP_PHI) {
+            args += op.a;
             op.a = (uint32_t)proof->phi_arg_count;
             for (uint32_t j = 0; j < op.b; j++)
                 proof->phi_args[proof->phi_arg_count++] = (struct rp_phi_arg){
