@@ -16,7 +16,7 @@ static const char *const names[RP_SWITCH_COUNT] = {
     [RP_SWITCH_REJECTION] = "rejection",     [RP_SWITCH_GRAPHS] = "graphs",
     [RP_SWITCH_THREADS] = "threads",
     [RP_SWITCH_IMAGES] = "images",           [RP_SWITCH_SOFT_KNOWLEDGE] = "soft-knowledge",
-    [RP_SWITCH_WHOLE_CLAIMS] = "whole-claims",
+    [RP_SWITCH_WHOLE_CLAIMS] = "whole-claims", [RP_SWITCH_LINKED_TEXT] = "linked-text",
 };
 
 static bool off[RP_SWITCH_COUNT];

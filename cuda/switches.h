@@ -23,6 +23,7 @@ enum rp_switch {
     RP_SWITCH_IMAGES,       /* read what a module was loaded from */
     RP_SWITCH_SOFT_KNOWLEDGE, /* know that the software device runs no machine code */
     RP_SWITCH_WHOLE_CLAIMS, /* claim all that a kernel was proved to write */
+    RP_SWITCH_LINKED_TEXT,  /* take a linker's PTX for all there is to know */
     RP_SWITCH_COUNT
 };
 

@@ -89,7 +89,23 @@ static enum rp_status add_variable(struct rp_image *image, const char *name, uin
     return RP_OK;
 }
 
-static enum rp_status add_text(struct rp_image *image, const struct rp_content_part *part)
+/* Names that the linker may bind to another text than the one they stand in. */
+static bool has_loose_names(const struct rp_ptx_module *ptx)
+{
+    for (size_t i = 0; i < ptx->function_count; i++)
+        if (ptx->functions[i].is_weak)
+            return true;
+    for (size_t i = 0; i < ptx->global_count; i++) {
+        const struct rp_ptx_var *var = &ptx->globals[i];
+        bool has_storage = var->space == RP_PTX_GLOBAL || var->space == RP_PTX_CONST;
+        if (has_storage && !var->is_visible && !var->is_extern)
+            return true;
+    }
+    return false;
+}
+
+static enum rp_status add_text(struct rp_image *image, const struct rp_content_part *part,
+                               bool among_others)
 {
     char message[256];
     struct rp_ptx_module *ptx;
@@ -102,6 +118,8 @@ static enum rp_status add_text(struct rp_image *image, const struct rp_content_p
         image->doubt = "its PTX can't be read";
         return RP_OK;
     }
+    if (among_others && has_loose_names(ptx))
+        image->doubt = "it was linked from several parts, with names of no certain meaning";
     for (size_t i = 0; status == RP_OK && i < ptx->function_count; i++) {
         const struct rp_ptx_function *function = &ptx->functions[i];
         if (!function->is_entry)
@@ -176,11 +194,15 @@ static int by_name(const void *a, const void *b)
 
 static enum rp_status gather(struct rp_image *image, const struct rp_content *content)
 {
+    const struct rp_linked *linked = content->linked;
     enum rp_status status = RP_OK;
     for (size_t i = 0; status == RP_OK && i < content->text_count; i++)
-        status = add_text(image, &content->texts[i]);
+        status = add_text(image, &content->texts[i],
+                          linked && (linked->text_count > 1 || linked->has_others));
     for (size_t i = 0; status == RP_OK && i < content->code_count; i++)
         status = add_code(image, &content->codes[i]);
+    if (linked)
+        image->has_code = false; /* it is the texts, compiled */
     if (image->entry_count)
         qsort(image->entries, image->entry_count, sizeof *image->entries, by_name);
     return status;
@@ -214,14 +236,11 @@ static struct rp_image *image_add(const struct rp_image *like)
     return images[image_count++] = image;
 }
 
-const struct rp_image *rp_image_read(const void *data, size_t bytes,
-                                     const struct rp_target *target)
+/* Takes the content. */
+static const struct rp_image *image_of(struct rp_content *content)
 {
-    struct rp_content content;
-    if (rp_content_read(data, bytes, target, &content) != RP_OK)
-        return &out_of_memory;
-    struct rp_image like = {.hash = hash_of(&content), .kind = content.kind,
-                            .doubt = content.doubt, .met_with = content.doubt};
+    struct rp_image like = {.hash = hash_of(content), .kind = content->kind,
+                            .doubt = content->doubt, .met_with = content->doubt};
     struct rp_image *image = NULL;
     for (size_t i = 0; i < image_count && !image; i++)
         if (XXH128_isEqual(images[i]->hash, like.hash) && images[i]->kind == like.kind &&
@@ -229,11 +248,28 @@ const struct rp_image *rp_image_read(const void *data, size_t bytes,
             image = images[i];
     if (!image) {
         image = image_add(&like);
-        if (image != &out_of_memory && gather(image, &content) != RP_OK)
+        if (image != &out_of_memory && gather(image, content) != RP_OK)
             image->doubt = out_of_memory.doubt;
     }
-    rp_content_release(&content);
+    rp_content_release(content);
     return image;
+}
+
+const struct rp_image *rp_image_read(const void *data, size_t bytes,
+                                     const struct rp_target *target)
+{
+    struct rp_content content;
+    if (rp_content_read(data, bytes, target, &content) != RP_OK)
+        return &out_of_memory;
+    return image_of(&content);
+}
+
+const struct rp_image *rp_image_read_linked(const void *data, const struct rp_linked *linked)
+{
+    struct rp_content content;
+    if (rp_content_read_linked(data, linked, &content) != RP_OK)
+        return &out_of_memory;
+    return image_of(&content);
 }
 
 const struct rp_image *rp_image_unseen(const char *why)

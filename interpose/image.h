@@ -28,6 +28,8 @@ struct rp_image_kernel {
 /* `bytes` is 0 where only the image itself tells its size. Never NULL. */
 const struct rp_image *rp_image_read(const void *data, size_t bytes,
                                      const struct rp_target *target);
+/* An image that the driver's linker made. Never NULL. */
+const struct rp_image *rp_image_read_linked(const void *data, const struct rp_linked *linked);
 /* An image that was not seen; `why` is static text. Never NULL. */
 const struct rp_image *rp_image_unseen(const char *why);
 

@@ -12,6 +12,7 @@
 #include "interpose/graph.h"
 #include "interpose/handlers.h"
 #include "interpose/kernel.h"
+#include "interpose/link.h"
 #include "interpose/object.h"
 #include "interpose/policy.h"
 #include "interpose/record.h"
@@ -87,6 +88,7 @@ unsigned rp_layer_start(void)
 void rp_layer_forked(void)
 {
     rp_kernels_forget();
+    rp_links_forget();
     rp_audit_forget();
     rp_executions_forget();
     rp_segments_forget();

@@ -2,10 +2,12 @@
 /* Calls that load images and hand out kernels. */
 #include "interpose/handlers.h"
 
+#include "cuda/image/fatbin.h"
 #include "cuda/switches.h"
 #include "interpose/buffer.h"
 #include "interpose/file.h"
 #include "interpose/kernel.h"
+#include "interpose/link.h"
 
 struct loading {
     CUmodule module;
@@ -53,6 +55,22 @@ static struct rp_target target_now(void)
     return target;
 }
 
+/* A linker that answers with PTX has said all; for machine code, what it was given counts. */
+static const struct rp_linked *linked_from(const void *data, size_t bytes)
+{
+    bool is_text = rp_image_kind(data) == RP_IMAGE_PTX && rp_switch_on(RP_SWITCH_LINKED_TEXT);
+    return bytes || is_text ? NULL : rp_link_find(data);
+}
+
+static const struct rp_image *read_image(const void *data, size_t bytes,
+                                         const struct rp_target *target)
+{
+    if (!data || !rp_switch_on(RP_SWITCH_IMAGES))
+        return rp_image_unseen("the file that its image came from could not be read");
+    const struct rp_linked *linked = linked_from(data, bytes);
+    return linked ? rp_image_read_linked(data, linked) : rp_image_read(data, bytes, target);
+}
+
 /* Libraries may be loaded without a context, for every device that is there. */
 static void load(struct loading *loading, const void *data, size_t bytes)
 {
@@ -60,10 +78,7 @@ static void load(struct loading *loading, const void *data, size_t bytes)
     if (loading->is_library)
         target.arch = 0;
     rp_core_lock();
-    const struct rp_image *image =
-        data && rp_switch_on(RP_SWITCH_IMAGES)
-            ? rp_image_read(data, bytes, &target)
-            : rp_image_unseen("the file that its image came from could not be read");
+    const struct rp_image *image = read_image(data, bytes, &target);
     rp_kernel_load(RP_HANDLE(loading->module), image);
     rp_image_globals(image, meet_global, loading);
     rp_core_unlock();

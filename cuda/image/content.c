@@ -146,6 +146,24 @@ enum rp_status rp_content_read(const void *image, size_t bytes, const struct rp_
     return status;
 }
 
+enum rp_status rp_content_read_linked(const void *image, const struct rp_linked *linked,
+                                      struct rp_content *content)
+{
+    static const struct rp_target any = {.runs_machine_code = true};
+    enum rp_status status = RP_OK;
+    *content = (struct rp_content){.kind = "linked"};
+    if (rp_image_kind(image) == RP_IMAGE_CUBIN)
+        status = rp_content_read(image, 0, &any, content);
+    for (size_t i = 0; status == RP_OK && i < linked->text_count; i++)
+        status = add_copy(&content->texts, &content->text_count, linked->texts[i].bytes,
+                          linked->texts[i].size);
+    content->kind = "linked";
+    content->linked = linked;
+    if (status != RP_OK)
+        rp_content_release(content);
+    return status;
+}
+
 static void release_parts(struct rp_content_part *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++)

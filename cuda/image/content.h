@@ -28,10 +28,18 @@ struct rp_content_part {
     unsigned arch;        /* of the container's entry; 0 without one */
 };
 
+/* What a driver's linker made an image of. */
+struct rp_linked {
+    struct rp_content_part *texts;
+    size_t text_count;
+    bool has_others; /* code that was not PTX, too */
+};
+
 struct rp_content {
     struct rp_content_part *texts, *codes; /* PTX; machine code */
     size_t text_count, code_count;
-    const char *kind;  /* "PTX", "cubin", "fatbin", "unknown" */
+    const struct rp_linked *linked; /* the codes were compiled from these texts; or NULL */
+    const char *kind;  /* "PTX", "cubin", "fatbin", "linked", "unknown" */
     const char *doubt; /* why the parts may not be all there is, or NULL */
 };
 
@@ -39,6 +47,10 @@ struct rp_content {
  * size, as it does to the driver. RP_NO_MEMORY is the only error. */
 enum rp_status rp_content_read(const void *image, size_t bytes, const struct rp_target *target,
                                struct rp_content *content);
+/* The same for what the linker made: the texts are those that it was given, and they are what
+ * runs. `linked` must outlive `content`. */
+enum rp_status rp_content_read_linked(const void *image, const struct rp_linked *linked,
+                                      struct rp_content *content);
 void rp_content_release(struct rp_content *content);
 
 #endif

@@ -132,6 +132,52 @@ static void codes_must_agree(void **state)
     free(second);
 }
 
+#define TEXT(body) ".version 7.0\n.target sm_80\n.address_size 64\n" body
+#define ENTRY(name) ".visible .entry " name "(.param .u64 x, .param .u16 v)\n{\nret;\n}\n"
+
+static const struct rp_image *linked_image(const char *first, const char *second, bool others)
+{
+    struct rp_content_part parts[] = {
+        {.bytes = (unsigned char *)(uintptr_t)first, .size = strlen(first)},
+        {.bytes = (unsigned char *)(uintptr_t)second, .size = second ? strlen(second) : 0}};
+    struct rp_linked linked = {parts, second ? 2 : 1, others};
+    size_t bytes;
+    unsigned char *code = image_file("layouts_sm_80.cubin", &bytes);
+    const struct rp_image *image = rp_image_read_linked(code, &linked);
+    free(code);
+    return image;
+}
+
+static bool is_proved(const struct rp_image *image, const char *name)
+{
+    const struct rp_image_kernel *kernel = rp_image_kernel(image, name, false);
+    assert_non_null(kernel);
+    return kernel->proof != NULL;
+}
+
+/* Machine code that was linked from PTX is that PTX, compiled; the rest of it is not. */
+static void linked_code_is_proved_by_its_texts(void **state)
+{
+    (void)state;
+    const char *alone = TEXT(ENTRY("no_tail") ".global .u32 own;\n");
+    const char *with_own = TEXT(ENTRY("scale") ".global .u32 own;\n");
+    const char *with_weak = TEXT(ENTRY("scale") ".weak .func helper()\n{\nret;\n}\n");
+    const char *plain = TEXT(ENTRY("scale") ".visible .global .u32 shown;\n");
+    const char *again = TEXT(ENTRY("no_tail") "\n");
+    const struct rp_image *image = linked_image(alone, NULL, false);
+    assert_true(is_proved(image, "no_tail"));
+    assert_false(is_proved(image, "count"));
+    assert_string_equal(rp_image_kind_text(image), "linked");
+    image = linked_image(again, plain, true);
+    assert_true(is_proved(image, "no_tail") && is_proved(image, "scale"));
+    /* names that may have been bound to what stands in another part */
+    assert_false(is_proved(linked_image(again, with_own, false), "no_tail"));
+    assert_false(is_proved(linked_image(with_own, NULL, true), "scale"));
+    assert_false(is_proved(linked_image(again, with_weak, false), "scale"));
+    assert_true(is_proved(linked_image(with_weak, NULL, false), "scale"));
+    assert_false(is_proved(linked_image(again, TEXT(ENTRY("no_tail")), false), "no_tail"));
+}
+
 static void expect_doubt(const void *image, size_t bytes)
 {
     const struct rp_image *read = rp_image_read(image, bytes, &hopper);
@@ -182,6 +228,7 @@ int main(void)
         cmocka_unit_test(text_beside_code_is_proof_only_on_trust),
         cmocka_unit_test(code_alone_tells_its_parameters),
         cmocka_unit_test(codes_must_agree),
+        cmocka_unit_test(linked_code_is_proved_by_its_texts),
         cmocka_unit_test(what_can_not_be_read_proves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

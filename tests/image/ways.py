@@ -13,6 +13,7 @@ import tempfile
 JOB, FOLDER, REPRISE = map(os.path.abspath, sys.argv[1:4])
 
 claims = []
+events = []  # of the latest run
 
 
 def claim(text, holds, *details):
@@ -35,6 +36,7 @@ def run(contract=None, **environment):
                           check=False, env=os.environ | environment)
     dump = subprocess.run([REPRISE, "dump", "--json", "data"], capture_output=True, text=True,
                           timeout=60, check=True)
+    global events
     events = [json.loads(line) for line in dump.stdout.splitlines()]
     accesses = collections.defaultdict(set)
     for event in events:
@@ -114,6 +116,13 @@ with tempfile.TemporaryDirectory() as folder_:
     done, launches, accesses = run({"trust_ptx": True}, **off)
     claim("with trust_ptx it is proved like the others",
           {launch["verdict"] for launch in by_kernel(launches, "increase")} == {"exact"}, launches)
+
+    # A real driver's linker makes machine code of PTX: then what it was given is what counts.
+    done, launches, accesses = run(REPRISE_TEST_DISABLE="linked-text")
+    kinds = [event["fields"]["kind"] for event in events if event.get("name") == "image"]
+    claim("what was linked from PTX is proved by that PTX",
+          kinds.count("linked") == 1 and
+          all(accesses[launch["seq"]] == same for launch in by_kernel(launches, "increase")), kinds)
 
     done, launches, accesses = run(REPRISE_TEST_DISABLE="images")
     claim("without the images nothing of it is proved",
