@@ -322,15 +322,33 @@ static size_t first_output(const struct rp_outputs *outputs, size_t at)
     return i;
 }
 
-/* The call's writes become those of its outputs; what it reads is not read. */
-static bool replace_reaches(const struct rp_outputs *outputs, size_t at, struct rp_footprint *call)
+/* Bytes that a call wrote which the replay leaves out: it counts on finding them ready, and so
+ * they are state, however little of it showed in the forward. */
+static bool is_found_ready(const struct rp_execution *execution, const struct output *output)
 {
+    const struct rp_outputs *outputs = execution->outputs;
+    for (size_t i = 0; i < outputs->count && outputs->items[i].call < output->call; i++) {
+        const struct output *earlier = &outputs->items[i];
+        if (!execution->log[earlier->call].repeated && earlier->id == output->id &&
+            earlier->lo < output->hi && output->lo < earlier->hi)
+            return true;
+    }
+    return false;
+}
+
+/* The call's writes become those of its outputs; what it reads is not read. */
+static bool replace_reaches(const struct rp_execution *execution, size_t at,
+                            struct rp_footprint *call)
+{
+    const struct rp_outputs *outputs = execution->outputs;
     struct rp_reach served[64];
     size_t count = 0;
     for (size_t i = first_output(outputs, at); i < outputs->count; i++) {
         const struct output *output = &outputs->items[i];
         if (output->call != at)
             break;
+        if (is_found_ready(execution, output))
+            continue;
         const struct rp_reach *reach = write_at(call, output->write);
         if (!reach || count == sizeof served / sizeof *served)
             return false;
@@ -352,7 +370,7 @@ bool rp_retain_serve(struct rp_execution *execution, size_t at, struct rp_footpr
 {
     const struct rp_outputs *outputs = execution->outputs;
     call->served = can_serve(execution) && !call->in_graph && at < outputs->shape_count &&
-                   outputs->shapes[at] == shape_of(call) && replace_reaches(outputs, at, call);
+                   outputs->shapes[at] == shape_of(call) && replace_reaches(execution, at, call);
     return call->served;
 }
 
@@ -370,18 +388,22 @@ static enum rp_status deliver(struct rp_execution *execution, struct output *out
                       to->hi, stream);
 }
 
+static void deliver_or_report(struct rp_execution *execution, struct output *output,
+                              const struct rp_footprint *call, const struct rp_reach *to)
+{
+    if (deliver(execution, output, to, call->stream) != RP_OK)
+        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, to->id, to->lo, to->hi, NULL, NULL);
+    execution->last_stream = call->stream;
+}
+
 void rp_retain_deliver(struct rp_execution *execution, const struct rp_footprint *call)
 {
     struct rp_outputs *outputs = execution->outputs;
-    size_t first = first_output(outputs, call->entry);
+    size_t i = first_output(outputs, call->entry), reach = 0;
     rp_core.figures.launches_served += call->is_launch;
-    for (size_t i = 0; i < call->count; i++) {
-        const struct rp_reach *to = &call->reaches[i];
-        if (deliver(execution, &outputs->items[first + i], to, call->stream) != RP_OK)
-            rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, to->id, to->lo, to->hi, NULL,
-                      NULL);
-        execution->last_stream = call->stream;
-    }
+    for (; i < outputs->count && outputs->items[i].call == call->entry; i++)
+        if (!is_found_ready(execution, &outputs->items[i]))
+            deliver_or_report(execution, &outputs->items[i], call, &call->reaches[reach++]);
 }
 
 /* ---- costs ------------------------------------------------------------------ */

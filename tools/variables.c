@@ -29,7 +29,7 @@ static const struct {
     {"REPRISE_SOFT_ISA", "instructions it uses: baseline, avx2, avx512"},
     {"REPRISE_PLAN", "set by run: the plan in force, an absolute path"},
     {"REPRISE_JOB", "set by run: the command line, for profiles and plans"},
-    {"REPRISE_TIMES", "cupti: profiles by the profiler's records, not by events"},
+    {"REPRISE_TIMES", "cupti: profiles by the profiler's records"},
     {"REPRISE_TRACE", "set by run: 1 with a trace, 0 without"},
     {"REPRISE_STRICT", "set by run: 1 where the job never runs unguarded"},
 };
