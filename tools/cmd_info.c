@@ -292,6 +292,7 @@ static void print_people(const struct info *info)
     print_segments(info);
     print_kernels(info);
     print_counts(info, "proofs", "launches, by what is known of their writes");
+    print_counts(info, "reasons", "launches, by why no more is known of them");
     print_counts(info, "calls", "driver calls");
     print_counts(info, "routes", "ways in which the job reached the driver");
     print_allocations(info);

@@ -141,11 +141,14 @@ static void take_kernel(struct surveying *surveying, const struct rp_event *even
 static void take_launch(struct surveying *surveying, const struct rp_event *event)
 {
     json_t *kernel = kernel_of(surveying, event);
-    char verdict[64];
+    char verdict[64], reason[256];
     count(kernel, "launches", 1);
     rp_event_text(event, "verdict", verdict, sizeof(verdict));
     if (*verdict)
         count(child(kernel, "verdicts"), verdict, 1);
+    rp_event_text(event, "reason", reason, sizeof(reason));
+    if (*reason)
+        count(child(surveying->document, "reasons"), reason, 1);
 }
 
 static void take_route(struct surveying *surveying, const struct rp_event *event)

@@ -14,6 +14,7 @@
  *                 "broken"}],
  *  "calls":     {NAME: count},                    as entered
  *  "kernels":   {NAME: {"launches", "verdict", "proof", "verdicts": {VERDICT: launches}}},
+ *  "reasons":   {REASON: launches},               why no more is known of these
  *  "allocations": {"count", "freed", "bytes", "peak_bytes", "kinds": {KIND: {"count", "bytes"}}},
  *  "segments":  {NAME: {"forwards", "replays", "unreplayed", "refused"}},
  *  "buffers":   {NAME: found},

@@ -129,5 +129,12 @@ with tempfile.TemporaryDirectory() as folder_:
           done.stdout == "21 4\n" and
           {launch["verdict"] for launch in launches} == {"everything"}, launches)
     claim("and every launch says why", all(launch["reason"] for launch in launches))
+    said = json.loads(subprocess.run([REPRISE, "info", "--json", "data"], capture_output=True,
+                                     text=True, timeout=60, check=True).stdout)
+    claim("which info counts", sum(said["reasons"].values()) == len(launches), said["reasons"])
+    run()
+    proof = subprocess.run([REPRISE, "info", "--proof", "increase", "data"], capture_output=True,
+                           text=True, timeout=60, check=True).stdout
+    claim("info --proof says it in words", "writes param 0" in proof and "if" in proof, proof)
 print(f"1..{len(claims)}")
 sys.exit(0 if all(claims) else 1)
