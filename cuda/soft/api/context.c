@@ -66,6 +66,8 @@ static void set_default_limits(struct soft_context *context)
 /* Makes `context` ready for use: a new one, or a primary context that was released. */
 static CUresult start(struct soft_context *context, struct soft_device *device, unsigned flags)
 {
+    if (!soft_executor_reserve(false))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result = soft_stream_create(context, 0, 0, &context->legacy);
     if (result != CUDA_SUCCESS)
         return result;

@@ -24,6 +24,7 @@ struct executor {
 static struct {
     struct executor *idle; /* the last that went to sleep comes first */
     unsigned count;
+    unsigned reserved; /* by functions of the program that are not over: they may block */
     uint64_t watched_until; /* somebody looks again by itself at this time, FOREVER: nobody */
 } executors = {.watched_until = FOREVER};
 
@@ -110,23 +111,6 @@ static void resume(struct soft_op *op)
     pthread_cond_signal(op->resume);
 }
 
-void soft_executor_pause(struct soft_op *op)
-{
-    pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-
-    op->state = SOFT_OP_PAUSED;
-    op->resume = &cond;
-    op->ran++;
-    soft_scheduler.paused++;
-    soft_scheduler.device_running--;
-    soft_scheduler_offer(op);
-    soft_executor_call();
-    pthread_cond_broadcast(&soft_scheduler.done); /* some wait until nothing runs */
-    while (op->state != SOFT_OP_RUNNING)
-        pthread_cond_wait(&cond, &soft.lock);
-    op->resume = NULL;
-}
-
 static void run(struct soft_op *op)
 {
     const struct soft_work_type *type = op->work->type;
@@ -178,15 +162,52 @@ static bool add_executor(void)
     return made;
 }
 
-void soft_executor_call(void)
+/* False when nobody is idle and nobody can be added: those who are busy will look later. */
+static bool call(void)
 {
     struct executor *executor = executors.idle;
-    if (executor != NULL) {
-        executors.idle = executor->next;
-        executor->called = true;
-        pthread_cond_signal(&executor->wake);
-    } else if (executors.count < MOST_EXECUTORS) {
-        if (!add_executor() && executors.count == 0)
-            soft_say("can't start a thread: work will not run");
-    }
+    if (executor == NULL)
+        return executors.count < MOST_EXECUTORS && add_executor();
+    executors.idle = executor->next;
+    executor->called = true;
+    pthread_cond_signal(&executor->wake);
+    return true;
+}
+
+void soft_executor_call(void)
+{
+    call();
+}
+
+bool soft_executor_reserve(bool for_program)
+{
+    unsigned needed = executors.reserved + for_program + 1;
+    while (executors.count < needed && executors.count < MOST_EXECUTORS)
+        if (!add_executor())
+            return false;
+    executors.reserved += for_program;
+    return true;
+}
+
+void soft_executor_return(void)
+{
+    executors.reserved--;
+}
+
+void soft_executor_pause(struct soft_op *op)
+{
+    pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+
+    op->ran++;
+    if (!call())
+        return; /* nobody could go on */
+    op->state = SOFT_OP_PAUSED;
+    op->resume = &cond;
+    soft_scheduler.paused++;
+    soft_scheduler.device_running--;
+    soft_scheduler_offer(op);
+    pthread_cond_broadcast(&soft_scheduler.done); /* some wait until nothing runs */
+    while (op->state != SOFT_OP_RUNNING)
+        pthread_cond_wait(&cond, &soft.lock);
+    op->resume = NULL;
 }

@@ -54,6 +54,7 @@ void soft_seeded_rank_abandoned(void);
 
 /* executor.c: sees to it that somebody looks at the ready operations. */
 void soft_executor_call(void);
+void soft_executor_return(void); /* what a function of the program has reserved */
 /* The calling thread, which runs `op`, stands still until its next turn. */
 void soft_executor_pause(struct soft_op *op);
 

@@ -54,7 +54,10 @@ struct soft_op *soft_op_create(struct soft_context *context, struct soft_work *w
     op->work = work;
     op->context = context;
     op->references = 1;
-    if (!soft_timeline_enter(op) || !soft_past_enter(op)) {
+    op->has_reserved =
+        work->type->class_ == SOFT_WORK_PROGRAM && soft_executor_reserve(true);
+    if ((work->type->class_ == SOFT_WORK_PROGRAM && !op->has_reserved) ||
+        !soft_timeline_enter(op) || !soft_past_enter(op)) {
         soft_op_release(op);
         return NULL;
     }
@@ -71,6 +74,8 @@ void soft_op_release(struct soft_op *op)
 {
     if (op == NULL || --op->references > 0)
         return;
+    if (op->has_reserved)
+        soft_executor_return();
     soft_work_release(op->work);
     soft_timeline_drop(op->moment);
     soft_past_release(op->past);

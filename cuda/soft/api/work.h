@@ -76,6 +76,7 @@ struct soft_op {
     unsigned waits;    /* earlier operations that are not done */
     unsigned unranked; /* earlier operations without a rank */
     enum soft_op_state state;
+    bool has_reserved; /* an executor, as it may block */
     uint64_t started_ns, finished_ns;
     struct soft_op **later; /* operations that wait for this one */
     size_t later_count, later_capacity;
@@ -111,6 +112,9 @@ void soft_op_met(const struct soft_op *op);
 /* Is the order told for its own sake, also after operations that are done? A seed, a model clock
  * and the search for races want it. */
 bool soft_history_matters(void);
+
+/* Sees to it that there is a thread for operations, whatever blocks; false when there can't be. */
+bool soft_executor_reserve(bool for_program);
 
 /* Waits until `op` is done, without the lock. The caller holds a reference. */
 void soft_op_wait(struct soft_op *op);

@@ -316,7 +316,7 @@ enum rp_status simt_pool_create(unsigned workers, struct simt_pool **out)
             break;
         pool->thread_count++;
     }
-    if (!pool->threads || pool->thread_count < workers - 1) {
+    if (!pool->threads) { /* while fewer threads will do: the launcher works, too */
         simt_pool_destroy(pool);
         return RP_NO_MEMORY;
     }
