@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static bool reserve_holes(struct soft_arena *arena, size_t count)
 {
@@ -129,6 +130,45 @@ void soft_arena_give(struct soft_arena *arena, uint64_t address, uint64_t bytes)
     } else {
         insert_hole(arena, at, address, end);
     }
+}
+
+static bool write_out(int file, const struct soft_arena *arena, uint64_t lo, uint64_t hi)
+{
+    while (lo < hi) {
+        ssize_t got = pwrite(file, (const void *)(uintptr_t)lo, hi - lo, (off_t)(lo - arena->base));
+        if (got <= 0)
+            return false;
+        lo += (uint64_t)got;
+    }
+    return true;
+}
+
+/* What lies between the holes. */
+static bool write_taken(int file, const struct soft_arena *arena)
+{
+    uint64_t at = arena->base;
+    for (size_t i = 0; i < arena->count; i++) {
+        if (!write_out(file, arena, at, arena->holes[i].lo))
+            return false;
+        at = arena->holes[i].hi;
+    }
+    return write_out(file, arena, at, arena->base + arena->bytes);
+}
+
+bool soft_arena_share(struct soft_arena *arena, int *file)
+{
+    int fresh = memfd_create("reprise-soft-device", MFD_CLOEXEC);
+    if (fresh < 0)
+        return false;
+    if (ftruncate(fresh, (off_t)arena->bytes) == 0 && write_taken(fresh, arena) &&
+        mmap((void *)(uintptr_t)arena->base, arena->bytes, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fresh, 0) != MAP_FAILED) {
+        madvise((void *)(uintptr_t)arena->base, arena->bytes, MADV_DONTDUMP);
+        *file = fresh;
+        return true;
+    }
+    close(fresh);
+    return false;
 }
 
 bool soft_arena_validate(const struct soft_arena *arena)

@@ -2,6 +2,7 @@
 /* Events. An event is its last record: an operation that does nothing but be done. */
 #include "cuda/soft/api/capture.h"
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/ipc.h"
 #include "cuda/soft/api/stream.h"
 #include "cuda/soft/api/timeline.h"
 
@@ -21,6 +22,21 @@ CUresult soft_event_find(CUevent handle, struct soft_event **out)
     return CUDA_SUCCESS;
 }
 
+CUresult soft_event_create(struct soft_context *context, unsigned flags, struct soft_event **out)
+{
+    struct soft_event *event = calloc(1, sizeof *event);
+    if (event == NULL || !soft_handle_add(event, SOFT_HANDLE_EVENT)) {
+        free(event);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    event->context = context;
+    event->flags = flags;
+    event->next = context->events;
+    context->events = event;
+    *out = event;
+    return CUDA_SUCCESS;
+}
+
 void soft_event_destroy(struct soft_event *event)
 {
     struct soft_event **at = &event->context->events;
@@ -30,6 +46,7 @@ void soft_event_destroy(struct soft_event *event)
     soft_handle_remove(event);
     soft_op_release(event->op);
     soft_capture_forget(event);
+    soft_ipc_drop_event(event);
     free(event);
 }
 
@@ -41,7 +58,10 @@ static CUresult record(struct soft_event *event, struct soft_stream *stream)
         return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture != NULL)
         return soft_capture_record(stream, event);
-    CUresult result = soft_stream_submit(stream, soft_work_marker(), &op);
+    struct soft_work *work =
+        event->shared != NULL ? soft_ipc_record_work(event) : soft_work_marker();
+    CUresult result =
+        work != NULL ? soft_stream_submit(stream, work, &op) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS)
         return result;
     soft_capture_forget(event);
@@ -50,10 +70,19 @@ static CUresult record(struct soft_event *event, struct soft_stream *stream)
     return CUDA_SUCCESS;
 }
 
+/* The last record may be another process's. */
+static CUresult wait_for_shared(struct soft_stream *stream, struct soft_event *event)
+{
+    struct soft_work *work = soft_ipc_wait_work(event);
+    return work != NULL ? soft_stream_submit(stream, work, NULL) : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 static CUresult wait_in_stream(struct soft_stream *stream, struct soft_event *event)
 {
     if (stream->capture != NULL || event->capture != 0)
         return soft_capture_wait(stream, event);
+    if (event->shared != NULL)
+        return wait_for_shared(stream, event);
     /* What is submitted must be a function of the calls, not of what is done already. */
     if (event->op == NULL || (!soft_history_matters() && soft_op_is_done(event->op)))
         return CUDA_SUCCESS;
@@ -99,23 +128,21 @@ static CUresult enter_polled(CUevent handle, struct soft_event **event)
 CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags)
 {
     struct soft_context *context;
+    struct soft_event *event;
     CUresult result = soft_enter(&context);
     if (result != CUDA_SUCCESS)
         return result;
     bool needs_no_timing = (Flags & CU_EVENT_INTERPROCESS) && !(Flags & CU_EVENT_DISABLE_TIMING);
     if (phEvent == NULL || (Flags & ~KNOWN_FLAGS) != 0 || needs_no_timing)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
-    struct soft_event *event = calloc(1, sizeof *event);
-    if (event == NULL || !soft_handle_add(event, SOFT_HANDLE_EVENT)) {
-        free(event);
-        return soft_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    result = soft_event_create(context, Flags, &event);
+    if (result == CUDA_SUCCESS && (Flags & CU_EVENT_INTERPROCESS) && !soft_ipc_make_event(event)) {
+        soft_event_destroy(event);
+        result = CUDA_ERROR_OUT_OF_MEMORY;
     }
-    event->context = context;
-    event->flags = Flags;
-    event->next = context->events;
-    context->events = event;
-    *phEvent = event_handle(event);
-    return soft_leave(CUDA_SUCCESS);
+    if (result == CUDA_SUCCESS)
+        *phEvent = event_handle(event);
+    return soft_leave(result);
 }
 
 CUresult CUDAAPI cuEventDestroy_v2(CUevent hEvent)
@@ -184,10 +211,24 @@ CUresult CUDAAPI cuEventQuery(CUevent hEvent)
         return soft_leave(CUDA_ERROR_CAPTURED_EVENT);
     if (event->op != NULL && event->op->context->fault != CUDA_SUCCESS)
         return soft_leave(event->op->context->fault);
-    if (!soft_op_is_done(event->op))
+    if (!soft_op_is_done(event->op) || (event->shared != NULL && !soft_ipc_is_done(event)))
         return soft_leave(CUDA_ERROR_NOT_READY);
     soft_op_met(event->op);
     return soft_leave(CUDA_SUCCESS);
+}
+
+/* By an operation of no stream that waits for the other process. */
+static CUresult synchronize_shared(const struct soft_event *event)
+{
+    struct soft_work *work = soft_ipc_wait_work(event);
+    struct soft_op *op = work != NULL ? soft_op_create(event->context, work) : NULL;
+    if (op == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct soft_context *context = event->context;
+    soft_op_submit(op);
+    soft_op_wait(op);
+    soft_op_release(op);
+    return context->fault;
 }
 
 CUresult CUDAAPI cuEventSynchronize(CUevent hEvent)
@@ -199,7 +240,9 @@ CUresult CUDAAPI cuEventSynchronize(CUevent hEvent)
     if (event->capture != 0)
         return soft_leave(CUDA_ERROR_CAPTURED_EVENT);
     struct soft_op *op = event->op;
-    if (op != NULL) {
+    if (event->shared != NULL) {
+        result = synchronize_shared(event);
+    } else if (op != NULL) {
         soft_op_retain(op);
         soft_op_wait(op);
         result = op->context->fault;

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static struct {
     struct soft_allocation **items; /* by address */
@@ -91,6 +92,7 @@ static bool allows(const struct soft_allocation *allocation, const struct soft_c
                context->peers[allocation->device->ordinal];
     case SOFT_MEMORY_POOL:
     case SOFT_MEMORY_MAPPED:
+    case SOFT_MEMORY_IMPORTED:
         return ((write ? allocation->writers : allocation->readers) & who) != 0;
     case SOFT_MEMORY_REGISTERED: return !write || !allocation->read_only;
     case SOFT_MEMORY_MANAGED:
@@ -225,12 +227,22 @@ no_memory:
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+void soft_memory_unmap(const struct soft_allocation *allocation)
+{
+    uint64_t first = allocation->address - allocation->offset;
+    mmap(soft_pointer(first), allocation->reserved, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    soft_arena_give(&soft.virtual_arena, first, allocation->reserved);
+}
+
 void soft_memory_free(struct soft_allocation *allocation)
 {
     enum soft_memory_kind kind = allocation->kind;
 
     soft_memory_remove(allocation);
-    if (kind != SOFT_MEMORY_REGISTERED) {
+    if (kind == SOFT_MEMORY_IMPORTED) {
+        soft_memory_unmap(allocation);
+    } else if (kind != SOFT_MEMORY_REGISTERED) {
         soft_arena_give(arena_of(kind, allocation->device), allocation->address,
                         allocation->reserved);
         if (is_charged(kind))

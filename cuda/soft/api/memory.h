@@ -15,7 +15,8 @@ enum soft_memory_kind {
     SOFT_MEMORY_MANAGED,    /* cuMemAllocManaged */
     SOFT_MEMORY_HOST,       /* cuMemHostAlloc */
     SOFT_MEMORY_REGISTERED, /* cuMemHostRegister: the program's own */
-    SOFT_MEMORY_MAPPED      /* cuMemMap */
+    SOFT_MEMORY_MAPPED,     /* cuMemMap */
+    SOFT_MEMORY_IMPORTED,   /* cuIpcOpenMemHandle: another process's */
 };
 
 struct soft_physical; /* vmm.h */
@@ -33,8 +34,9 @@ struct soft_allocation {
     struct soft_pool *pool;  /* of POOL, and its pending cuMemFreeAsync, if any */
     struct soft_op *freed_by;
     struct soft_physical *physical; /* of MAPPED, and where in it this range begins */
-    uint64_t offset;
-    unsigned readers, writers; /* of MAPPED and POOL: devices, a bit each */
+    uint64_t offset;           /* of IMPORTED: from the first page that is mapped for it */
+    unsigned readers, writers; /* of MAPPED, POOL and IMPORTED: devices, a bit each */
+    struct { uint64_t inode, offset; unsigned opened; } import; /* of IMPORTED: what, how often */
 };
 
 /* The entry that holds `address`, or NULL. */
@@ -57,6 +59,8 @@ CUresult soft_memory_allocate(struct soft_device *device, struct soft_context *c
                               struct soft_allocation **out);
 /* Gives the range back to where it came from, and the record with it. */
 void soft_memory_free(struct soft_allocation *allocation);
+/* Takes the pages of an IMPORTED range away and gives its addresses back. */
+void soft_memory_unmap(const struct soft_allocation *allocation);
 /* Frees all that belongs to `context`, except the variables of modules: those go with them. */
 void soft_memory_free_all(struct soft_context *context);
 

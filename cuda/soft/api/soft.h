@@ -47,6 +47,7 @@ struct soft_device {
     int ordinal;
     uint64_t memory_limit, memory_used; /* bytes of physical memory */
     struct soft_arena arena;            /* where its allocations get their addresses */
+    int shared_file;                    /* that holds its memory, once some of it was exported */
     struct soft_context *primary;
     struct soft_pool *default_pool, *current_pool;
 };

@@ -55,12 +55,15 @@ struct soft_event {
     struct soft_event *next; /* in its context */
     struct soft_context *context;
     unsigned flags;
-    struct soft_op *op; /* the last record, or NULL */
+    struct soft_op *op; /* the last record here, or NULL */
+    struct soft_shared_event *shared; /* with other processes (ipc.h), or NULL */
+    int shared_file;
     /* When the last record was captured: the capture's id, and what a waiter comes after. */
     uint64_t capture;
     struct soft_node **fronts;
     size_t front_count;
 };
+CUresult soft_event_create(struct soft_context *context, unsigned flags, struct soft_event **out);
 CUresult soft_event_find(CUevent handle, struct soft_event **out);
 void soft_event_destroy(struct soft_event *event);
 
