@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A budget is for the job and the layer together, and is kept: what would exceed it fails as the
+driver's own out-of-memory does."""
+import json
+import sys
+
+import jobs
+
+KIB = 1024
+# Each line of the job is a call, and its result is printed.
+JOB = '''
+import ctypes, sys
+cuda = ctypes.CDLL("libcuda.so.1")
+context, pitch = ctypes.c_void_p(), ctypes.c_size_t()
+memory = [ctypes.c_uint64() for _ in range(8)]
+size = ctypes.c_size_t
+
+class Location(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int), ("id", ctypes.c_int)]
+
+class Prop(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int), ("handles", ctypes.c_int), ("location", Location),
+                ("meta", ctypes.c_void_p), ("flags", ctypes.c_ubyte * 8)]
+
+def alloc(i, kib):
+    return cuda.cuMemAlloc_v2(ctypes.byref(memory[i]), size(kib * 1024))
+
+def free(i):
+    return cuda.cuMemFree_v2(memory[i])
+
+def rows(i, width, count):
+    return cuda.cuMemAllocPitch_v2(ctypes.byref(memory[i]), ctypes.byref(pitch), size(width),
+                                   size(count), 4)
+
+def pooled(i, kib):
+    return cuda.cuMemAllocAsync(ctypes.byref(memory[i]), size(kib * 1024), None)
+
+def managed(i, kib):
+    return cuda.cuMemAllocManaged(ctypes.byref(memory[i]), size(kib * 1024), 1)
+
+def create(i, kib):
+    prop = Prop(type=1, location=Location(1, 0))
+    return cuda.cuMemCreate(ctypes.byref(memory[i]), size(kib * 1024), ctypes.byref(prop),
+                            ctypes.c_uint64(0))
+
+cuda.cuInit(0)
+cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+print([eval(call) for call in sys.argv[1:]])
+'''
+OUT = 2  # CUDA_ERROR_OUT_OF_MEMORY
+RING = {"name": "ring", "at": {"kernel": "read_queue", "param": 0}}
+FAILED = "not-preserved|cuMemAlloc failed with 2"
+STATE = {"name": "state", "at": {"kernel": "step_state", "param": 0}}
+
+
+class Budget(jobs.Case):
+    def results(self, budget, *calls):
+        (self.folder / "job.py").write_text(JOB)
+        done = self.reprise("run", "--device", "soft", "--no-trace", "-q", "-b", budget, "--",
+                            sys.executable, "job.py", *calls)
+        return json.loads(self.good(done).stdout)
+
+    def test_allocations_past_it_are_out_of_memory(self):
+        self.assertEqual(self.results("1MiB", "alloc(0, 600)", "alloc(1, 600)", "alloc(2, 400)",
+                                      "alloc(3, 25)", "free(0)", "alloc(1, 600)"),
+                         [0, OUT, 0, OUT, 0, 0])
+
+    def test_every_kind_of_memory_counts(self):
+        self.assertEqual(self.results("8MiB", "alloc(0, 4096)", "create(1, 6144)",
+                                      "create(1, 2048)", "rows(2, 1024, 4096)", "rows(2, 1024, 512)",
+                                      "pooled(3, 2048)", "pooled(3, 512)", "managed(4, 2048)",
+                                      "managed(4, 512)", "alloc(5, 1024)"),
+                         [0, OUT, 0, OUT, 0, OUT, 0, OUT, 0, OUT])
+
+    def test_a_row_is_as_wide_as_its_pitch(self):
+        self.assertEqual(self.results("1MiB", "rows(0, 1, 100000)", "rows(0, 1, 1000)"),
+                         [OUT, 0])
+
+    def test_nothing_at_all_is_no_budget(self):
+        done = self.reprise("run", "--device", "soft", "-b", "0", "--", "true")
+        self.assertRefused(done, 2, "budget")
+
+    # ---- with copies of the layer's ----
+
+    def job(self, budget, *words):
+        self.contract(buffers=[RING, STATE])
+        return self.reprise("run", "--device", "soft", "--no-trace", "-b", str(budget), *words,
+                            "-c", "contract.json", "--", str(jobs.PLAN_JOB), str(jobs.KERNELS),
+                            "replay", "8", "2000", "8")
+
+    def own_peak(self):
+        """What the job has itself, and what it has together with the layer's copies."""
+        self.good(self.job("1GiB"))
+        base = self.profile()["base_bytes"]
+        peaks = [option["regions"]["terms"] for option in self.options().values()]
+        own = base + max(terms["peak_forward_bytes"]["value"] - terms["hold_bytes"]["value"]
+                         for terms in peaks)
+        return own, self.summary()["step_costs"]["peak_bytes"]
+
+    def test_copies_count_too(self):
+        own, together = self.own_peak()
+        self.assertGreater(together, own)
+        done = self.good(self.job(together + together // 8))
+        self.assertLessEqual(self.summary()["step_costs"]["peak_bytes"], together + together // 8)
+        self.assertEqual(done.stdout, self.good(self.job("1GiB")).stdout)
+
+    def test_without_room_for_copies_nothing_passes_for_right(self):
+        own, _ = self.own_peak()
+        done = self.job(own + 4 * KIB)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, FAILED)
+
+    def test_without_room_for_the_job_it_is_out_of_memory(self):
+        done = self.job(100 * KIB)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, FAILED)
+
+    def test_joint_says_what_would_do_when_no_plan_fits(self):
+        _, together = self.own_peak()
+        self.good(self.reprise("plan", "-b", str(1 << 40), "-q", "-o", "plan.json"))
+        least = json.loads(self.reprise("plan", "-b", "1", "--json").stdout)["min_budget_bytes"]
+        done = self.job(least - 1, "-p", "joint")
+        plan = self.summary().get("plan", {})
+        if done.returncode == 0:  # the safe policy got by with less than its plan says
+            self.assertEqual(plan["min_budget_bytes"], least)
+            self.assertIn("no plan fits", done.stderr)
+        else:
+            self.assertRegex(done.stderr, FAILED)
+
+
+if __name__ == "__main__":
+    jobs.main()
