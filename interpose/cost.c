@@ -116,6 +116,11 @@ static bool make_room(struct rp_step_cost *cost, size_t count)
     return true;
 }
 
+bool rp_cost_by_part(void)
+{
+    return costs.now && costs.now->cost.by_part;
+}
+
 struct rp_part *rp_cost_part(uint32_t place)
 {
     struct flight *flight = costs.now;

@@ -61,6 +61,8 @@ void rp_cost_memory(void);
 /* rp_bench.meter. */
 void rp_cost_meter(uint32_t place, enum rp_copying what, uint64_t bytes, rp_stream stream);
 
+/* True while this step is measured part by part. */
+bool rp_cost_by_part(void);
 /* This step is not what a plan can be made from. `reason` lives for ever; the first one stays. */
 void rp_cost_depart(const char *reason);
 /* The part of this step at `place`; NULL when the step is not measured. */

@@ -22,9 +22,12 @@ struct output {
     int copy; /* index of its copy; IN_PLACE while it stands; COUNTED where it would be copied */
 };
 
+enum { MARKS = 4096 };
+
 struct rp_outputs {
     struct output *items; /* by call */
     size_t count, capacity;
+    uint64_t marks[MARKS / 64]; /* which allocations may hold outputs: most calls meet none */
     uint64_t *shapes; /* a call each: a hash of its writes' sizes */
     size_t shape_count, shape_capacity;
     struct rp_copies copies;
@@ -81,8 +84,14 @@ static bool grow(void **items, size_t *capacity, size_t count, size_t size)
     return true;
 }
 
+static bool may_hold(const struct rp_outputs *outputs, rp_alloc_id id)
+{
+    return outputs->marks[id % MARKS / 64] >> (id % 64) & 1;
+}
+
 static bool add_output(struct rp_outputs *outputs, const struct output *output)
 {
+    outputs->marks[output->id % MARKS / 64] |= UINT64_C(1) << (output->id % 64);
     void *items = outputs->items;
     bool room = grow(&items, &outputs->capacity, outputs->count, sizeof *output);
     outputs->items = items;
@@ -161,7 +170,8 @@ static void add_write(struct rp_execution *execution, const struct rp_reach *rea
 
 void rp_retain_written(struct rp_execution *execution, const struct rp_footprint *call)
 {
-    if (!is_guarding() || !make_outputs(execution) || execution->outputs->refused)
+    if (!is_guarding() || !(is_kept(execution) || rp_cost_by_part()) ||
+        !make_outputs(execution) || execution->outputs->refused)
         return;
     if (!call->on_device)
         rp_retain_refuse(execution, "a call of it does more than to write device memory");
@@ -243,6 +253,8 @@ static void keep_reached(struct rp_execution *execution, const struct rp_footpri
                          const struct rp_reach *reach)
 {
     struct rp_outputs *outputs = execution->outputs;
+    if (!may_hold(outputs, reach->id))
+        return;
     for (size_t i = 0; i < outputs->count && can_serve(execution); i++) {
         struct output *output = &outputs->items[i];
         if (output->copy == IN_PLACE && output->id == reach->id && output->lo < reach->hi &&
@@ -273,6 +285,8 @@ void rp_retain_free(rp_alloc_id id, rp_stream in)
 {
     for (size_t i = 0; i < rp_executions_count(); i++) {
         struct rp_execution *execution = rp_executions_at(i);
+        if (!can_serve(execution) || !may_hold(execution->outputs, id))
+            continue;
         for (size_t j = 0; can_serve(execution) && j < execution->outputs->count; j++) {
             struct output *output = &execution->outputs->items[j];
             rp_stream stream = in;
