@@ -16,7 +16,8 @@
     X(MemAddressReserve) X(MemCreate) X(MemMap) X(MemSetAccess) X(MemGetAllocationGranularity)   \
     X(CtxDestroy) X(CtxSetCurrent) X(ModuleLoad) X(ModuleGetGlobal) X(MemcpyHtoDAsync)            \
     X(MemcpyDtoDAsync) X(MemsetD8Async) X(StreamBeginCapture) X(StreamEndCapture)                \
-    X(GraphInstantiate) X(GraphLaunch) X(GraphExecDestroy) X(GraphDestroy)
+    X(GraphInstantiate) X(GraphLaunch) X(GraphExecDestroy) X(GraphDestroy) X(MemHostAlloc)       \
+    X(MemcpyDtoHAsync) X(LaunchHostFunc)
 #define MEMBER(name) __typeof__(cu##name) *name;
 struct driver { CALLS(MEMBER) };
 

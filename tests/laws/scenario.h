@@ -28,6 +28,8 @@
     X("unpaired", unpaired) X("expired-instance", expired_instance)                               \
     X("replayed-twice", replayed_twice) X("clobbered-later", clobbered_later)                     \
     X("whose-replay", whose_replay) X("told-by-buffers", told_by_buffers) X("nested", nested)     \
+    X("pinned-slab", pinned_slab) X("host-function", host_function)                               \
+    X("recycled-address", recycled_address) X("live-write-aside", live_write_aside)               \
     X("nested-replays", nested_replays)                                                           \
     X("crowd", crowd) X("never-replayed", never_replayed) X("side-stream", side_stream)           \
     X("reader-after", reader_after) X("two-streams", two_streams)                                 \

@@ -248,3 +248,145 @@ void scenario_expired_instance(void)
     LAUNCH("gradient", n, &second_y, &g, &n);
     nvtxRangePop();
 }
+
+/* ---- memory that others refill ----------------------------------------------------------- */
+
+/* The job orders its two streams: what comes next in `to` runs after what `from` holds now. */
+static void order(CUstream from, CUstream to)
+{
+    static CUevent event;
+    if (!event)
+        CU(EventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    CU(EventRecord, event, from);
+    CU(StreamWaitEvent, to, event, 0);
+}
+
+static unsigned *slab; /* pinned host memory */
+
+static void begin_slab(void)
+{
+    void *memory;
+    begin_job();
+    CU(StreamCreate, &side, CU_STREAM_NON_BLOCKING);
+    CU(MemHostAlloc, &memory, WORDS(n), 0);
+    slab = memory;
+    for (int i = 0; i < n; i++)
+        slab[i] = 31u * (unsigned)i;
+    scratch = allocate(WORDS(n));
+}
+
+static void load_forward(void)
+{
+    int one = 1;
+    CU(MemcpyHtoDAsync, scratch, slab, WORDS(n), NULL);
+    LAUNCH("read_queue", n, &scratch, &x, &y, &one, &n);
+}
+
+static void refill_slab(void)
+{
+    order(NULL, side);
+    LAUNCH_IN(side, "slow_fill", n, &queue, &draws, &n, &long_rounds);
+    CU(MemcpyDtoHAsync, slab, queue, WORDS(n), side);
+    order(side, NULL);
+}
+
+/* A pinned slab is refilled by another stream before the replay loads from it again. */
+void scenario_pinned_slab(void)
+{
+    begin_slab();
+    queue = allocate(WORDS(n));
+    run_steps(load_forward, refill_slab);
+}
+
+static void CUDA_CB rewrite_slab(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < n; i++)
+        slab[i] = slab[i] * 7u + 1u;
+}
+
+static void read_slab_forward(void)
+{
+    CUdeviceptr mapped = (CUdeviceptr)slab;
+    int one = 1;
+    LAUNCH("read_queue", n, &mapped, &x, &y, &one, &n);
+}
+
+static void call_host(void)
+{
+    CU(LaunchHostFunc, NULL, rewrite_slab, NULL);
+}
+
+/* A host function, in its turn in the stream, writes the memory that the segment reads. */
+void scenario_host_function(void)
+{
+    begin_slab();
+    run_steps(read_slab_forward, call_host);
+}
+
+static CUdeviceptr slot;
+
+static void slot_forward(void)
+{
+    int one = 1;
+    LAUNCH("read_queue", n, &slot, &x, &y, &one, &n);
+    LAUNCH("step_state", n, &state_, &y, &scratch, &n);
+}
+
+/* Another buffer gets the address of one that the segment has written: its bytes are nobody's
+ * history. */
+static void recycle_scratch(void)
+{
+    unsigned value = 5;
+    CU(MemFree, scratch);
+    CU(MemAlloc, &scratch, WORDS(n));
+    LAUNCH("fill", n, &scratch, &value, &n);
+    overwrite();
+}
+
+/* Freed addresses come back as other buffers, in the middle of all. */
+void scenario_recycled_address(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    slot = allocate(WORDS(n));
+    scratch = allocate(WORDS(n));
+    run_steps(slot_forward, recycle_scratch);
+}
+
+static void aside_forward(void)
+{
+    int half = n / 2;
+    unsigned value = 77;
+    CUdeviceptr upper = state_ + WORDS(n - half);
+    LAUNCH("fill", n, &y, &draws, &n);
+    LAUNCH("step_state", half, &state_, &x, &y, &half);
+    if (replaying && queue_row) { /* in the replay: a gradient arrives, in another stream */
+        order(NULL, side);
+        LAUNCH_IN(side, "slow_fill", half, &upper, &value, &half, &long_rounds);
+        order(side, NULL);
+    }
+}
+
+static void aside_after(void)
+{
+    int half = n / 2;
+    unsigned value = 77;
+    CUdeviceptr upper = state_ + WORDS(n - half);
+    overwrite();
+    if (!replaying)
+        LAUNCH("slow_fill", half, &upper, &value, &half, &long_rounds);
+    queue_row = 1;
+}
+
+/* A live write beside the rewound bytes, in the same allocation and another stream. */
+void scenario_live_write_aside(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    CU(StreamCreate, &side, CU_STREAM_NON_BLOCKING);
+    for (int step = 1; step <= STEPS; step++) {
+        queue_row = 0;
+        run_step(step, aside_forward, aside_after);
+    }
+}
