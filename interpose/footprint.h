@@ -27,6 +27,8 @@ struct rp_footprint {
     uint32_t name;      /* of the kernel, or of the call */
     uint64_t signature; /* equal for calls that do the same work on whatever buffers */
     uint64_t values;    /* hash of what the call is given by value: must agree in a replay */
+    uint64_t content;   /* hash of the host's bytes that it copies; the same, where neither ... */
+    bool is_content_doubtful; /* ... may be another by the time that it runs */
     rp_stream stream;
     bool audited; /* a launch that is compared with what is claimed here */
     bool is_launch;

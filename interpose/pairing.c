@@ -41,13 +41,19 @@ static struct asking ask(uint32_t segment, const char *key, const struct rp_foot
     return (struct asking){segment, by_key ? key : NULL, first};
 }
 
+bool rp_pairing_same_values(const struct rp_logged *entry, const struct rp_footprint *call)
+{
+    bool doubtful = entry->is_content_doubtful || call->is_content_doubtful;
+    return entry->values == call->values && (doubtful || entry->content == call->content);
+}
+
 /* The first call of this kind in the forward did the same work on the same buffers. */
 static bool fits(const struct rp_execution *execution, const struct rp_footprint *call)
 {
     size_t at = 0;
     while (at < execution->log_count && execution->log[at].signature != call->signature)
         at++;
-    return at < execution->log_count && execution->log[at].values == call->values &&
+    return at < execution->log_count && rp_pairing_same_values(&execution->log[at], call) &&
            execution->log[at].inputs == rp_pairing_inputs(call);
 }
 

@@ -216,7 +216,7 @@ static void serve(struct rp_scope *scope, struct rp_footprint *call)
 static void join(struct rp_scope *scope, struct rp_footprint *call)
 {
     const struct rp_logged *entry = &scope->execution->log[call->entry];
-    if (entry->values != call->values)
+    if (!rp_pairing_same_values(entry, call))
         diverges(scope, call);
     scope->skips = scope->skips || call->entry != scope->cursor;
     if (scope->execution->serves) {
