@@ -111,12 +111,15 @@ static enum rp_status reach_suspects(struct rp_footprint *call, const struct rp_
     const struct rp_launch *geometry = &launch->geometry;
     struct suspicion suspicion = {call, effects};
     enum rp_status status = RP_OK;
+    uint64_t lo, hi; /* most eight bytes are no address at all, and not worth looking up */
+    rp_memory_bounds(rp_core.bench.memory, &lo, &hi);
     for (size_t at = 0; status == RP_OK && at + 8 <= geometry->param_bytes; at++) {
         uint64_t suspect;
         memcpy(&suspect, geometry->params + at, sizeof suspect);
-        if (suspect)
-            status = reach_suspect(&suspicion, suspect);
-        if (suspect && status == RP_OK)
+        if (suspect < lo || suspect > hi || !suspect)
+            continue;
+        status = reach_suspect(&suspicion, suspect);
+        if (status == RP_OK)
             status = reach_suspect(&suspicion, suspect - 1);
     }
     if (status == RP_OK)

@@ -372,6 +372,13 @@ enum rp_status rp_memory_find(const struct rp_memory *memory, uint64_t address, 
     return RP_OK;
 }
 
+void rp_memory_bounds(const struct rp_memory *memory, uint64_t *lo, uint64_t *hi)
+{
+    size_t count = memory->mapping_count;
+    *lo = count ? memory->mappings[0].address : 0;
+    *hi = count ? memory->mappings[count - 1].address + memory->mappings[count - 1].length : 0;
+}
+
 static bool is_piecewise(const struct rp_memory *memory, const struct mapping *m)
 {
     const struct rp_alloc *alloc = rp_memory_get(memory, m->id);

@@ -74,6 +74,9 @@ const struct rp_alloc *rp_memory_get(const struct rp_memory *memory, rp_alloc_id
 enum rp_status rp_memory_find(const struct rp_memory *memory, uint64_t address, rp_alloc_id *id,
                               uint64_t *offset, uint64_t *bytes_left);
 
+/* All that is mapped lies in [*lo, *hi); both are 0 when nothing is. */
+void rp_memory_bounds(const struct rp_memory *memory, uint64_t *lo, uint64_t *hi);
+
 /* The memory that pointer arithmetic on `address` may stay in: the mapping it lies in and, for
  * physical storage that was mapped piece by piece, the whole run of adjacent such mappings,
  * which a job may treat as one allocation. RP_NOT_FOUND when nothing is mapped. */

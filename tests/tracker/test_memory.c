@@ -311,6 +311,7 @@ static void count_alloc(void *ctx, const struct rp_alloc *alloc)
 static void assert_same_memory(const struct rp_memory *memory, const struct model *model)
 {
     struct walk walk = {0, 0, 0}, want = {0, 0, 0};
+    uint64_t lo = 0, hi = 0, lowest, end;
 
     assert_true(rp_memory_validate(memory));
     assert_ok(rp_memory_resolve(memory, BASE, CELLS, compare_cells, (void *)(uintptr_t)model));
@@ -322,6 +323,8 @@ static void assert_same_memory(const struct rp_memory *memory, const struct mode
             assert_int_equal(rp_memory_find(memory, BASE + i, NULL, NULL, NULL), RP_NOT_FOUND);
             continue;
         }
+        lo = lo ? lo : BASE + i;
+        hi = BASE + i + 1;
         assert_ok(rp_memory_find(memory, BASE + i, &id, &offset, NULL));
         assert_int_equal(id, cell->id);
         assert_int_equal(offset, cell->offset);
@@ -329,6 +332,9 @@ static void assert_same_memory(const struct rp_memory *memory, const struct mode
         assert_int_equal(model->cells[address - BASE].id, id);
         assert_int_equal(model->cells[address - BASE].offset, offset);
     }
+    rp_memory_bounds(memory, &lowest, &end);
+    assert_int_equal(lowest, lo);
+    assert_int_equal(end, hi);
     for (size_t i = 0; i < ALLOCS; i++) {
         const struct known *known = &model->known[i];
         const struct rp_alloc *alloc = rp_memory_get(memory, known->id);
