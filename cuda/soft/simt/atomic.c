@@ -87,3 +87,8 @@ ATOMIC(add_f16x2, u32, u32,
 ATOMIC(add_bf16, u16, u16, bf16_add(old, b))
 ATOMIC(add_bf16x2, u32, u32,
        join16(bf16_add(lo16(old), lo16(b)), bf16_add(hi16(old), hi16(b))))
+#define EXTREMES(name, F)                                                                       \
+    ATOMIC(name##_##F, u16, u16, F##_##name(old, b))                                            \
+    ATOMIC(name##_##F##x2, u32, u32,                                                            \
+           join16(F##_##name(lo16(old), lo16(b)), F##_##name(hi16(old), hi16(b))))
+EXTREMES(min, f16) EXTREMES(max, f16) EXTREMES(min, bf16) EXTREMES(max, bf16)

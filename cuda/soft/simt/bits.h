@@ -68,6 +68,8 @@ PAIR(u16, min, a < b ? a : b)
 PAIR(u16, max, a > b ? a : b)
 PAIR(s16, min, a < b ? a : b)
 PAIR(s16, max, a > b ? a : b)
+PAIR(s16, min_relu, a < b ? (a > 0 ? a : 0) : (b > 0 ? b : 0))
+PAIR(s16, max_relu, a > b ? (a > 0 ? a : 0) : (b > 0 ? b : 0))
 #undef PAIR
 
 /* `count` is at most 32. */

@@ -30,5 +30,12 @@
 /* copy_async */
 #define SIMT_COPY_TO_32 2
 #define SIMT_COPY_SIZED 4
+#define SIMT_COPY_UNLESS 8 /* f is a predicate: where it holds nothing is read */
+/* mbarrier */
+#define SIMT_MBAR_RESULT 2
+#define SIMT_MBAR_DROP 4
+#define SIMT_MBAR_EXPECT 8
+#define SIMT_MBAR_ONLY_EXPECT 16
+#define SIMT_MBAR_PARITY 32
 
 #endif

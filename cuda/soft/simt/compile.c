@@ -33,6 +33,7 @@ static const struct {
     {"match", simt_emit_match},         {"redux", simt_emit_redux},
     {"activemask", simt_emit_activemask}, {"elect", simt_emit_elect},
     {"nanosleep", simt_emit_nanosleep}, {"mma", simt_emit_mma},
+    {"mbarrier", simt_emit_mbarrier},   {"griddepcontrol", simt_emit_nothing},
     {"wmma", simt_emit_wmma},           {"ldmatrix", simt_emit_ldmatrix},
     {"stmatrix", simt_emit_stmatrix},   {"movmatrix", simt_emit_movmatrix},
 };

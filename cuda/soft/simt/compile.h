@@ -123,7 +123,8 @@ simt_emitter simt_emit_plain, simt_emit_setp, simt_emit_set, simt_emit_slct, sim
     simt_emit_nothing, simt_emit_fence, simt_emit_cp, simt_emit_bra, simt_emit_brx,
     simt_emit_call, simt_emit_ret, simt_emit_exit, simt_emit_trap, simt_emit_bar,
     simt_emit_shfl, simt_emit_vote, simt_emit_match, simt_emit_redux, simt_emit_activemask,
-    simt_emit_elect, simt_emit_nanosleep, simt_emit_mma, simt_emit_wmma, simt_emit_ldmatrix,
+    simt_emit_elect, simt_emit_nanosleep, simt_emit_mbarrier,
+    simt_emit_copy_arrival, simt_emit_mma, simt_emit_wmma, simt_emit_ldmatrix,
     simt_emit_stmatrix, simt_emit_movmatrix;
 
 /* "op.mod.mod" of the instruction, into a buffer. */

@@ -37,7 +37,7 @@ static bool spins(const struct compiler *c, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i <= to; i++) {
         const struct rp_ptx_instruction *at = &c->ptx->code[i];
-        if (!strcmp(at->op, "atom") || !strcmp(at->op, "nanosleep") ||
+        if (!strcmp(at->op, "atom") || !strcmp(at->op, "nanosleep") || !strcmp(at->op, "mbarrier") ||
             rp_ptx_has(at, "volatile") || rp_ptx_has(at, "relaxed") || rp_ptx_has(at, "acquire"))
             return true;
     }
@@ -519,7 +519,9 @@ bool simt_emit_redux(struct compiler *c)
         out.opcode = is_signed ? SIMT_OP_redux_min_s32 : SIMT_OP_redux_min_u32;
     else if (rp_ptx_has(at, "max"))
         out.opcode = is_signed ? SIMT_OP_redux_max_s32 : SIMT_OP_redux_max_u32;
-    if (out.opcode < 0 || at->modifier_count != 3 || at->operand_count != 3)
+    const bool bits = rp_ptx_has(at, "and") || rp_ptx_has(at, "or") || rp_ptx_has(at, "xor");
+    if (out.opcode < 0 || at->modifier_count != 3 || at->operand_count != 3 ||
+        bits != rp_ptx_has(at, "b32"))
         return simt_refuse(c, "not supported");
     return member_mask(c, true, &out) &&
            simt_operand_value(c, &at->operands[1], 4, at->type[0], &out.a) &&

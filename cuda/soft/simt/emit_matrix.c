@@ -199,6 +199,7 @@ bool simt_emit_mma(struct compiler *c)
     if (!take_element(&words, &matrix.d.element) || !take_element(&words, &matrix.a.element) ||
         !take_element(&words, &matrix.b.element) || !take_element(&words, &matrix.c.element) ||
         !ended(&words) || (matrix.saturates && matrix.d.element != SIMT_S32) ||
+        (matrix.d.element == SIMT_F16 && matrix.c.element == SIMT_F32) ||
         !is_form(find_form(mma_forms, COUNT(mma_forms), &matrix, matrix.a.element), &matrix))
         return simt_refuse(c, "not supported");
     return emit_product(c, &matrix, false);

@@ -186,6 +186,9 @@ static bool emit_access(struct compiler *c, bool is_load)
         return simt_refuse(c, "not supported");
     const struct rp_ptx_operand *data = &at->operands[is_load ? 0 : 1];
     const struct rp_ptx_operand *where = &at->operands[is_load ? 1 : 0];
+    if (!is_load && (at->space == RP_PTX_CONST || (at->space == RP_PTX_PARAM && c->ptx->is_entry &&
+                                                   where->base == RP_PTX_OPERAND_REG)))
+        return simt_refuse(c, "a store to memory that can only be read");
     uint32_t count;
     const struct rp_ptx_operand *items = elements(data, &count);
     if (count != at->vector)
@@ -222,53 +225,110 @@ bool simt_emit_store(struct compiler *c)
 
 /* ---- atomics ------------------------------------------------------------------ */
 
-/* Orders and scopes fall away: every atomic is sequentially consistent. */
+/* The operation's key: "atom.add.u32". Orders, scopes and spaces fall away: every atomic is
+ * sequentially consistent. A vector may name its type before the operation. */
 static bool atomic_key(struct compiler *c, char key[SIMT_SPELLING])
 {
     static const char *const dropped[] = {
         "relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys", "global",
-        "shared", "shared::cta", NULL};
+        "shared", "shared::cta", "v2", "v4", "v8", NULL};
+    const char *type = c->at->vector > 1 ? rp_ptx_type_name(c->at->type[0]) : "";
     size_t at = (size_t)snprintf(key, SIMT_SPELLING, "atom");
     for (uint32_t i = 0; i < c->at->modifier_count; i++) {
-        bool drop = false;
+        const char *modifier = c->at->modifiers[i];
+        bool drop = !strcmp(modifier, type);
         for (const char *const *d = dropped; *d && !drop; d++)
-            drop = !strcmp(*d, c->at->modifiers[i]);
+            drop = !strcmp(*d, modifier);
         if (!drop && at < SIMT_SPELLING)
-            at += (size_t)snprintf(key + at, SIMT_SPELLING - at, ".%s", c->at->modifiers[i]);
+            at += (size_t)snprintf(key + at, SIMT_SPELLING - at, ".%s", modifier);
     }
+    if (*type && at < SIMT_SPELLING)
+        at += (size_t)snprintf(key + at, SIMT_SPELLING - at, ".%s", type);
     return at < SIMT_SPELLING;
+}
+
+static bool is_half(enum rp_ptx_type type)
+{
+    return type == RP_PTX_F16 || type == RP_PTX_F16X2 || type == RP_PTX_BF16 ||
+           type == RP_PTX_BF16X2;
+}
+
+/* Vectors are of floats; only in them have halves a smallest and a largest one. */
+static int atomic_opcode(struct compiler *c)
+{
+    const struct rp_ptx_instruction *at = c->at;
+    const bool half = is_half(at->type[0]), extreme = rp_ptx_has(at, "min") || rp_ptx_has(at, "max");
+    char key[SIMT_SPELLING];
+    if (at->type_count != 1 || !atomic_key(c, key) || (at->vector == 1 && half && extreme) ||
+        (at->vector > 1 && !half && (at->type[0] != RP_PTX_F32 || extreme)))
+        return -1;
+    return simt_opcode_find(key);
+}
+
+static void emit_element(struct compiler *c, int opcode, const struct address *address,
+                         uint32_t element, const uint32_t rows[3])
+{
+    const uint32_t width = rp_ptx_type_bytes(c->at->type[0]);
+    struct simt_op *op = simt_emit(c, opcode);
+    op->d = rows[0];
+    op->a = address->row;
+    op->b = rows[1];
+    op->c = rows[2];
+    op->imm = address->offset + (int64_t)element * width;
+    op->flags = address->width == 4 ? SIMT_ADDRESS_32 : 0;
+    op->target = c->next_site++;
+}
+
+/* Each element of a vector is an atomic of its own. Results wait until all are done, since a
+ * destination may be a source too. */
+static bool emit_atomic_vector(struct compiler *c, int opcode, bool with_result,
+                               const struct address *address)
+{
+    const struct rp_ptx_operand *values = &c->at->operands[with_result ? 2 : 1];
+    const uint32_t width = rp_ptx_type_bytes(c->at->type[0]), count = c->at->vector;
+    uint32_t d[8] = {0}, result[8] = {0};
+    if (values->kind != RP_PTX_OPERAND_VECTOR || values->item_count != count ||
+        (with_result && (c->at->operands[0].kind != RP_PTX_OPERAND_VECTOR ||
+                         c->at->operands[0].item_count != count)))
+        return simt_refuse(c, "a vector of %u values", count);
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t b;
+        if (!simt_operand_value(c, &values->items[k], width, c->at->type[0], &b) ||
+            (with_result && !simt_operand_target(c, &c->at->operands[0].items[k], width, &d[k])))
+            return false;
+        result[k] = with_result ? simt_temporary(c, width) : SIMT_SINK_ROW;
+        emit_element(c, opcode, address, k, (const uint32_t[]){result[k], b, b});
+    }
+    for (uint32_t k = 0; with_result && k < count; k++) {
+        struct simt_op *op = simt_emit(c, width == 2 ? SIMT_OP_mov_16 : SIMT_OP_mov_32);
+        op->d = d[k];
+        op->a = result[k];
+    }
+    return true;
 }
 
 static bool emit_atomic(struct compiler *c, bool with_result)
 {
     const struct rp_ptx_instruction *at = c->at;
-    char key[SIMT_SPELLING];
-    int opcode = -1;
-    if (atomic_key(c, key))
-        opcode = simt_opcode_find(key);
+    const int opcode = atomic_opcode(c);
     const bool is_cas = rp_ptx_has(at, "cas");
-    const uint32_t first = with_result ? 1 : 0;
-    if (opcode < 0 || at->type_count != 1 || at->operand_count != first + (is_cas ? 3 : 2))
+    const uint32_t first = with_result ? 1 : 0, width = rp_ptx_type_bytes(at->type[0]);
+    if (opcode < 0 || at->operand_count != first + (is_cas ? 3 : 2) ||
+        (!with_result && (rp_ptx_has(at, "acquire") || rp_ptx_has(at, "acq_rel"))))
         return simt_refuse(c, "not supported");
-    const uint32_t width = rp_ptx_type_bytes(at->type[0]);
     struct address address;
-    uint32_t d = SIMT_SINK_ROW, b, operand_c;
-    if (!find_address(c, &at->operands[first], false, &address) ||
-        !simt_operand_value(c, &at->operands[first + 1], width, at->type[0], &b))
+    uint32_t rows[3] = {SIMT_SINK_ROW};
+    if (!find_address(c, &at->operands[first], false, &address))
         return false;
-    operand_c = b;
-    if (is_cas && !simt_operand_value(c, &at->operands[first + 2], width, at->type[0], &operand_c))
+    if (at->vector > 1)
+        return emit_atomic_vector(c, opcode, with_result, &address);
+    if (!simt_operand_value(c, &at->operands[first + 1], width, at->type[0], &rows[1]))
         return false;
-    if (with_result && !simt_operand_target(c, &at->operands[0], width, &d))
+    rows[2] = rows[1];
+    if ((is_cas && !simt_operand_value(c, &at->operands[first + 2], width, at->type[0], &rows[2])) ||
+        (with_result && !simt_operand_target(c, &at->operands[0], width, &rows[0])))
         return false;
-    struct simt_op *op = simt_emit(c, opcode);
-    op->d = d;
-    op->a = address.row;
-    op->b = b;
-    op->c = operand_c;
-    op->imm = address.offset;
-    op->flags = address.width == 4 ? SIMT_ADDRESS_32 : 0;
-    op->target = c->next_site++;
+    emit_element(c, opcode, &address, 0, rows);
     return true;
 }
 
@@ -294,10 +354,17 @@ bool simt_emit_nothing(struct compiler *c)
 
 bool simt_emit_fence(struct compiler *c)
 {
-    static const char *const known[] = {"cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel",
-                                        "acquire", "release", NULL};
-    if (!simt_modifiers_known(c, known))
+    static const char *const bars[] = {"cta", "gl", "sys", NULL};
+    static const char *const fences[] = {"cta", "gpu", "sys", "cluster", "sc", "acq_rel", "acquire",
+                                         "release", "proxy", "alias", "async", "generic", "global",
+                                         "shared::cta", NULL};
+    const bool scoped = rp_ptx_has(c->at, "cta") || rp_ptx_has(c->at, "cluster") ||
+                        rp_ptx_has(c->at, "gpu") || rp_ptx_has(c->at, "sys") ||
+                        rp_ptx_has(c->at, "gl") || rp_ptx_has(c->at, "proxy");
+    if (!simt_modifiers_known(c, !strcmp(c->at->op, "membar") ? bars : fences))
         return false;
+    if (!scoped)
+        return simt_refuse(c, "no scope");
     simt_emit(c, SIMT_OP_fence);
     return true;
 }
@@ -314,18 +381,20 @@ static bool emit_copy(struct compiler *c)
     if (at->operand_count != 3 && at->operand_count != 4)
         return simt_refuse(c, "this number of operands");
     const struct rp_ptx_operand *size = &at->operands[2];
-    if (size->kind != RP_PTX_OPERAND_IMM || (size->imm != 4 && size->imm != 8 && size->imm != 16))
+    if (size->kind != RP_PTX_OPERAND_IMM || (size->imm != 4 && size->imm != 8 && size->imm != 16) ||
+        (rp_ptx_has(at, "cg") && size->imm != 16))
         return simt_refuse(c, "a copy of this size");
     struct address to, from;
     uint32_t taken = 0;
+    bool ignored = false;
     if (!simt_operand_address(c, &at->operands[0], &to.row, &to.width, &to.offset) ||
         !simt_operand_address(c, &at->operands[1], &from.row, &from.width, &from.offset))
         return false;
     if (at->operand_count == 4) {
-        if (at->operands[3].kind == RP_PTX_OPERAND_REG &&
-            c->ptx->regs[at->operands[3].reg].type == RP_PTX_PRED)
-            return simt_refuse(c, "an ignore-source predicate");
-        if (!simt_operand_value(c, &at->operands[3], 4, RP_PTX_U32, &taken))
+        ignored = at->operands[3].kind == RP_PTX_OPERAND_REG &&
+                  c->ptx->regs[at->operands[3].reg].type == RP_PTX_PRED;
+        if (!(ignored ? simt_operand_predicate(c, &at->operands[3], &taken)
+                      : simt_operand_value(c, &at->operands[3], 4, RP_PTX_U32, &taken)))
             return false;
     }
     if (to.offset != (int32_t)to.offset)
@@ -339,7 +408,9 @@ static bool emit_copy(struct compiler *c)
     op->f = taken;
     op->flags = (uint16_t)((from.width == 4 ? SIMT_ADDRESS_32 : 0) |
                            (to.width == 4 ? SIMT_COPY_TO_32 : 0) |
-                           (at->operand_count == 4 ? SIMT_COPY_SIZED : 0));
+                           (ignored                  ? SIMT_COPY_UNLESS
+                            : at->operand_count == 4 ? SIMT_COPY_SIZED
+                                                     : 0));
     op->target = c->next_site++;
     return true;
 }
@@ -351,6 +422,8 @@ bool simt_emit_cp(struct compiler *c)
     if (!strcmp(spelling, "cp.async.commit_group") || !strcmp(spelling, "cp.async.wait_group") ||
         !strcmp(spelling, "cp.async.wait_all"))
         return true;
+    if (!strncmp(spelling, "cp.async.mbarrier.arrive", 24))
+        return simt_emit_copy_arrival(c);
     if (!strncmp(spelling, "cp.async.ca.shared", 18) || !strncmp(spelling, "cp.async.cg.shared", 18))
         return emit_copy(c);
     return simt_refuse(c, "not supported");

@@ -95,6 +95,7 @@ static inline u16 bf16_relu(uint32_t h)
 #define bf16_sub(a, b) bf16_rn(bf16_to_f32(a) - bf16_to_f32(b))
 #define bf16_mul(a, b) bf16_rn(odd32((double)bf16_to_f32(a) * (double)bf16_to_f32(b)))
 #define bf16_fma(a, b, c) bf16_rn(odd32(fma_odd(bf16_to_f32(a), bf16_to_f32(b), bf16_to_f32(c))))
+#define bf16_fma_rz(a, b, c) bf16_rz(odd32(fma_odd(bf16_to_f32(a), bf16_to_f32(b), bf16_to_f32(c))))
 
 /* min and max pick one of their operands, so rounding is the identity. */
 #define f16_min(a, b) f16_rn(min32(f16_to_f32(a), f16_to_f32(b)))

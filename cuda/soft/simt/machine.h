@@ -184,6 +184,9 @@ void simt_frame_fill(struct simt_warp *warp, struct simt_frame *frame, bool per_
  * fills the site's cache; raises the fault when it is not allowed. */
 bool simt_memory_check(struct simt_warp *warp, const struct simt_op *op, int lane,
                        uint64_t address, uint32_t bytes, bool is_write);
+/* The same for an access of any size, aligned to a power of two. */
+bool simt_memory_check_part(struct simt_warp *warp, const struct simt_op *op, int lane,
+                            uint64_t address, uint32_t bytes, uint32_t align, bool is_write);
 /* Tells the oracle what the lanes of `mask` accessed, runs as one. */
 void simt_memory_observe(struct simt_warp *warp, uint32_t mask, const uint64_t *address,
                          uint32_t bytes, bool is_write);

@@ -83,13 +83,19 @@ static bool global_range(struct simt_worker *worker, uint64_t address, uint64_t 
 bool simt_memory_check(struct simt_warp *warp, const struct simt_op *op, int lane,
                        uint64_t address, uint32_t bytes, bool is_write)
 {
+    return simt_memory_check_part(warp, op, lane, address, bytes, bytes, is_write);
+}
+
+bool simt_memory_check_part(struct simt_warp *warp, const struct simt_op *op, int lane,
+                            uint64_t address, uint32_t bytes, uint32_t align, bool is_write)
+{
     struct simt_range range;
     const bool own = own_range(warp, address, bytes, is_write, &range);
     if (!own && !global_range(warp->worker, address, bytes, &range)) {
         simt_fault_raise(warp, op, lane, SIMT_FAULT_ADDRESS, address, is_write);
         return false;
     }
-    if (address & (bytes - 1)) {
+    if (address & (align - 1)) {
         simt_fault_raise(warp, op, lane, SIMT_FAULT_MISALIGNED, address, is_write);
         return false;
     }

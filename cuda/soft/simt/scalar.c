@@ -98,26 +98,39 @@ SCALAR_LOOP(isspacep)
 
 /* cp.async at once: d is the shared address, a the global one, imm its offset, b the offset
  * of d, c the size, f the row of the source size (SIMT_COPY_SIZED). The rest is zeroed. */
+static uint32_t copied(const char *rows, const struct simt_op *op, uint32_t lane)
+{
+    if (op->flags & SIMT_COPY_UNLESS)
+        return *const_row32(rows, op->f) >> lane & 1 ? 0 : op->c;
+    const uint32_t wanted = op->flags & SIMT_COPY_SIZED ? const_row32(rows, op->f)[lane] : op->c;
+    return wanted < op->c ? wanted : op->c;
+}
+
+static uint64_t copy_target(const char *rows, const struct simt_op *op, uint32_t lane)
+{
+    if (op->flags & SIMT_COPY_TO_32)
+        return (uint32_t)(const_row32(rows, op->d)[lane] + op->b);
+    return const_row64(rows, op->d)[lane] + (uint64_t)(int32_t)op->b;
+}
+
 SCALAR_LOOP(copy_async)
 {
     const uint32_t bytes = op->c;
-    for (uint32_t i = 0; i < SIMT_LANES; i++) {
-        if (!(mask >> i & 1))
-            continue;
-        const uint64_t to = op->flags & SIMT_COPY_TO_32
-                                ? (uint32_t)(const_row32(rows, op->d)[i] + op->b)
-                                : const_row64(rows, op->d)[i] + (uint64_t)(int32_t)op->b;
-        const uint64_t from = lane_address(rows, op, i);
-        const uint32_t wanted = op->flags & SIMT_COPY_SIZED ? const_row32(rows, op->f)[i] : bytes;
-        const uint32_t taken = wanted < bytes ? wanted : bytes;
-        if (!simt_memory_check(warp, op, (int)i, to, bytes, true) ||
-            (taken && !simt_memory_check(warp, op, (int)i, from, bytes, false)))
+    EACH(mask, i)
+    {
+        uint64_t to[SIMT_LANES] = {0}, from[SIMT_LANES] = {0};
+        const uint32_t taken = copied(rows, op, i);
+        to[i] = copy_target(rows, op, i);
+        from[i] = lane_address(rows, op, i);
+        if (!simt_memory_check(warp, op, (int)i, to[i], bytes, true) ||
+            (taken &&
+             !simt_memory_check_part(warp, op, (int)i, from[i], taken, bytes, false)))
             return;
-        memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, taken);
-        memset((char *)(uintptr_t)to + taken, 0, bytes - taken);
-        uint64_t address[SIMT_LANES] = {0};
-        address[i] = from;
+        memcpy((void *)(uintptr_t)to[i], (const void *)(uintptr_t)from[i], taken);
+        memset((char *)(uintptr_t)to[i] + taken, 0, bytes - taken);
         if (warp->observed && taken)
-            simt_memory_observe(warp, 1u << i, address, taken, false);
+            simt_memory_observe(warp, 1u << i, from, taken, false);
+        if (warp->observed)
+            simt_memory_observe(warp, 1u << i, to, bytes, true);
     }
 }

@@ -274,6 +274,21 @@ static inline u16 positive_bf16(u32 h)
     return (u16)(isnan(from_bf16(h)) ? 0x7fff : h >> 15 ? 0 : h);
 }
 
+static inline u16 finite_f16(u32 h)
+{
+    return (u16)((h & 0x7fff) == 0x7c00 ? h - 1 : h);
+}
+
+static inline u16 finite_bf16(u32 h)
+{
+    return (u16)((h & 0x7fff) == 0x7f80 ? h - 1 : h);
+}
+
+static inline u32 positive_fp8(u32 b)
+{
+    return b & 0x80 ? 0 : b;
+}
+
 static inline u32 tf32_away(f32 x)
 {
     return isnan(x) ? 0x7fffffffu : (u32)(encode((quad)x, 11, 8, AWAY) << 13);

@@ -598,6 +598,108 @@ static void test_integers(void **state)
     rig_close(&rig);
 }
 
+/* ---- 16, 17: tensor cores, a perceptron --------------------------------------- */
+
+/* C = A B^T on small whole numbers, which are exact whatever the order of the sums. */
+static void check_tensor(struct rig *rig, const char *kernel, bool is_bf16)
+{
+    const int m = 32, n = 48, k = 64;
+    uint16_t *a = rig_buffer(rig, (size_t)(m * k) * 2), *b = rig_buffer(rig, (size_t)(n * k) * 2);
+    float *c = rig_buffer(rig, (size_t)(m * n) * 4);
+    for (int i = 0; i < m * k; i++)
+        a[i] = is_bf16 ? to_bf16((float)(i % 13 - 6)) : to_half(i % 13 - 6);
+    for (int i = 0; i < n * k; i++)
+        b[i] = is_bf16 ? to_bf16((float)(i % 11 - 5)) : to_half(i % 11 - 5);
+    rig_run(rig, kernel, RIG_XY(3, 2), RIG_X(32), RIG_ARGS(&a, &b, &c, &n, &k));
+    for (int i = 0; i < m; i++) {
+        for (int j = 0; j < n; j++) {
+            int sum = 0;
+            for (int l = 0; l < k; l++)
+                sum += ((i * k + l) % 13 - 6) * ((j * k + l) % 11 - 5);
+            assert_true(c[i * n + j] == (float)sum * (is_bf16 ? 1.0f : 0.5f));
+        }
+    }
+}
+
+static void test_tensor_cores(void **state)
+{
+    (void)state;
+    struct rig rig;
+    const int m = 32, n = 48, k = 64;
+    open_kernels(&rig, "16_tensor");
+    check_tensor(&rig, "wmma_half", false);
+    int8_t *a = rig_buffer(&rig, (size_t)(m * k)), *b = rig_buffer(&rig, (size_t)(n * k));
+    int *c = rig_buffer(&rig, (size_t)(m * n) * 4);
+    for (int i = 0; i < m * k; i++)
+        a[i] = (int8_t)(i * 37);
+    for (int i = 0; i < n * k; i++)
+        b[i] = (int8_t)(i * 91);
+    rig_run(&rig, "wmma_s8", RIG_XY(3, 2), RIG_X(32), RIG_ARGS(&a, &b, &c, &n, &k));
+    for (int i = 0; i < m; i++) {
+        for (int j = 0; j < n; j++) {
+            int sum = 0;
+            for (int l = 0; l < k; l++)
+                sum += a[i * k + l] * b[j * k + l];
+            assert_int_equal(c[i * n + j], sum);
+        }
+    }
+    if (simt_module_kernel(rig.module, "wmma_bf16")) { /* not below sm_80 */
+        check_tensor(&rig, "wmma_bf16", true);
+        uint16_t *x = rig_buffer(&rig, 16 * 64 * 2), *y = rig_buffer(&rig, 8 * 64 * 2);
+        float *z = rig_buffer(&rig, 16 * 8 * 4);
+        for (int i = 0; i < 16 * 64; i++)
+            x[i] = to_half(i % 7 - 3);
+        for (int i = 0; i < 8 * 64; i++)
+            y[i] = to_half(i % 5 - 2);
+        rig_run(&rig, "mma_half", RIG_X(1), RIG_X(32), RIG_ARGS(&x, &y, &z, &k));
+        for (int i = 0; i < 16 * 8; i++) {
+            int sum = 0;
+            for (int l = 0; l < 64; l++)
+                sum += ((i / 8 * 64 + l) % 7 - 3) * ((i % 8 * 64 + l) % 5 - 2);
+            assert_true(z[i] == (float)sum);
+        }
+    }
+    rig_close(&rig);
+}
+
+static void test_perceptron_pieces(void **state)
+{
+    (void)state;
+    struct rig rig;
+    const int rows = 37, classes = 10, k = 21, n = 300;
+    open_kernels(&rig, "17_mlp");
+    float *x = random_floats(&rig, (size_t)(rows * classes), 1);
+    float *g = rig_buffer(&rig, (size_t)(rows * classes) * 4), *loss = rig_buffer(&rig, (size_t)rows * 4);
+    int *label = rig_buffer(&rig, (size_t)rows * 4);
+    for (int i = 0; i < rows; i++)
+        label[i] = i * 3 % classes;
+    rig_run(&rig, "cross_entropy", RIG_X(2), RIG_X(32),
+            RIG_ARGS(&x, &label, &g, &loss, &rows, &classes));
+    for (int i = 0; i < rows; i++) {
+        double sum = 0;
+        for (int c = 0; c < classes; c++)
+            sum += exp((double)x[i * classes + c]);
+        near(loss[i], log(sum) - (double)x[i * classes + label[i]], 1e-5, 1e-5, "loss", (size_t)i);
+        for (int c = 0; c < classes; c++)
+            near(g[i * classes + c], (exp((double)x[i * classes + c]) / sum - (c == label[i])) / rows,
+                 1e-5, 1e-6, "gradient", (size_t)c);
+    }
+    float *a = random_floats(&rig, (size_t)(rows * k), 2), *b = random_floats(&rig, (size_t)(classes * k), 3);
+    rig_run(&rig, "matmul_nt", RIG_XY(1, 5), RIG_XY(32, 8), RIG_ARGS(&a, &b, &g, &rows, &classes, &k));
+    for (int i = 0; i < rows * classes; i++) {
+        double sum = 0;
+        for (int l = 0; l < k; l++)
+            sum += (double)a[i / classes * k + l] * (double)b[i % classes * k + l];
+        near(g[i], sum, 1e-5, 1e-5, "C", (size_t)i);
+    }
+    float *y = random_floats(&rig, 300, 4), *d = random_floats(&rig, 300, 5), before[300];
+    memcpy(before, d, sizeof before);
+    rig_run(&rig, "relu_backward", RIG_X(3), RIG_X(128), RIG_ARGS(&y, &d, &n));
+    for (int i = 0; i < n; i++)
+        assert_true(d[i] == (y[i] > 0 ? before[i] : 0));
+    rig_close(&rig);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
@@ -609,6 +711,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_embedding),   cmocka_unit_test(test_optimisers),
         cmocka_unit_test(test_ring),        cmocka_unit_test(test_reductions),
         cmocka_unit_test(test_halves),      cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_tensor_cores), cmocka_unit_test(test_perceptron_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
