@@ -477,8 +477,9 @@ static void compiled_kernels_are_read(void **state)
     (void)state;
     static const char *const files[] = {"01_sgemm_tiled", "02_matmul_naive", "03_layernorm", "04_softmax",
                                         "05_gelu", "06_dropout_philox", "07_embedding", "08_adam", "12_ring",
-                                        "13_reduce", "14_half", "15_int8"};
-    static const size_t entries[] = {2, 3, 2, 3, 4, 2, 3, 4, 4, 5, 6, 4};
+                                        "13_reduce", "14_half", "15_int8", "16_tensor",
+                                        "17_mlp"};
+    static const size_t entries[] = {2, 3, 2, 3, 4, 2, 3, 4, 4, 5, 6, 4, 4, 3};
     const char *folder = getenv("KERNELS");
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         char path[512], message[160];

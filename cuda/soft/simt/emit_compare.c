@@ -314,7 +314,7 @@ static bool has_set(enum rp_ptx_type to, enum rp_ptx_type from)
     if (to == RP_PTX_U32 || to == RP_PTX_S32)
         return true;
     if (from == RP_PTX_F16 || from == RP_PTX_BF16)
-        return to == from || to == RP_PTX_U16 || to == RP_PTX_S16;
+        return to == from || to == RP_PTX_BF16 || to == RP_PTX_U16 || to == RP_PTX_S16;
     return to == RP_PTX_F32;
 }
 
