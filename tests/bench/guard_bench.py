@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What guarding the digits job costs: time, and bytes kept.
 
-usage: guard_bench.py DIGITS CONTRACT REPRISE
+usage: guard_bench.py DIGITS DECLARED DISCOVERED REPRISE
 
 Times are of whole processes, taken in turn and compared as ratios of medians, by the clock and
 by the processors' time (which other work on the machine disturbs less); starting up is
@@ -17,7 +17,8 @@ import sys
 import tempfile
 import time
 
-DIGITS, CONTRACT, REPRISE = map(str, map(pathlib.Path.resolve, map(pathlib.Path, sys.argv[1:4])))
+DIGITS, DECLARED, DISCOVERED, REPRISE = map(
+    str, map(pathlib.Path.resolve, map(pathlib.Path, sys.argv[1:5])))
 STEPS, ROUNDS = 120, 7
 BATCH, KEY, CLASSES = 64, 32, 10
 LEAST = sum((2 * width) * 4 + 8 for width in (128, 96))  # both blocks' statistics and counts
@@ -32,24 +33,32 @@ def run(folder, steps, *layer):
     before, start = os.times(), time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     after, wall = os.times(), time.perf_counter() - start
-    return wall, after.children_user + after.children_system - before.children_user - before.children_system
+    return wall, (after.children_user + after.children_system
+                  - before.children_user - before.children_system)
 
 
 def main():
-    layers = {"bare": [], "guard": ["-m", "guard", "-c", CONTRACT]}
+    layers = {"bare": [], "declared": ["-m", "guard", "-c", DECLARED],
+              "discovered": ["-m", "guard", "-c", DISCOVERED]}
     times = {(name, steps): [] for name in layers for steps in (1, STEPS)}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(ROUNDS):
             for name, steps in times:
                 times[name, steps].append(run(f"{folder}/{name}", steps, *layers[name]))
-        summary = next(pathlib.Path(folder, "guard").glob("summary-*.json"))
-        kept = json.loads(summary.read_text())["bytes_preserved"] / STEPS
+        kept = {}
+        for name in ("declared", "discovered"):
+            summary = next(pathlib.Path(folder, name).glob("summary-*.json"))
+            kept[name] = json.loads(summary.read_text())["bytes_preserved"] / STEPS
     for which, clock in enumerate(("by the clock", "processor time")):
-        middle = {key: statistics.median(pair[which] for pair in pairs) for key, pairs in times.items()}
+        middle = {key: statistics.median(pair[which] for pair in pairs)
+                  for key, pairs in times.items()}
         step = {name: middle[name, STEPS] - middle[name, 1] for name in layers}
-        print(f"step time, guard over bare checkpointed, {clock}: "
-              f"{step['guard'] / step['bare']:.3f} (goal <= 1.05)")
-    print(f"bytes preserved a step: {kept:.0f}, least possible {LEAST}: {kept / LEAST:.3f}")
+        for name, base in (("declared", "bare"), ("discovered", "declared")):
+            print(f"step time, {name} over {base}, {clock}: {step[name] / step[base]:.3f} "
+                  f"(goal <= 1.05)")
+    for name, count in kept.items():
+        print(f"bytes preserved a step, {name}: {count:.0f}, least possible {LEAST}: "
+              f"{count / LEAST:.3f}")
 
 
 main()

@@ -113,7 +113,7 @@ static void choose_private(struct scene *scene)
     scene->variant = (int)below(scene, 3);
     scene->buffers = 1 + (int)below(scene, 3);
     scene->alive = 1 + (int)below(scene, 4);
-    scene->state_bytes = chance(scene, 20) ? 2 << 20 : 1024 + 64 * below(scene, 32);
+    scene->state_bytes = chance(scene, 8) ? 2 << 20 : 1024 + 64 * below(scene, 32);
 }
 
 /* ---- H04: histories that are rolled, scales that come late --------------------------------- */

@@ -28,7 +28,7 @@ unsigned value(struct scene *scene)
 uint64_t size(struct scene *scene)
 {
     unsigned scale = below(scene, 100);
-    unsigned exponent = scale < 80 ? 4 + below(scene, 9) : scale < 97 ? 13 + below(scene, 4)
+    unsigned exponent = scale < 80 ? 4 + below(scene, 9) : scale < 99 ? 13 + below(scene, 4)
                                                                       : 17 + below(scene, 5);
     uint64_t bytes = (uint64_t)1 << exponent;
     return (bytes + below(scene, (unsigned)bytes)) & ~(uint64_t)3;

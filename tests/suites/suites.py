@@ -19,6 +19,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SUITES = {
+    "derivatives": [sys.executable, HERE / "derivatives.py"],
+    "bytes": [sys.executable, HERE / "bytes.py"],
     "cohort": [sys.executable, HERE / "cohort.py"],
 }
 OUTCOMES = ("match", "rejection", "divergence")
