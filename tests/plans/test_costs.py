@@ -41,14 +41,14 @@ class Costs(jobs.Case):
         self.assertEqual(whole, 64 * 1024 + 2 * 1024 + 40)
 
     def test_the_parts_add_up_to_the_step(self):
+        """By the model clock: on shared processors no step is like another."""
+        (self.folder / "large.json").write_text(
+            '{"version": 1, "base": "h200", "bytes_scale": 10000, "ops_scale": 10000}')
         self.contract()
-        self.good(self.digits(steps=10))
+        self.good(self.digits(steps=10, REPRISE_SOFT_CLOCK=str(self.folder / "large.json")))
         total = sum(term["value"] for options in self.options().values()
                     for name, term in options["regions"]["terms"].items() if name.endswith("_ns"))
-        # The last step's own time; on shared processors steps differ, but not by so much.
-        step = self.summary()["step_costs"]["last_ns"]
-        self.assertGreater(total, step / 3)
-        self.assertLess(total, step * 3)
+        jobs.near(self, total, self.summary()["step_costs"]["last_ns"], 0.02)
 
     def test_only_what_guard_preserves_is_measured(self):
         self.contract()
