@@ -44,6 +44,10 @@ FRAMEWORKS = {
                      environment={"DEV": "CUDA:PTX", "CACHELEVEL": "0"}),
     "cuda.core": dict(job="cohort_cuda_core.py", needs=["cuda.core", "nvtx", "numpy"],
                       environment={}),
+    # These bring the CUDA runtime, which starts on a real driver only, and come with the Python
+    # that runs this; their jobs skip themselves where they find no device.
+    "torch": dict(job="cohort_torch.py", needs=["torch", "numpy"], environment={}, real=True),
+    "jax": dict(job="cohort_jax.py", needs=["jax", "nvtx", "numpy"], environment={}, real=True),
 }
 
 
@@ -62,6 +66,10 @@ def contract(condition, state):
     return text
 
 
+def interpreter(framework):
+    return sys.executable if framework.get("real") else PYTHON
+
+
 class Case:
     """One condition of one framework with one seed."""
 
@@ -74,17 +82,19 @@ class Case:
         about = FRAMEWORKS[self.framework]
         output = self.scratch / f"{how}.jsonl"
         output.unlink(missing_ok=True)
-        command = [PYTHON, HERE / about["job"], self.condition,
+        command = [interpreter(about), HERE / about["job"], self.condition,
                    "eager" if how == "eager" else "replay", self.seed, self.steps, DIGITS, output]
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith("REPRISE_") and name != "LD_PRELOAD"}
         environment.update(about["environment"])
-        environment["LD_LIBRARY_PATH"] = str(self.build / "cuda" / "soft")
+        real = about.get("real", False)
+        if not real:
+            environment["LD_LIBRARY_PATH"] = str(self.build / "cuda" / "soft")
         if how in ("declared", "discovered"):
             path = self.scratch / f"{how}.json"
             path.write_text(json.dumps(contract(self.condition, how)))
             command = [self.build / "tools" / "reprise", "run", "-q", "-m", "guard", "-c", path,
-                       "--device", "soft", "-o", self.scratch / how, "--", *command]
+                       "--device", "cuda" if real else "soft", "-o", self.scratch / how, "--", *command]
         done = subprocess.run([str(word) for word in command], env=environment, timeout=PATIENCE,
                               capture_output=True, text=True, errors="replace")
         steps = output.read_text().splitlines() if output.exists() else []
@@ -119,9 +129,16 @@ class Case:
 def is_there(framework):
     code = ("import importlib.util as u, sys\n"
             "sys.exit(not all(u.find_spec(m) for m in sys.argv[1:]))")
-    return PYTHON.exists() and DIGITS.exists() and \
-        subprocess.run([PYTHON, "-c", code, *FRAMEWORKS[framework]["needs"]],
-                       stderr=subprocess.DEVNULL).returncode == 0
+    about = FRAMEWORKS[framework]
+    python = pathlib.Path(interpreter(about))
+    if not python.exists() or not DIGITS.exists() or subprocess.run(
+            [python, "-c", code, *about["needs"]], stderr=subprocess.DEVNULL).returncode:
+        return False
+    if not about.get("real"):
+        return True
+    with tempfile.NamedTemporaryFile() as output:
+        return subprocess.run([python, HERE / about["job"], "functional", "eager", "1", "1", DIGITS,
+                               output.name], stdout=subprocess.DEVNULL).returncode != SKIPPED
 
 
 def complaints(records):
@@ -154,7 +171,9 @@ def main():
     wanted = options.frameworks or list(FRAMEWORKS)
     present = [framework for framework in wanted if is_there(framework)]
     for framework in sorted(set(wanted) - set(present)):
-        print(f"cohort: no {framework} here (tools/dev clients gets it)", file=sys.stderr)
+        why = "it needs a real driver" if FRAMEWORKS[framework].get("real") else \
+            "tools/dev clients gets it"
+        print(f"cohort: no {framework} here ({why})", file=sys.stderr)
     if not present:
         sys.exit(SKIPPED)
     records, broken = [], []
