@@ -69,7 +69,8 @@ static struct soft_allocation *find_freeable(CUdeviceptr address)
     if (allocation == NULL || allocation->address != address || allocation->freed_by != NULL)
         return NULL;
     bool is_ours = allocation->kind == SOFT_MEMORY_DEVICE ||
-                   allocation->kind == SOFT_MEMORY_MANAGED || allocation->kind == SOFT_MEMORY_POOL;
+                   allocation->kind == SOFT_MEMORY_MANAGED ||
+                   allocation->kind == SOFT_MEMORY_POOL || allocation->kind == SOFT_MEMORY_GRAPH;
     return is_ours ? allocation : NULL;
 }
 
@@ -95,7 +96,7 @@ CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
         return soft_leave(result);
     if (allocation->kind == SOFT_MEMORY_POOL)
         soft_pool_take_back(allocation);
-    else
+    else if (allocation->kind != SOFT_MEMORY_GRAPH) /* which stays its graph's */
         soft_memory_free(allocation);
     return soft_leave(CUDA_SUCCESS);
 }

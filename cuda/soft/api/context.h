@@ -37,6 +37,16 @@ struct soft_context *soft_context_current(void); /* NULL: none */
  * `current_too` is set. */
 CUresult soft_context_find(CUcontext handle, bool current_too, struct soft_context **out);
 
+#define SOFT_CONTEXT_FLAGS 0xffu /* what there is of CUctx_flags */
+
+CUresult soft_context_create(struct soft_device *device, unsigned flags, struct soft_context **out);
+/* Makes `context` ready for use: a new one, or a primary context that was released. */
+CUresult soft_context_start(struct soft_context *context, struct soft_device *device,
+                            unsigned flags);
+/* Waits for its work, then frees what it owns. */
+void soft_context_destroy(struct soft_context *context);
+CUresult soft_context_push(struct soft_context *context); /* on the calling thread's stack */
+
 /* Waits, without the lock, for all work that was submitted before; answers the fault. */
 CUresult soft_context_wait(struct soft_context *context);
 

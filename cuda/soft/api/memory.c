@@ -88,6 +88,7 @@ static bool allows(const struct soft_allocation *allocation, const struct soft_c
     switch (allocation->kind) {
     case SOFT_MEMORY_DEVICE:
     case SOFT_MEMORY_GLOBAL:
+    case SOFT_MEMORY_GRAPH:
         return context == NULL || allocation->device == context->device ||
                context->peers[allocation->device->ordinal];
     case SOFT_MEMORY_POOL:

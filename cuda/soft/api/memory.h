@@ -17,6 +17,7 @@ enum soft_memory_kind {
     SOFT_MEMORY_REGISTERED, /* cuMemHostRegister: the program's own */
     SOFT_MEMORY_MAPPED,     /* cuMemMap */
     SOFT_MEMORY_IMPORTED,   /* cuIpcOpenMemHandle: another process's */
+    SOFT_MEMORY_GRAPH,      /* of a graph's allocation node */
 };
 
 struct soft_physical; /* vmm.h */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a pool gives and takes. The entry points are in poolcalls.c. */
 #include "cuda/soft/api/pool.h"
-#include "cuda/soft/api/touched.h"
 
 #include "cuda/soft/api/capture.h"
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/graphmem.h"
+#include "cuda/soft/api/touched.h"
 
 #include <stdlib.h>
 
@@ -313,6 +314,15 @@ static CUresult find_memory(struct soft_pool *pool, const struct soft_stream *st
     return CUDA_SUCCESS;
 }
 
+/* A captured allocation is a node's. */
+static CUresult allocate_in_graph(const struct soft_pool *pool, struct soft_stream *stream,
+                                  uint64_t bytes, CUdeviceptr *address)
+{
+    struct soft_work *work;
+    CUresult result = soft_graph_allocate(pool->device, bytes, &work, address);
+    return result == CUDA_SUCCESS ? soft_stream_submit(stream, work, NULL) : result;
+}
+
 CUresult soft_pool_allocate(struct soft_pool *pool, struct soft_stream *stream, uint64_t bytes,
                             CUdeviceptr *address)
 {
@@ -322,7 +332,7 @@ CUresult soft_pool_allocate(struct soft_pool *pool, struct soft_stream *stream, 
     if (result != CUDA_SUCCESS)
         return result;
     if (stream->capture != NULL)
-        return soft_refuse("stream-ordered allocation in a capture");
+        return allocate_in_graph(pool, stream, bytes, address);
     result = find_memory(pool, stream, bytes, &allocation, &after);
     if (result != CUDA_SUCCESS)
         return result;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuMemPool*, cuMemAllocAsync, cuMemFreeAsync. */
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/graphmem.h"
 #include "cuda/soft/api/pool.h"
 
 #include <string.h>
@@ -44,6 +45,7 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
 {
     struct soft_context *context;
     struct soft_stream *stream;
+    struct soft_work *work;
     CUresult result = soft_enter(&context);
     if (result != CUDA_SUCCESS)
         return result;
@@ -57,6 +59,10 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     if (allocation->kind == SOFT_MEMORY_POOL)
         return soft_leave(soft_pool_free(allocation, stream));
+    if (allocation->kind == SOFT_MEMORY_GRAPH) {
+        result = soft_graph_free(dptr, &work);
+        return soft_leave(result == CUDA_SUCCESS ? soft_stream_submit(stream, work, NULL) : result);
+    }
     bool is_plain = allocation->kind == SOFT_MEMORY_DEVICE;
     soft_leave(CUDA_SUCCESS);
     return is_plain ? cuMemFree_v2(dptr) : CUDA_ERROR_INVALID_VALUE;

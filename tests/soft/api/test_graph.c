@@ -566,6 +566,86 @@ static void mistakes_of_captures_have_their_own_errors(void **state)
     ok(cuEventDestroy(outside));
 }
 
+/* Memory of the graph's own: a fill of it, copied out before it is freed. */
+static void expect_graph_memory(CUgraph graph, CUdeviceptr memory, CUdeviceptr out)
+{
+    CUgraphExec exec;
+    CUdeviceptr base;
+    size_t bytes, before, after;
+    ok(cuMemGetAddressRange(&base, &bytes, memory + 4));
+    assert_int_equal(base, memory);
+    assert_int_equal(bytes, 4096);
+    ok(cuGraphInstantiate(&exec, graph, 0));
+    ok(cuGraphDestroy(graph));
+    for (int i = 0; i < 2; i++) {
+        ok(cuMemsetD32(out, 0, 1024));
+        ok(cuGraphLaunch(exec, NULL));
+        expect_words(out, 1024, 9);
+    }
+    ok(cuMemGetInfo(&before, NULL));
+    ok(cuGraphExecDestroy(exec));
+    ok(cuMemGetInfo(&after, NULL));
+    assert_int_equal(after - before, 4096);
+}
+
+static void graphs_have_memory_of_their_own(void **state)
+{
+    (void)state;
+    CUgraph graph;
+    CUgraphNode allocate, fill, copy, release;
+    CUcontext context;
+    CUdeviceptr out = words(1024, 0), address;
+    CUDA_MEM_ALLOC_NODE_PARAMS params = {
+        .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}},
+        .bytesize = 4096};
+    ok(cuCtxGetCurrent(&context));
+    ok(cuGraphCreate(&graph, 0));
+    ok(cuGraphAddMemAllocNode(&allocate, graph, NULL, 0, &params));
+    CUDA_MEMSET_NODE_PARAMS set = {
+        .dst = params.dptr, .elementSize = 4, .value = 9, .width = 1024, .height = 1};
+    CUDA_MEMCPY3D bytes = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = params.dptr,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = out,
+                           .WidthInBytes = 4096, .Height = 1, .Depth = 1};
+    ok(cuGraphAddMemsetNode(&fill, graph, &allocate, 1, &set, context));
+    ok(cuGraphAddMemcpyNode(&copy, graph, &fill, 1, &bytes, context));
+    ok(cuGraphAddMemFreeNode(&release, graph, &copy, 1, params.dptr));
+    expect(CUDA_ERROR_INVALID_VALUE, cuGraphAddMemFreeNode(&release, graph, &copy, 1, out));
+    ok(cuGraphMemFreeNodeGetParams(release, &address));
+    assert_int_equal(address, params.dptr);
+    ok(cuGraphMemAllocNodeGetParams(allocate, &params));
+    assert_int_equal(params.bytesize, 4096);
+    expect_graph_memory(graph, params.dptr, out);
+    ok(cuMemFree(out));
+}
+
+static void captured_allocations_are_nodes(void **state)
+{
+    (void)state;
+    CUgraph graph;
+    CUstream stream;
+    CUdeviceptr out = words(1024, 0), memory;
+    CUgraphNode nodes[4];
+    CUgraphNodeType type;
+    size_t count = 4;
+    ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    ok(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    ok(cuMemAllocAsync(&memory, 4096, stream));
+    ok(cuMemsetD32Async(memory, 9, 1024, stream));
+    ok(cuMemcpyDtoDAsync(out, memory, 4096, stream));
+    ok(cuMemFreeAsync(memory, stream));
+    ok(cuStreamEndCapture(stream, &graph));
+    ok(cuGraphGetNodes(graph, nodes, &count));
+    assert_int_equal(count, 4);
+    ok(cuGraphNodeGetType(nodes[0], &type));
+    assert_int_equal(type, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+    ok(cuGraphNodeGetType(nodes[3], &type));
+    assert_int_equal(type, CU_GRAPH_NODE_TYPE_MEM_FREE);
+    expect_graph_memory(graph, memory, out);
+    ok(cuStreamDestroy(stream));
+    ok(cuMemFree(out));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -581,6 +661,8 @@ int main(void)
         cmocka_unit_test(the_mode_says_what_else_is_forbidden),
         cmocka_unit_test(global_captures_bind_other_threads),
         cmocka_unit_test(mistakes_of_captures_have_their_own_errors),
+        cmocka_unit_test(graphs_have_memory_of_their_own),
+        cmocka_unit_test(captured_allocations_are_nodes),
     };
     return cmocka_run_group_tests(tests, module_up, context_down);
 }
