@@ -81,7 +81,8 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 static const struct fake_node *node_of(CUgraphNode handle)
 {
     size_t index = (size_t)(uintptr_t)handle;
-    return state.succeed && index >= 1 && index <= state.node_count ? &state.nodes[index - 1] : NULL;
+    bool there = index >= 1 && index <= state.node_count;
+    return state.succeed && there ? &state.nodes[index - 1] : NULL;
 }
 
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
