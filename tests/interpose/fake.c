@@ -98,8 +98,9 @@ CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
 CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 {
     struct rp_args_cuGraphNodeGetType args = {node, type};
-    if (node_of(node) != NULL)
-        *type = node_of(node)->type;
+    const struct fake_node *known = node_of(node);
+    if (known != NULL)
+        *type = known->type;
     return fake_called(RP_CALL_cuGraphNodeGetType, &args, sizeof(args));
 }
 
@@ -107,17 +108,19 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
                                        CUkernelNodeAttrValue *value)
 {
     struct rp_args_cuGraphKernelNodeGetAttribute args = {node, attr, value};
-    if (node_of(node) != NULL)
-        value->deviceUpdatableKernelNode.deviceUpdatable = node_of(node)->updatable;
+    const struct fake_node *known = node_of(node);
+    if (known != NULL)
+        value->deviceUpdatableKernelNode.deviceUpdatable = known->updatable;
     return fake_called(RP_CALL_cuGraphKernelNodeGetAttribute, &args, sizeof(args));
 }
 
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *params)
 {
     struct rp_args_cuGraphMemAllocNodeGetParams args = {node, params};
-    if (node_of(node) != NULL) {
-        params->dptr = node_of(node)->address;
-        params->bytesize = node_of(node)->bytes;
+    const struct fake_node *known = node_of(node);
+    if (known != NULL) {
+        params->dptr = known->address;
+        params->bytesize = known->bytes;
     }
     return fake_called(RP_CALL_cuGraphMemAllocNodeGetParams, &args, sizeof(args));
 }
@@ -125,8 +128,9 @@ CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARA
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *address)
 {
     struct rp_args_cuGraphMemFreeNodeGetParams args = {node, address};
-    if (node_of(node) != NULL)
-        *address = node_of(node)->address;
+    const struct fake_node *known = node_of(node);
+    if (known != NULL)
+        *address = known->address;
     return fake_called(RP_CALL_cuGraphMemFreeNodeGetParams, &args, sizeof(args));
 }
 
