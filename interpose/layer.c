@@ -12,7 +12,7 @@
 #include "interpose/graph.h"
 #include "interpose/handlers.h"
 #include "interpose/kernel.h"
-#include "interpose/link.h"
+#include "interpose/linker.h"
 #include "interpose/object.h"
 #include "interpose/policy.h"
 #include "interpose/record.h"

@@ -4,7 +4,7 @@
 
 #include "cuda/image/fatbin.h"
 #include "interpose/file.h"
-#include "interpose/link.h"
+#include "interpose/linker.h"
 
 static void add(CUlinkState state, CUjitInputType type, const void *data, size_t bytes)
 {

@@ -7,7 +7,7 @@
 #include "interpose/buffer.h"
 #include "interpose/file.h"
 #include "interpose/kernel.h"
-#include "interpose/link.h"
+#include "interpose/linker.h"
 
 struct loading {
     CUmodule module;

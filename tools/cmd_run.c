@@ -280,13 +280,26 @@ static int create_folder(struct run *run)
     return good ? RP_EXIT_OK : RP_EXIT_RUN;
 }
 
-static void prepare_soft_device(struct run *run)
+/* The folder that `file` is in, with a colon, to the end of `list`. */
+static void add_folder(char *list, size_t size, const char *file)
 {
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof(folder), "%s", run->driver.path);
-    *strrchr(folder, '/') = 0;
-    /* For jobs that look for the driver's file by themselves. */
-    rp_environment_prepend(&run->environment, "LD_LIBRARY_PATH", folder, ':');
+    size_t used = strlen(list);
+    snprintf(list + used, size - used, "%s%.*s", used ? ":" : "",
+             (int)(strrchr(file, '/') - file), file);
+}
+
+/* For jobs that look for the driver's file by themselves: first they find the layer under the
+ * driver's name. Without its sanitizer's runtime it could not be loaded. */
+static void prepare_search(struct run *run)
+{
+    char link[PATH_MAX], folders[2 * PATH_MAX] = "";
+    if (!rp_option_given(&run->options, RP_OPT_NOP) && !*RP_SANITIZER_PRELOAD &&
+        rp_place_find(RP_PART_LINK, link))
+        add_folder(folders, sizeof(folders), link);
+    if (run->driver.soft)
+        add_folder(folders, sizeof(folders), run->driver.path);
+    if (*folders)
+        rp_environment_prepend(&run->environment, "LD_LIBRARY_PATH", folders, ':');
 }
 
 static void add_size(struct run *run, const char *name, enum rp_option_id id)
@@ -336,8 +349,7 @@ static void prepare_environment(struct run *run)
                            (unsigned long long)values[RP_OPT_AUDIT].number);
     if (strcmp(run->mode, "guard") == 0)
         rp_environment_add(list, "REPRISE_STRICT", "1");
-    if (run->driver.soft)
-        prepare_soft_device(run);
+    prepare_search(run);
 }
 
 static int prepare(struct run *run)

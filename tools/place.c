@@ -16,6 +16,8 @@ static const struct {
                        "../lib/reprise/libreprise.so"},
     [RP_PART_NOP] = {"libreprise-nop.so", "../interpose/libreprise-nop.so",
                      "../lib/reprise/libreprise-nop.so"},
+    [RP_PART_LINK] = {"the layer by the driver's name", "../interpose/driver/libcuda.so.1",
+                      "../lib/reprise/driver/libcuda.so.1"},
     [RP_PART_SOFT_DEVICE] = {"the software device", "../cuda/soft/libcuda.so.1",
                              "../lib/reprise/soft/libcuda.so.1"},
 };

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-enum rp_part { RP_PART_LAYER, RP_PART_NOP, RP_PART_SOFT_DEVICE };
+enum rp_part { RP_PART_LAYER, RP_PART_NOP, RP_PART_LINK, RP_PART_SOFT_DEVICE };
 
 const char *rp_part_name(enum rp_part part);
 /* The part's absolute path with links resolved; false, with the place where it was missed

@@ -230,8 +230,11 @@ print(cuda.cuDeviceGetName(name, 100, 0), name.value)
         self.assertEqual(self.runs(code, "-q", "--no-trace"), bare)
 
     def test_pytorch_117935_a_second_profiler(self):
-        """The layer subscribes to nothing: CUPTI is left to the job's profiler."""
-        self.assertFalse(b"libcupti" in pathlib.Path(LAYER).read_bytes())
+        """CUPTI is left to the job's profiler: unasked, the layer does not look for it."""
+        done = self.job("begin()\n", LD_DEBUG="files")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("libreprise.so", done.stderr)
+        self.assertFalse("libcupti" in done.stderr)
 
     def test_nvbit_72_the_preload_is_lost_on_the_way(self):
         """A guarded job that starts its real process without the layer is told of."""

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "interpose/link.h"
+#include "interpose/linker.h"
 
 #include "cuda/image/cubin.h"
 #include "cuda/image/fatbin.h"

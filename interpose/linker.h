@@ -4,8 +4,8 @@
  * A linked image is machine code, but machine code that this driver compiled from PTX that
  * the layer saw: what is proved of the PTX holds for it. It is known again by its content,
  * since the job may load a copy. All functions want the core's lock. */
-#ifndef RP_INTERPOSE_LINK_H
-#define RP_INTERPOSE_LINK_H
+#ifndef RP_INTERPOSE_LINKER_H
+#define RP_INTERPOSE_LINKER_H
 
 #include "cuda/image/content.h"
 
