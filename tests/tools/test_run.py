@@ -214,7 +214,8 @@ class Refused(RunCase):
         self.assertEqual(done.stderr.count("/no/libcuda.so"), 1, done.stderr)
 
     def test_nop_preloads_an_object_that_does_nothing(self):
-        call = "import ctypes\nprint(ctypes.CDLL('libcuda.so.1').cuInit(0), open('/proc/self/maps').read())"
+        call = ("import ctypes\n"
+                "print(ctypes.CDLL('libcuda.so.1').cuInit(0), open('/proc/self/maps').read())")
         done = self.reprise("run", "--nop", "--device", "soft", sys.executable, "-c", call)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertTrue(done.stdout.startswith("0 "), done.stdout[:80])
@@ -226,7 +227,8 @@ class Refused(RunCase):
     def test_a_job_without_the_driver_is_nothing_to_talk_of(self):
         done = self.reprise("run", "--device", "soft", "true")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
-        self.assertIn("no driver call", self.reprise("run", "--device", "soft", "-v", "true").stderr)
+        done = self.reprise("run", "--device", "soft", "-v", "true")
+        self.assertIn("no driver call", done.stderr)
 
     def test_under_reprise_already(self):
         done = self.run_job("-q", harness.REPRISE, "run", "true")
