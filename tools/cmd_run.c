@@ -354,9 +354,8 @@ static void prepare_environment(struct run *run)
 
 static int prepare(struct run *run)
 {
-    int (*const steps[])(struct run *) = {load_contract, choose_mode, find_plan, find_program,
-                                         find_parts,
-                                          create_folder};
+    int (*const steps[])(struct run *) = {load_contract, choose_mode, find_plan,
+                                          find_program,  find_parts,  create_folder};
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         int code = steps[i](run);
         if (code != RP_EXIT_OK)

@@ -117,6 +117,23 @@ static void needs_copy_between_nodes(void)
     run_steps(launch_graph, NULL);
 }
 
+static void write_by_own_memory(void)
+{
+    CUdeviceptr own;
+    CU(cuMemAllocAsync(&own, WORDS(n), stream));
+    CU(cuMemsetD32Async(own, 31, (size_t)n, stream));
+    CU(cuMemcpyDtoDAsync(queue + WORDS(n), own, WORDS(n), stream));
+    CU(cuMemFreeAsync(own, stream));
+}
+
+/* The graph allocates memory, and frees it, in each launch. */
+static void own_memory(void)
+{
+    make_stream();
+    capture(write_by_own_memory, 4);
+    run_steps(queue_forward, launch_graph);
+}
+
 /* A clobber while another stream is captured: it must be kept without harming the capture. */
 static void write_while_capturing(void)
 {
@@ -330,6 +347,7 @@ const struct scenario graph_scenarios[] = {
     {"graph-clobbers-itself", clobbers_itself},
     {"graph-needs-copy-between-nodes", needs_copy_between_nodes},
     {"graph-written-while-capturing", written_while_capturing},
+    {"graph-own-memory", own_memory},
     {"graph-kernel", kernel_between},
     {"graph-old-kernel-node", old_kernel_node},
     {"graph-rejected", rejected},

@@ -44,6 +44,7 @@ SUITES = {
         "graph-needs-copy-between-nodes": dict(finds=WRITTEN,
                                                stops={"declared": "not-preserved"}),
         "graph-written-while-capturing": dict(finds=STALE_QUEUE, guards=BOTH),
+        "graph-own-memory": dict(finds=STALE_QUEUE, guards=BOTH),
         "graph-kernel": dict(finds=STALE_QUEUE, guards=BOTH),
         "graph-old-kernel-node": dict(finds=STALE_QUEUE, guards=BOTH),
         "graph-rejected": dict(finds=set(), guards=BOTH),
