@@ -3,6 +3,7 @@
 #include "cuda/soft/api/graph.h"
 
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/userobject.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ void soft_graph_destroy(struct soft_graph *graph)
 {
     for (size_t i = 0; i < graph->count; i++)
         free_node(graph->nodes[i]);
+    soft_user_objects_release(graph);
     soft_handle_remove(graph);
     free(graph->nodes);
     free(graph);
@@ -182,7 +184,7 @@ static struct soft_node *copy_node(struct soft_graph *graph, struct soft_node *n
 struct soft_graph *soft_graph_copy(struct soft_graph *graph)
 {
     struct soft_graph *copy = soft_graph_create();
-    bool good = copy != NULL;
+    bool good = copy != NULL && soft_user_objects_copy(copy, graph);
 
     for (size_t i = 0; i < graph->count && good; i++)
         good = copy_node(copy, graph->nodes[i]) != NULL;

@@ -33,6 +33,8 @@ struct soft_graph {
     struct soft_node **nodes; /* in the order of creation; sorted in an executable */
     size_t count, capacity;
     struct soft_node *owner;  /* of a child graph: its node, which destroys it */
+    struct soft_held *held;   /* objects of the program (userobject.h) */
+    size_t held_count;
 };
 
 struct soft_exec {

@@ -294,3 +294,34 @@ CUresult CUDAAPI cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
     device->current_pool = handle_pool(pool);
     return soft_leave(CUDA_SUCCESS);
 }
+
+/* ---- by location (13.0) ------------------------------------------------------------ */
+
+static CUresult check_location(const CUmemLocation *location, CUmemAllocationType type)
+{
+    if (location == NULL || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
+    return location->type == CU_MEM_LOCATION_TYPE_DEVICE ? CUDA_SUCCESS
+                                                         : soft_refuse("memory pools on the host");
+}
+
+CUresult CUDAAPI cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
+                                        CUmemAllocationType type)
+{
+    CUresult result = check_location(location, type);
+    return result == CUDA_SUCCESS ? cuDeviceGetDefaultMemPool(pool_out, location->id) : result;
+}
+
+CUresult CUDAAPI cuMemGetMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
+                                 CUmemAllocationType type)
+{
+    CUresult result = check_location(location, type);
+    return result == CUDA_SUCCESS ? cuDeviceGetMemPool(pool_out, location->id) : result;
+}
+
+CUresult CUDAAPI cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type,
+                                 CUmemoryPool pool)
+{
+    CUresult result = check_location(location, type);
+    return result == CUDA_SUCCESS ? cuDeviceSetMemPool(location->id, pool) : result;
+}

@@ -14,12 +14,15 @@ struct soft_capture;
 struct soft_graph;
 struct soft_node;
 
+#define SOFT_STREAM_ATTRIBUTES 4
+
 struct soft_stream {
     struct soft_stream *next; /* in its context */
     struct soft_context *context;
     uint64_t id;
     unsigned flags; /* CU_STREAM_NON_BLOCKING */
     int priority;
+    CUstreamAttrValue attributes[SOFT_STREAM_ATTRIBUTES]; /* streamattr.c */
     bool destroyed;        /* gone for the program, work still pending */
     uint64_t thread;       /* the thread whose default stream it is, or 0 */
     struct soft_op *tail;  /* the last operation submitted, or NULL */

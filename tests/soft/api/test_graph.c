@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 static CUmodule module;
 static CUfunction store, add;
@@ -646,6 +647,50 @@ static void captured_allocations_are_nodes(void **state)
     ok(cuMemFree(out));
 }
 
+static void count_down(void *argument)
+{
+    __atomic_fetch_add((int *)argument, 1, __ATOMIC_SEQ_CST);
+}
+
+static void expect_destroyed(const int *count, int wanted)
+{
+    for (int i = 0; i < 2000 && __atomic_load_n(count, __ATOMIC_SEQ_CST) != wanted; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    assert_int_equal(__atomic_load_n(count, __ATOMIC_SEQ_CST), wanted);
+}
+
+static void graphs_keep_objects_of_the_program(void **state)
+{
+    (void)state;
+    static int destroyed;
+    CUuserObject object;
+    CUgraph graph;
+    CUgraphExec exec;
+
+    expect(CUDA_ERROR_INVALID_VALUE, cuUserObjectCreate(&object, &destroyed, count_down, 1, 0));
+    ok(cuUserObjectCreate(&object, &destroyed, count_down, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    ok(cuGraphCreate(&graph, 0));
+    ok(cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
+    ok(cuUserObjectRetain(object, 2));
+    ok(cuUserObjectRelease(object, 2));
+    ok(cuGraphInstantiate(&exec, graph, 0));
+    ok(cuGraphDestroy(graph));
+    assert_int_equal(destroyed, 0);
+    ok(cuGraphExecDestroy(exec));
+    expect_destroyed(&destroyed, 1);
+    expect(CUDA_ERROR_INVALID_VALUE, cuUserObjectRetain(object, 1));
+
+    ok(cuUserObjectCreate(&object, &destroyed, count_down, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    ok(cuGraphCreate(&graph, 0));
+    ok(cuGraphRetainUserObject(graph, object, 2, 0));
+    expect(CUDA_ERROR_INVALID_VALUE, cuGraphReleaseUserObject(graph, object, 3));
+    ok(cuGraphReleaseUserObject(graph, object, 2));
+    ok(cuGraphDestroy(graph));
+    assert_int_equal(destroyed, 1);
+    ok(cuUserObjectRelease(object, 1));
+    expect_destroyed(&destroyed, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -663,6 +708,7 @@ int main(void)
         cmocka_unit_test(mistakes_of_captures_have_their_own_errors),
         cmocka_unit_test(graphs_have_memory_of_their_own),
         cmocka_unit_test(captured_allocations_are_nodes),
+        cmocka_unit_test(graphs_keep_objects_of_the_program),
     };
     return cmocka_run_group_tests(tests, module_up, context_down);
 }

@@ -337,6 +337,25 @@ static void priorities_are_kept_and_clamped(void **state)
     expect(CUDA_ERROR_INVALID_VALUE, cuStreamCreate(&one, 0x80));
 }
 
+static void attributes_are_kept_and_copied(void **state)
+{
+    (void)state;
+    CUstream one, two;
+    CUstreamAttrValue value = {.syncPolicy = CU_SYNC_POLICY_YIELD}, got;
+    ok(cuStreamCreate(&one, CU_STREAM_NON_BLOCKING));
+    ok(cuStreamCreateWithPriority(&two, CU_STREAM_NON_BLOCKING, -2));
+    ok(cuStreamSetAttribute(two, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
+    ok(cuStreamCopyAttributes(one, two));
+    ok(cuStreamGetAttribute(one, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &got));
+    assert_int_equal(got.syncPolicy, CU_SYNC_POLICY_YIELD);
+    ok(cuStreamGetAttribute(one, CU_STREAM_ATTRIBUTE_PRIORITY, &got));
+    assert_int_equal(got.priority, -2);
+    expect(CUDA_ERROR_INVALID_VALUE,
+           cuStreamGetAttribute(one, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &got));
+    ok(cuStreamDestroy(one));
+    ok(cuStreamDestroy(two));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +373,7 @@ int main(void)
         cmocka_unit_test(pageable_memory_is_read_in_the_call),
         cmocka_unit_test(pinned_memory_is_read_in_stream_order),
         cmocka_unit_test(priorities_are_kept_and_clamped),
+        cmocka_unit_test(attributes_are_kept_and_copied),
     };
     return cmocka_run_group_tests(tests, context_up, context_down);
 }
