@@ -20,7 +20,8 @@ struct rp_pairing rp_pairing_settle(struct rp_pairing before, const char *key,
 /* The pending execution that began with the same call on the same inputs, or NULL. */
 struct rp_execution *rp_pairing_repeated(uint32_t segment, const struct rp_footprint *first);
 
-/* True when the call is given what its twin in the forward was given, by value and from the host. */
+/* True when the call is given what its twin in the forward was given, by value and from the
+ * host. */
 bool rp_pairing_same_values(const struct rp_logged *entry, const struct rp_footprint *call);
 
 /* Hash of where a call reads: tells one forward's call from another's. */

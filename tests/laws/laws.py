@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The four laws, end to end: small jobs run eagerly, replaying bare, and replaying guarded.
 
-usage: laws.py JOB KERNELS REPRISE laws|mechanisms|check|retain
+usage: laws.py JOB KERNELS REPRISE laws|words|mechanisms|check|retain
 
 laws        a guarded replay leaves the bytes of the eager run, under each policy and kind of
             state that a scenario allows; bare, it leaves others (or the scenario is a control)
+words       hazards are said in full, and what can't be done is refused
 mechanisms  without one mechanism the scenarios named for it go red
 retain      the laws, where replays are served from kept outputs
 check       observing changes nothing, and the hazards found are the scenario's
@@ -203,11 +204,6 @@ def laws():
     claim("diverging: a call that the replay leaves out, and nobody misses, is only remarked",
           run.returncode == 0 and not summary["hazards"] and
           "advance" in {u["call"] for u in summary["unknown"]}, run.stderr)
-    undeclared = contract_of({"buffers": [GENERATOR]}, "declared", "regions")
-    run, summary = guarded("accumulator", "replay", undeclared)
-    claim("accumulator: state that nobody declared is a hazard, not a silent wrong",
-          run.returncode == STOPPED and summary["hazards"][0]["hazard"] == "stale-read" and
-          "buffer" not in summary["hazards"][0], run.stderr)
     unproved = contract_of(SCENARIOS["patch"], "discovered", "regions")
     run, summary = guarded("patch", "replay", unproved)
     claim("patch: discovery refuses what it cannot prove, and names the call",
@@ -232,6 +228,49 @@ def laws():
     claim("queue: right when segments are found by launches and their repetition",
           run.stdout == bare("queue", "eager") and summary["segments"][0]["replays"] == 3,
           run.stderr)
+
+
+def words():
+    """What is said: of hazards, of what is harmless, and of what cannot be done."""
+    undeclared = contract_of({"buffers": [GENERATOR]}, "declared", "regions")
+    run, summary = guarded("accumulator", "replay", undeclared)
+    claim("accumulator: state that nobody declared is a hazard, not a silent wrong",
+          run.returncode == STOPPED and summary["hazards"][0]["hazard"] == "stale-read" and
+          "buffer" not in summary["hazards"][0], run.stderr)
+    claim("accumulator: ... and the line says what memory that is",
+          "(4000 bytes of device memory, made by call " in run.stderr, run.stderr)
+    harmless = contract_of({"buffers": [QUEUE]}, "declared", "regions") | {"harmless": ["queue"]}
+    run, summary = guarded("clobbered-later", "replay", harmless)
+    claim("clobbered-later: what the contract calls harmless is listed and stops nothing",
+          run.returncode == 0 and {hazard["harmless"] for hazard in summary["hazards"]} == {True},
+          f"{summary.get('hazards')}\n{run.stderr}")
+    run, summary = guarded("crossed-replays", "replay",
+                           contract_of({"pair": "key"}, "discovered", "regions"))
+    race = summary["hazards"][0]
+    claim("crossed-replays: the race is reported with both calls, its bytes and its memory",
+          race.get("other") == race["reader"] == "read_queue" and race["memory"] == "device", race)
+    run, summary = guarded("other-kernel", "replay",
+                           contract_of({"buffers": [STATE]}, "declared", "regions"))
+    claim("other-kernel: a divergence names what the forward called, where, and no versions",
+          [summary["hazards"][0][key] for key in ("reader", "other", "position")] ==
+          ["step_state_again", "step_state", 0] and "version" not in run.stderr, run.stderr)
+    run, summary = guarded("never-replayed", "eager",
+                           contract_of({"buffers": [STATE]}, "declared", "regions"))
+    claim("never-replayed: ten thousand forwards, and what is held stays within bounds",
+          run.returncode == 0 and summary["segments"][0]["unreplayed"] == 10000 and
+          0 < summary["bytes_held_peak"] < 600 * 4096, run.stderr)
+    launched = contract_of({"buffers": [HOST]}, "declared", "regions")
+    launched["segments"][0] = {"name": "s", "replay": {"repeat": True},
+                               "forward": {"launches": {"first": "f", "last": "g"}}}
+    run, _ = guarded("host-generator", "replay", launched)
+    claim("host-generator: refused before the job starts where segments are found by launches",
+          run.returncode == 2 and "found by its launches" in run.stderr and not run.stdout,
+          run.stderr)
+    nowhere = HOST | {"at": {"host_symbol": "no_such_variable"}}
+    run, summary = guarded("host-generator", "replay",
+                           contract_of({"buffers": [nowhere]}, "declared", "regions"))
+    claim("host-generator: a variable that is nowhere is a hazard, not unprotected",
+          run.returncode == STOPPED and summary["hazards"][0]["hazard"] == "unproved", run.stderr)
 
 
 def retain():
@@ -292,7 +331,7 @@ def check():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    {"laws": laws, "mechanisms": mechanisms, "check": check,
+    {"laws": laws, "words": words, "mechanisms": mechanisms, "check": check,
      "retain": retain}[SUITE]()
 print(f"1..{len(results)}")
 sys.exit(0 if all(results) else 1)

@@ -3,6 +3,7 @@
 #include "tests/tracker/random.h"
 #include "tracker/contract.h"
 #include "tracker/contract_shape.h"
+#include "tracker/refusal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -678,6 +679,34 @@ static void the_schema_says_what_the_reader_takes(void **state)
     json_decref(schema);
 }
 
+/* ---- what is asked for in vain ---------------------------------------------------- */
+
+#define HOST_BUFFER "\"buffers\":[{\"name\":\"rng\",\"at\":{\"host_symbol\":\"generator\"}}]}"
+
+static void refuses(const char *text, const char *part)
+{
+    struct rp_contract *c = parse(text);
+    enum rp_status status = rp_refusal_check(c, message, sizeof(message));
+
+    assert_int_equal(status, part ? RP_UNSUPPORTED : RP_OK);
+    if (part && !strstr(message, part))
+        fail_msg("\"%s\" does not say \"%s\"", message, part);
+    rp_contract_destroy(c);
+}
+
+static void host_variables_need_segments_that_open_in_time(void **state)
+{
+    (void)state;
+    refuses("{\"version\":1,\"segments\":[{\"name\":\"s\",\"forward\":{\"nvtx\":\"f\"},\"replay\":"
+            "{\"nvtx\":\"r\"}}]," HOST_BUFFER, NULL);
+    refuses("{\"version\":1,\"segments\":[{\"name\":\"s\"}]," HOST_BUFFER, NULL);
+    refuses("{\"version\":1,\"segments\":[{\"name\":\"s\",\"forward\":{\"nvtx\":\"f\"},\"replay\":"
+            "{\"repeat\":true}}]," HOST_BUFFER,
+            "buffer rng: a host symbol needs segments that are found by \"nvtx\"");
+    refuses("{\"version\":1,\"segments\":[{\"name\":\"s\",\"forward\":{\"launches\":{\"first\":\"a\","
+            "\"last\":\"b\"}},\"replay\":{\"nvtx\":\"r\"}}]," HOST_BUFFER, "segment s");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -688,6 +717,7 @@ int main(void)
         cmocka_unit_test(a_policy_is_a_word_or_a_path),
         cmocka_unit_test(a_declared_family_may_be_harmless_by_member),
         cmocka_unit_test(a_marked_segment_brings_its_own_key),
+        cmocka_unit_test(host_variables_need_segments_that_open_in_time),
         cmocka_unit_test(a_replay_may_begin_where_its_forward_does_not),
         cmocka_unit_test(names_of_words),
         cmocka_unit_test(each_wrong_contract_has_its_message),
