@@ -32,6 +32,8 @@ struct rp_image {
     const char *kind, *doubt;
     const char *met_with; /* the doubt that reading it started from */
     bool has_code; /* machine code that the device may prefer to the PTX */
+    struct rp_ptx_module **texts; /* parsed: kernels are proved when they are asked for */
+    size_t text_count, text_capacity;
     struct entry *entries; /* sorted by name once all are there */
     size_t entry_count, entry_capacity;
     struct variable *variables;
@@ -104,23 +106,22 @@ static bool has_loose_names(const struct rp_ptx_module *ptx)
     return false;
 }
 
-static enum rp_status add_text(struct rp_image *image, const struct rp_content_part *part,
-                               bool among_others)
+static enum rp_status keep_text(struct rp_image *image, struct rp_ptx_module *ptx)
 {
-    char message[256];
-    struct rp_ptx_module *ptx;
-    size_t known = image->entry_count;
-    enum rp_status status = rp_ptx_parse((const char *)part->bytes, part->size, &ptx, message,
-                                         sizeof message);
-    if (status == RP_NO_MEMORY)
-        return status;
-    if (status != RP_OK) {
-        image->doubt = "its PTX can't be read";
-        return RP_OK;
+    void *bigger = grow(image->texts, image->text_count, &image->text_capacity, sizeof(void *));
+    if (!bigger) {
+        rp_ptx_destroy(ptx);
+        return RP_NO_MEMORY;
     }
-    if (among_others && has_loose_names(ptx))
-        image->doubt = "it was linked from several parts, with names of no certain meaning";
-    for (size_t i = 0; status == RP_OK && i < ptx->function_count; i++) {
+    image->texts = bigger;
+    image->texts[image->text_count++] = ptx;
+    return RP_OK;
+}
+
+static enum rp_status add_text_kernels(struct rp_image *image, const struct rp_ptx_module *ptx)
+{
+    size_t known = image->entry_count;
+    for (size_t i = 0; i < ptx->function_count; i++) {
         const struct rp_ptx_function *function = &ptx->functions[i];
         if (!function->is_entry)
             continue;
@@ -131,12 +132,33 @@ static enum rp_status add_text(struct rp_image *image, const struct rp_content_p
         entry->function = function;
         entry->texts++;
     }
+    return RP_OK;
+}
+
+static enum rp_status add_text(struct rp_image *image, const struct rp_content_part *part,
+                               bool among_others)
+{
+    char message[256];
+    struct rp_ptx_module *ptx;
+    enum rp_status status = rp_ptx_parse((const char *)part->bytes, part->size, &ptx, message,
+                                         sizeof message);
+    if (status == RP_NO_MEMORY)
+        return status;
+    if (status != RP_OK) {
+        image->doubt = "its PTX can't be read";
+        return RP_OK;
+    }
+    status = keep_text(image, ptx);
+    if (status == RP_OK && among_others && has_loose_names(ptx))
+        image->doubt = "it was linked from several parts, with names of no certain meaning";
+    if (status == RP_OK)
+        status = add_text_kernels(image, ptx);
     for (size_t i = 0; status == RP_OK && i < ptx->global_count; i++) {
         const struct rp_ptx_var *var = &ptx->globals[i];
         if (var->space == RP_PTX_GLOBAL || var->space == RP_PTX_CONST)
             status = add_variable(image, var->name, var->bytes);
     }
-    return status; /* the module stays: its functions are proved when they are asked for */
+    return status;
 }
 
 static bool same_layout(const struct entry *entry, const struct rp_cubin_kernel *kernel)

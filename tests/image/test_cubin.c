@@ -63,10 +63,10 @@ static const struct rp_cubin_kernel *find(const struct rp_cubin *cubin, const ch
 static void expect(const struct rp_cubin *cubin, const struct expected *expected)
 {
     const struct rp_cubin_kernel *kernel = find(cubin, expected->kernel);
-    const struct rp_cubin_param *last = &expected->params[expected->count - 1];
+    const struct rp_cubin_param *last = &expected->params[expected->count ? expected->count - 1 : 0];
     assert_true(kernel->layout_known);
     assert_int_equal(kernel->param_count, expected->count);
-    assert_int_equal(kernel->param_bytes, expected->count ? last->offset + last->bytes : 0);
+    assert_int_equal(kernel->param_bytes, last->offset + last->bytes);
     for (uint32_t i = 0; i < expected->count; i++) {
         assert_int_equal(kernel->params[i].offset, expected->params[i].offset);
         assert_int_equal(kernel->params[i].bytes, expected->params[i].bytes);
