@@ -110,7 +110,9 @@ static enum rp_status real_timer_create(void *self, rp_event_handle *out)
 {
     const struct rp_real *real = self;
     CUevent event = NULL;
+    CUstreamCaptureMode mode = change_capture_mode(real, CU_STREAM_CAPTURE_MODE_RELAXED);
     enum rp_status status = status_of(real->cuEventCreate(&event, CU_EVENT_DEFAULT));
+    change_capture_mode(real, mode);
     *out = (uintptr_t)event;
     return status;
 }
