@@ -26,6 +26,7 @@ static const struct {
     {"REPRISE_SOFT_TIMEOUT", "milliseconds until a kernel counts as hung"},
     {"REPRISE_SOFT_CLOCK", "a GPU whose times it tells: h200, h100nl, rtx4090"},
     {"REPRISE_SOFT_ORACLE", "file for the bytes that each launch touched"},
+    {"REPRISE_SOFT_RACES", "1, or a file, for pairs of calls that nothing orders"},
     {"REPRISE_SOFT_ISA", "instructions it uses: baseline, avx2, avx512"},
     {"REPRISE_PLAN", "set by run: the plan in force, an absolute path"},
     {"REPRISE_JOB", "set by run: the command line, for profiles and plans"},

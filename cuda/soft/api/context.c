@@ -41,6 +41,7 @@ CUresult soft_context_wait(struct soft_context *context)
     soft_op_submit(op);
     soft_op_wait(op);
     soft_op_release(op);
+    soft_streams_reap(context);
     return context->fault;
 }
 

@@ -58,9 +58,7 @@ void soft_stream_destroy(struct soft_stream *stream)
     stream->destroyed = true;
 }
 
-/* Streams that were destroyed with work pending, once it is done and nobody has to come after
- * it any more. */
-static void reap_streams(struct soft_context *context)
+void soft_streams_reap(struct soft_context *context)
 {
     struct soft_stream *next;
     for (struct soft_stream *stream = context->streams; stream != NULL; stream = next) {
@@ -112,7 +110,7 @@ void soft_stream_order(struct soft_stream *stream, struct soft_op *op)
         for (struct soft_stream *each = context->streams; each != NULL; each = each->next)
             if (each != stream && !(each->flags & CU_STREAM_NON_BLOCKING))
                 soft_op_after(op, each->tail);
-        reap_streams(context);
+        soft_streams_reap(context);
     } else if (!(stream->flags & CU_STREAM_NON_BLOCKING)) {
         soft_op_after(op, context->legacy->tail);
     }

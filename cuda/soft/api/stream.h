@@ -51,6 +51,9 @@ CUresult soft_stream_submit(struct soft_stream *stream, struct soft_work *work,
 void soft_stream_order(struct soft_stream *stream, struct soft_op *op);
 void soft_stream_append(struct soft_stream *stream, struct soft_op *op);
 
+/* Frees streams that were destroyed and whose work is done: nobody has to come after it now. */
+void soft_streams_reap(struct soft_context *context);
+
 /* Waits for all that stands in the stream; answers its context's fault. */
 CUresult soft_stream_wait(struct soft_stream *stream);
 
