@@ -73,6 +73,12 @@ const struct kernel_case kernel_cases[] = {
     {"15_int8.ptx", "bits", {4, 1, 1}, {256, 1, 1}, "A B 1000",
      {READS('A', 0, 4000), WRITES('A', 0, 4000), READS('B', 0, 8000), WRITES('B', 0, 8000)}},
 
+    /* ---- tiles of a warp ---- */
+    {"16_wmma.ptx", "wmma_gemm", {2, 3, 1}, {64, 1, 1}, "A B C 64 32",
+     {READS('A', 0, 48 * 32 * 2), READS('B', 0, 32 * 64 * 2), WRITES('C', 0, 48 * 64 * F)}},
+    {"16_wmma.ptx", "wmma_gemm", {1, 1, 1}, {32, 1, 1}, "A B C 16 48",
+     {READS('A', 0, 16 * 48 * 2), READS('B', 0, 48 * 16 * 2), WRITES('C', 0, 16 * 16 * F)}},
+
     /* ---- indices from memory ---- */
     {"07_embedding.ptx", "embed_gather", {8, 1, 1}, {128, 1, 1}, "A B C 50 20",
      {READS_IN('A'), MAY_READ('B', 0, 50 * 8), WRITES('C', 0, 50 * 20 * F)}},

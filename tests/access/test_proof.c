@@ -392,7 +392,13 @@ static void instructions_that_write(void **state)
     prove("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r1, %r2}], [sh];", 1, 1, words,
           CLAIMS(READS_ANY, WRITES_ALL));
     prove("wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, "
-          "%f8}, %r1;", 1, 32, words, CLAIMS(WRITES_IN('A')));
+          "%f8}, 16;", 1, 32, words, CLAIMS(WRITES('A', 0, 1024)));
+    prove("wmma.store.d.sync.aligned.col.m32n8k16.global.f32 [%rd1+64], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, "
+          "%f8};", 1, 32, words, CLAIMS(WRITES('A', 64, 64 + 1024)));
+    prove("wmma.store.d.sync.aligned.row.m8n32k16.global.f32 [%rd1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, "
+          "%f8}, %r1;", 1, 32, "A B C 32 7 0 0 D 0", CLAIMS(WRITES('A', 0, 1024)));
+    prove("wmma.load.b.sync.aligned.col.m16n16k16.global.f16 {%r9, %r10, %r11, %r12, %r13, %r14, %r15, %r16}"
+          ", [%rd1], 16;", 1, 32, words, CLAIMS(READS('A', 0, 512)));
     prove("discard.global.L2 [%rd1], 128;", 1, 1, words, CLAIMS(READS_ALL, WRITES_ALL));
     prove("sust.b.1d.b32.trap [%rd1, {%r1}], {%r2};", 1, 1, words, CLAIMS(READS_ALL, WRITES_ALL));
     prove("multimem.red.release.sys.global.add.u32 [%rd1], %r1;", 1, 1, words,
