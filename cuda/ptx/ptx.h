@@ -48,15 +48,15 @@ struct rp_ptx_var {
 };
 
 enum rp_ptx_operand_kind {
-    RP_PTX_OPERAND_REG,     /* `reg`: index into function->regs */
-    RP_PTX_OPERAND_IMM,     /* `imm`: bits of an integer or float literal (see `is_float`) */
-    RP_PTX_OPERAND_SREG,    /* `sreg`: %tid.x and friends */
-    RP_PTX_OPERAND_VAR,     /* the address of a variable, or a param used by name: `var` (+ imm) */
-    RP_PTX_OPERAND_ADDRESS, /* [base + imm]: base is a REG, a VAR or absent (see `base`) */
-    RP_PTX_OPERAND_LABEL,   /* `target`: index of the instruction jumped to */
-    RP_PTX_OPERAND_VECTOR,  /* {a, b, ...}: `items`, `item_count` */
-    RP_PTX_OPERAND_FUNCTION,/* a callee, a .callprototype or a .branchtargets list by name: `name` */
-    RP_PTX_OPERAND_SINK     /* `_` */
+    RP_PTX_OPERAND_REG,      /* `reg`: index into function->regs */
+    RP_PTX_OPERAND_IMM,      /* `imm`: bits of an integer or float literal (see `is_float`) */
+    RP_PTX_OPERAND_SREG,     /* `sreg`: %tid.x and friends */
+    RP_PTX_OPERAND_VAR,      /* the address of a variable, or a param used by name: `var` (+ imm) */
+    RP_PTX_OPERAND_ADDRESS,  /* [base + imm]: base is a REG, a VAR or absent (see `base`) */
+    RP_PTX_OPERAND_LABEL,    /* `target`: index of the instruction jumped to */
+    RP_PTX_OPERAND_VECTOR,   /* {a, b, ...}: `items`, `item_count` */
+    RP_PTX_OPERAND_FUNCTION, /* a callee, a .callprototype or a .branchtargets list by `name` */
+    RP_PTX_OPERAND_SINK      /* `_` */
 };
 
 enum rp_ptx_sreg {
@@ -120,7 +120,8 @@ struct rp_ptx_function {
     uint64_t param_bytes;       /* without tail padding */
     struct rp_ptx_var *regs;    size_t reg_count;    /* all registers, scopes renamed apart */
     struct rp_ptx_var *locals;  size_t local_count;  /* .local, .shared and .param in the body */
-    struct rp_ptx_instruction *code; size_t code_count; /* `code_count` is a valid target: the end */
+    struct rp_ptx_instruction *code;
+    size_t code_count;               /* `code_count` is a valid target: the end */
     uint32_t maxntid[3], reqntid[3]; /* 0 when absent */
     uint32_t line;
     /* .branchtargets / .calltargets / .callprototype by name, kept as text */

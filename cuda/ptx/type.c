@@ -7,15 +7,15 @@ static const struct {
     const char *name;
     uint32_t bytes;
 } types[RP_PTX_TYPE_COUNT] = {
-    [RP_PTX_NONE] = {"", 0},         [RP_PTX_B8] = {"b8", 1},         [RP_PTX_B16] = {"b16", 2},
-    [RP_PTX_B32] = {"b32", 4},       [RP_PTX_B64] = {"b64", 8},       [RP_PTX_B128] = {"b128", 16},
-    [RP_PTX_U8] = {"u8", 1},         [RP_PTX_U16] = {"u16", 2},       [RP_PTX_U32] = {"u32", 4},
-    [RP_PTX_U64] = {"u64", 8},       [RP_PTX_S8] = {"s8", 1},         [RP_PTX_S16] = {"s16", 2},
-    [RP_PTX_S32] = {"s32", 4},       [RP_PTX_S64] = {"s64", 8},       [RP_PTX_F16] = {"f16", 2},
-    [RP_PTX_F16X2] = {"f16x2", 4},   [RP_PTX_BF16] = {"bf16", 2},     [RP_PTX_BF16X2] = {"bf16x2", 4},
-    [RP_PTX_TF32] = {"tf32", 4},     [RP_PTX_E4M3X2] = {"e4m3x2", 2}, [RP_PTX_E5M2X2] = {"e5m2x2", 2},
-    [RP_PTX_F32] = {"f32", 4},       [RP_PTX_F64] = {"f64", 8},       [RP_PTX_PRED] = {"pred", 0},
-    [RP_PTX_S8X4] = {"s8x4", 4},     [RP_PTX_U8X4] = {"u8x4", 4},
+    [RP_PTX_NONE] = {"", 0},       [RP_PTX_B8] = {"b8", 1},         [RP_PTX_B16] = {"b16", 2},
+    [RP_PTX_B32] = {"b32", 4},     [RP_PTX_B64] = {"b64", 8},       [RP_PTX_B128] = {"b128", 16},
+    [RP_PTX_U8] = {"u8", 1},       [RP_PTX_U16] = {"u16", 2},       [RP_PTX_U32] = {"u32", 4},
+    [RP_PTX_U64] = {"u64", 8},     [RP_PTX_S8] = {"s8", 1},         [RP_PTX_S16] = {"s16", 2},
+    [RP_PTX_S32] = {"s32", 4},     [RP_PTX_S64] = {"s64", 8},       [RP_PTX_F16] = {"f16", 2},
+    [RP_PTX_F16X2] = {"f16x2", 4}, [RP_PTX_BF16] = {"bf16", 2},     [RP_PTX_BF16X2] = {"bf16x2", 4},
+    [RP_PTX_TF32] = {"tf32", 4},   [RP_PTX_E4M3X2] = {"e4m3x2", 2}, [RP_PTX_E5M2X2] = {"e5m2x2", 2},
+    [RP_PTX_F32] = {"f32", 4},     [RP_PTX_F64] = {"f64", 8},       [RP_PTX_PRED] = {"pred", 0},
+    [RP_PTX_S8X4] = {"s8x4", 4},   [RP_PTX_U8X4] = {"u8x4", 4},
 };
 
 uint32_t rp_ptx_type_bytes(enum rp_ptx_type type)

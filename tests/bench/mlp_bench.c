@@ -56,12 +56,12 @@ static void launch(const struct network *net, const struct simt_module *module, 
                    const void *params)
 {
     struct simt_fault fault;
-    const struct simt_launch launch = {
-        .kernel = simt_module_kernel(module, name),
-        .grid = {(width + block_width - 1) / block_width, (height + block_height - 1) / block_height, 1},
-        .block = {block_width, block_height, 1},
-        .params = params,
-        .bounds = anywhere};
+    const struct simt_launch launch = {.kernel = simt_module_kernel(module, name),
+                                       .grid = {(width + block_width - 1) / block_width,
+                                                (height + block_height - 1) / block_height, 1},
+                                       .block = {block_width, block_height, 1},
+                                       .params = params,
+                                       .bounds = anywhere};
     if (simt_run(net->pool, &launch, &fault) != RP_OK || fault.kind != SIMT_FAULT_NONE) {
         fprintf(stderr, "%s: fault %d at line %u\n", name, (int)fault.kind, fault.line);
         exit(1);
@@ -81,9 +81,14 @@ static void forward(const struct network *net)
     struct { const float *a, *b, *bias; float *c; int m, n, k; } first = {
         net->x, net->w1, net->b1, net->h, BATCH, HIDDEN, INPUTS};
     launch(net, net->products, "matmul_bias_relu", HIDDEN, BATCH, 32, 8, &first);
-    product(net, net->products, "matmul_naive", net->h, net->w2, net->logits, BATCH, CLASSES, HIDDEN);
-    struct { const float *logits; const int *label; float *gradient, *loss; int rows, classes; } loss = {
-        net->logits, net->label, net->gradient, net->loss, BATCH, CLASSES};
+    product(net, net->products, "matmul_naive", net->h, net->w2, net->logits, BATCH, CLASSES,
+            HIDDEN);
+    struct {
+        const float *logits;
+        const int *label;
+        float *gradient, *loss;
+        int rows, classes;
+    } loss = {net->logits, net->label, net->gradient, net->loss, BATCH, CLASSES};
     launch(net, net->rest, "cross_entropy", BATCH, 1, 32, 1, &loss);
 }
 
@@ -91,21 +96,28 @@ static void backward(const struct network *net)
 {
     product(net, net->products, "matmul_tn", net->h, net->gradient, net->parameters[1].gradient,
             HIDDEN, CLASSES, BATCH);
-    product(net, net->rest, "matmul_nt", net->gradient, net->w2, net->hidden_gradient, BATCH, HIDDEN,
-            CLASSES);
+    product(net, net->rest, "matmul_nt", net->gradient, net->w2, net->hidden_gradient, BATCH,
+            HIDDEN, CLASSES);
     struct { const float *y; float *gradient; int n; } relu = {net->h, net->hidden_gradient,
                                                                BATCH * HIDDEN};
     launch(net, net->rest, "relu_backward", BATCH * HIDDEN, 1, 128, 1, &relu);
-    product(net, net->products, "matmul_tn", net->x, net->hidden_gradient, net->parameters[0].gradient,
-            INPUTS, HIDDEN, BATCH);
+    product(net, net->products, "matmul_tn", net->x, net->hidden_gradient,
+            net->parameters[0].gradient, INPUTS, HIDDEN, BATCH);
 }
 
 static void update(const struct network *net, int step)
 {
     for (int i = 0; i < 2; i++) {
         const struct parameter *p = &net->parameters[i];
-        struct { float *p; const float *g; float *m, *v; int n; float lr, b1, b2, eps, wd; int t; } adam = {
-            p->value, p->gradient, p->m, p->v, p->count, 1e-3f, 0.9f, 0.999f, 1e-8f, 0.0f, step};
+        struct {
+            float *p;
+            const float *g;
+            float *m, *v;
+            int n;
+            float lr, b1, b2, eps, wd;
+            int t;
+        } adam = {p->value, p->gradient, p->m,  p->v, p->count, 1e-3f,
+                  0.9f,     0.999f,      1e-8f, 0.0f, step};
         launch(net, net->adam, "adam", (uint32_t)p->count, 1, 256, 1, &adam);
     }
 }
@@ -142,8 +154,9 @@ static void create(struct network *net, unsigned workers, const char *folder)
     float *const values[] = {net->w1, net->w2};
     const int counts[] = {INPUTS * HIDDEN, HIDDEN * CLASSES};
     for (int i = 0; i < 2; i++)
-        net->parameters[i] = (struct parameter){values[i], floats(counts[i], 0, 0), floats(counts[i], 0, 0),
-                                                floats(counts[i], 0, 0), counts[i]};
+        net->parameters[i] =
+            (struct parameter){values[i], floats(counts[i], 0, 0), floats(counts[i], 0, 0),
+                               floats(counts[i], 0, 0), counts[i]};
 }
 
 static double seconds(void)

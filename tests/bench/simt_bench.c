@@ -89,24 +89,29 @@ static void launch(struct simt_pool *pool, const struct simt_module *module, con
            "add.f32 %f2, %f2, %f3; add.f32 %f4, %f4, %f5; add.f32 %f2, %f2, %f4;\n"             \
            "st.global.f32 [%d1], %f2; st.global.u32 [%d1+2048], %r2; ret;\n}\n"}
 
-static const struct { const char *name, *ptx; } mixes[] = {
+static const struct { const char *name, *ptx;
+} mixes[] = {
     MIX("fma.f32", "",
         FOUR("fma.rn.f32 %f2, %f2, %f1, %f0; fma.rn.f32 %f3, %f3, %f1, %f0;\n"
              "fma.rn.f32 %f4, %f4, %f1, %f0; fma.rn.f32 %f5, %f5, %f1, %f0;\n")),
     MIX("add sub xor s32", "",
-        FOUR("add.s32 %r2, %r2, %r0; xor.b32 %r4, %r2, %r3; sub.s32 %r2, %r2, %r4; add.s32 %r4, %r4, 7;\n")),
+        FOUR("add.s32 %r2, %r2, %r0; xor.b32 %r4, %r2, %r3; sub.s32 %r2, %r2, %r4; add.s32 %r4, "
+             "%r4, 7;\n")),
     MIX("coalesced ld st add", "",
         FOUR("ld.global.f32 %f6, [%d1]; add.f32 %f2, %f2, %f6; ld.global.f32 %f7, [%d1+512];\n"
              "add.f32 %f3, %f3, %f7; st.global.f32 [%d1+1024], %f3;\n")),
-    MIX("shared ld st add", ".shared .align 16 .b8 s[4096]; mov.u32 %r9, s; mad.lo.u32 %r9, %r0, 4, %r9;",
+    MIX("shared ld st add",
+        ".shared .align 16 .b8 s[4096]; mov.u32 %r9, s; mad.lo.u32 %r9, %r0, 4, %r9;",
         FOUR("ld.shared.f32 %f6, [%r9]; add.f32 %f2, %f2, %f6; ld.shared.f32 %f7, [%r9+512];\n"
              "add.f32 %f3, %f3, %f7; st.shared.f32 [%r9+1024], %f3;\n")),
-    MIX("random gather add", "mul.lo.u32 %r5, %r0, 37; and.b32 %r5, %r5, 127; mad.wide.u32 %d3, %r5, 4, %d0;",
+    MIX("random gather add",
+        "mul.lo.u32 %r5, %r0, 37; and.b32 %r5, %r5, 127; mad.wide.u32 %d3, %r5, 4, %d0;",
         FOUR("ld.global.f32 %f6, [%d3]; add.f32 %f2, %f2, %f6; add.f32 %f3, %f3, %f6;\n")),
     MIX("setp selp cvt", "",
         FOUR("setp.lt.s32 %p2, %r2, %r3; selp.b32 %r4, %r0, %r3, %p2; cvt.rn.f32.s32 %f6, %r4;\n"
              "cvt.rzi.s32.f32 %r2, %f6;\n")),
-    MIX("exp and log", "", "ex2.approx.f32 %f6, %f1; lg2.approx.f32 %f7, %f0; add.f32 %f2, %f6, %f7;\n"),
+    MIX("exp and log", "",
+        "ex2.approx.f32 %f6, %f1; lg2.approx.f32 %f7, %f0; add.f32 %f2, %f6, %f7;\n"),
     MIX("divergent loops", "and.b32 %r6, %r0, 31;",
         "mov.u32 %r7, 0;\nM: add.u32 %r7, %r7, 1; xor.b32 %r4, %r4, %r7; add.u32 %r2, %r2, %r4;\n"
         "setp.le.u32 %p3, %r7, %r6; @%p3 bra M;\n"),
@@ -158,7 +163,8 @@ static void run_matmul(struct simt_pool *pool, const struct simt_module *module,
                        int side, uint32_t width, uint32_t height, const uint32_t *grid)
 {
     const size_t bytes = (size_t)side * (size_t)side * sizeof(float);
-    float *a = aligned_alloc(64, bytes), *b = aligned_alloc(64, bytes), *c = aligned_alloc(64, bytes);
+    float *a = aligned_alloc(64, bytes), *b = aligned_alloc(64, bytes),
+          *c = aligned_alloc(64, bytes);
     for (int i = 0; i < side * side; i++) {
         a[i] = (float)(i % 7);
         b[i] = (float)(i % 5);

@@ -36,8 +36,8 @@ extern "C" __global__ void wmma_s8(const signed char *a, const signed char *b, i
 }
 
 #if __CUDA_ARCH__ >= 800
-extern "C" __global__ void wmma_bf16(const __nv_bfloat16 *a, const __nv_bfloat16 *b, float *c, int n,
-                                     int k)
+extern "C" __global__ void wmma_bf16(const __nv_bfloat16 *a, const __nv_bfloat16 *b, float *c,
+                                     int n, int k)
 {
     wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> fa;
     wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::col_major> fb;

@@ -27,8 +27,10 @@ static struct rp_ptx_module *parse(const char *text)
 static struct rp_ptx_module *parse_body(const char *body)
 {
     char text[4096];
-    snprintf(text, sizeof(text), "%s.entry k(.param .u64 p) {\n.reg .b32 %%r<9>; .reg .b64 %%rd<9>; "
-             ".reg .pred %%p<9>; .reg .f32 %%f<9>;\n%s\n}\n", HEAD, body);
+    snprintf(text, sizeof(text),
+             "%s.entry k(.param .u64 p) {\n.reg .b32 %%r<9>; .reg .b64 %%rd<9>; "
+             ".reg .pred %%p<9>; .reg .f32 %%f<9>;\n%s\n}\n",
+             HEAD, body);
     return parse(text);
 }
 
@@ -71,31 +73,34 @@ static void text_without_a_terminating_zero(void **state)
     memcpy(exact, text, length);
     assert_int_equal(rp_ptx_parse(exact, length, &module, message, sizeof(message)), RP_OK);
     rp_ptx_destroy(module);
-    assert_int_equal(rp_ptx_parse(exact, length - 1, &module, message, sizeof(message)), RP_INVALID);
+    assert_int_equal(rp_ptx_parse(exact, length - 1, &module, message, sizeof(message)),
+                     RP_INVALID);
     assert_null(module);
     assert_string_equal(message, "4:19: expected an instruction, found the end of the text");
     free(exact);
     char padded[200] = {0};
     memcpy(padded, text, sizeof(text));
-    assert_int_equal(rp_ptx_parse(padded, sizeof(padded), &module, message, sizeof(message)), RP_OK);
+    assert_int_equal(rp_ptx_parse(padded, sizeof(padded), &module, message, sizeof(message)),
+                     RP_OK);
     rp_ptx_destroy(module);
 }
 
 static void module_variables(void **state)
 {
     (void)state;
-    struct rp_ptx_module *module = parse(HEAD
-        ".extern .shared .align 16 .b8 dynamic[];\n"
-        ".visible .global .align 8 .u64 pointers[3] = {other, generic(grid)+8, 5};\n"
-        ".global .align 4 .f32 floats[] = {0f3F800000, 1.5, -2, 0d4000000000000000};\n"
-        ".global .align 1 .b8 bytes[9] = {7, 0xFF(generic(other)), 0xFF00(generic(other)),\n"
-        "0xFF0000(generic(other)), 0xFF000000(generic(other)), 0xFF00000000(generic(other)),\n"
-        "0xFF0000000000(generic(other)), 0xFF000000000000(generic(other)),\n"
-        "0xFF00000000000000(generic(other))};\n"
-        ".global .align 4 .u32 grid[2][3] = {{1, 2}, {4, 5, 6}};\n"
-        ".const .align 4 .v2 .f32 pair = {0f00000000, 0f3F800000};\n"
-        ".extern .global .b32 late; .global .b32 late = (1 << 4) | (7 / 2) ^ ~-1; .global .texref image;\n"
-        ".global .attribute(.managed) .s16 other;\n");
+    struct rp_ptx_module *module = parse(
+        HEAD ".extern .shared .align 16 .b8 dynamic[];\n"
+             ".visible .global .align 8 .u64 pointers[3] = {other, generic(grid)+8, 5};\n"
+             ".global .align 4 .f32 floats[] = {0f3F800000, 1.5, -2, 0d4000000000000000};\n"
+             ".global .align 1 .b8 bytes[9] = {7, 0xFF(generic(other)), 0xFF00(generic(other)),\n"
+             "0xFF0000(generic(other)), 0xFF000000(generic(other)), 0xFF00000000(generic(other)),\n"
+             "0xFF0000000000(generic(other)), 0xFF000000000000(generic(other)),\n"
+             "0xFF00000000000000(generic(other))};\n"
+             ".global .align 4 .u32 grid[2][3] = {{1, 2}, {4, 5, 6}};\n"
+             ".const .align 4 .v2 .f32 pair = {0f00000000, 0f3F800000};\n"
+             ".extern .global .b32 late; .global .b32 late = (1 << 4) | (7 / 2) ^ ~-1; .global "
+             ".texref image;\n"
+             ".global .attribute(.managed) .s16 other;\n");
     assert_int_equal(module->global_count, 9);
     const struct rp_ptx_var *v = module->globals;
     assert_true(v[0].is_extern && v[0].is_array && v[0].space == RP_PTX_SHARED);
@@ -134,13 +139,14 @@ static void module_variables(void **state)
 static void functions_are_declared_and_defined(void **state)
 {
     (void)state;
-    struct rp_ptx_module *module = parse(HEAD
-        ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
-        ".visible .func later (.param .b32 x);\n"
-        ".weak .func (.reg .u32 %out) plus (.reg .u32 %a, .reg.u32 %b) { add.u32 %out, %a, %b; ret; }\n"
-        ".visible .entry main$_omp_fn$0 (.param.u64 %in_ar0) .maxntid 32, 2 .minnctapersm 3\n"
-        "{ .reg.u64 %r; ld.param.u64 %r, [%in_ar0]; ret; }\n"
-        ".visible .func later (.param .b32 x) .noreturn { trap; }\n.alias other, later;\n");
+    struct rp_ptx_module *module = parse(
+        HEAD ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n"
+             ".visible .func later (.param .b32 x);\n"
+             ".weak .func (.reg .u32 %out) plus (.reg .u32 %a, .reg.u32 %b) { add.u32 %out, %a, "
+             "%b; ret; }\n"
+             ".visible .entry main$_omp_fn$0 (.param.u64 %in_ar0) .maxntid 32, 2 .minnctapersm 3\n"
+             "{ .reg.u64 %r; ld.param.u64 %r, [%in_ar0]; ret; }\n"
+             ".visible .func later (.param .b32 x) .noreturn { trap; }\n.alias other, later;\n");
     assert_int_equal(module->function_count, 4);
     const struct rp_ptx_function *later = rp_ptx_find(module, "later");
     assert_true(later->is_defined && later->is_visible && !later->is_entry);
@@ -221,11 +227,13 @@ static void opcodes_keep_their_modifiers(void **state)
 static void numbers_in_every_notation(void **state)
 {
     (void)state;
-    struct rp_ptx_module *module = parse_body(
-        "mov.u32 %r1, 0x1F; mov.u32 %r1, 017; mov.u32 %r1, 0b101U; mov.u32 %r1, 42U;\n"
-        "mov.u32 %r1, 0; mov.u64 %rd1, 0xFFFFFFFFFFFFFFFF; mov.u32 %r1, 4*(5+1)-1; mov.u32 %r1, WARP_SZ;\n"
-        "mov.f32 %f1, 0f3FC00000; mov.f32 %f1, 0d3FF8000000000000; mov.f32 %f1, -1.5e1; mov.f32 %f1, 2.;\n"
-        "mov.u32 %r1, 3 > 2 ? 7 : 8; mov.u32 %r1, (.s64) -8 / 3; mov.u32 %r1, !0;");
+    struct rp_ptx_module *module =
+        parse_body("mov.u32 %r1, 0x1F; mov.u32 %r1, 017; mov.u32 %r1, 0b101U; mov.u32 %r1, 42U;\n"
+                   "mov.u32 %r1, 0; mov.u64 %rd1, 0xFFFFFFFFFFFFFFFF; mov.u32 %r1, 4*(5+1)-1; "
+                   "mov.u32 %r1, WARP_SZ;\n"
+                   "mov.f32 %f1, 0f3FC00000; mov.f32 %f1, 0d3FF8000000000000; mov.f32 %f1, -1.5e1; "
+                   "mov.f32 %f1, 2.;\n"
+                   "mov.u32 %r1, 3 > 2 ? 7 : 8; mov.u32 %r1, (.s64) -8 / 3; mov.u32 %r1, !0;");
     static const int64_t integers[] = {31, 15, 5, 42, 0, -1, 23, 32};
     for (size_t i = 0; i < 8; i++) {
         assert_int_equal(code(module, i)->operands[1].kind, RP_PTX_OPERAND_IMM);
@@ -260,7 +268,8 @@ static void scopes_rename_registers_and_labels(void **state)
     assert_int_equal(code(module, 1)->operands[0].target, 6);
     assert_int_equal(code(module, 3)->operands[0].target, 4); /* the inner A */
     assert_int_not_equal(code(module, 4)->operands[0].reg, outer);
-    assert_string_equal(k->regs[code(module, 4)->operands[1].reg].name, "%r8"); /* of the outer range */
+    assert_string_equal(k->regs[code(module, 4)->operands[1].reg].name,
+                        "%r8"); /* of the outer range */
     assert_string_equal(k->regs[code(module, 5)->operands[0].reg].name, "%r12");
     assert_int_equal(code(module, 6)->operands[0].reg, outer);
     assert_int_equal(code(module, 7)->operands[0].target, k->code_count); /* the end */
@@ -272,8 +281,10 @@ static void operands_of_all_kinds(void **state)
     (void)state;
     struct rp_ptx_module *module = parse_body(
         ".local .align 16 .b32 depot[16]; .reg .v4 .f32 %v; .shared .b8 tile[64];\n"
-        "mov.u64 %rd1, depot+16; mov.u64 %rd1, depot[3]; mov.b64 {%r1, %r2}, %rd1; mov.f32 %v.y, %f1;\n"
-        "st.global.v4.f32 [4096], %v; mov.u32 %r1, %tid.x; mov.u32 %r1, %envreg7; mov.u32 %r1, %laneid;\n"
+        "mov.u64 %rd1, depot+16; mov.u64 %rd1, depot[3]; mov.b64 {%r1, %r2}, %rd1; mov.f32 %v.y, "
+        "%f1;\n"
+        "st.global.v4.f32 [4096], %v; mov.u32 %r1, %tid.x; mov.u32 %r1, %envreg7; mov.u32 %r1, "
+        "%laneid;\n"
         "tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [p, {%f1, %f2}]; elect.sync _|%p1, -1;\n"
         "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r1, %r2}], [tile+8];");
     assert_int_equal(code(module, 0)->operands[1].imm, 16);
@@ -300,13 +311,14 @@ static void operands_of_all_kinds(void **state)
 static void calls_and_lists(void **state)
 {
     (void)state;
-    struct rp_ptx_module *module = parse(HEAD
-        ".func (.param .b32 r) f (.param .b32 x);\n"
-        ".entry k() { .reg .b64 %rd<2>; .reg .b32 %r<3>; .reg .pred %p;\n"
-        "{ .param .b32 a; .param .b32 v; call.uni (v), f, (a); }\n"
-        "call f;\nproto: .callprototype (.param .b32 _) _ (.param .b32 _) .noreturn;\n"
-        "mov.u64 %rd1, f; @%p call (%r1), %rd1, (%r2, 7), proto;\n"
-        "jumps: .branchtargets L, M; brx.idx %r1, jumps;\nL: ret;\nM: ret; names: .calltargets f; }\n");
+    struct rp_ptx_module *module =
+        parse(HEAD ".func (.param .b32 r) f (.param .b32 x);\n"
+                   ".entry k() { .reg .b64 %rd<2>; .reg .b32 %r<3>; .reg .pred %p;\n"
+                   "{ .param .b32 a; .param .b32 v; call.uni (v), f, (a); }\n"
+                   "call f;\nproto: .callprototype (.param .b32 _) _ (.param .b32 _) .noreturn;\n"
+                   "mov.u64 %rd1, f; @%p call (%r1), %rd1, (%r2, 7), proto;\n"
+                   "jumps: .branchtargets L, M; brx.idx %r1, jumps;\nL: ret;\nM: ret; names: "
+                   ".calltargets f; }\n");
     const struct rp_ptx_function *k = rp_ptx_find(module, "k");
     const struct rp_ptx_instruction *call = code(module, 0), *indirect = code(module, 3);
     assert_int_equal(call->returns, 1);
@@ -351,7 +363,9 @@ static void errors_say_where_and_what(void **state)
         const char *text, *message;
     } cases[] = {
         {"", "1:1: expected '.version', found the end of the text"},
-        {"\x7f" "ELF", "1:1: unexpected byte 0x7f"},
+        {"\x7f"
+         "ELF",
+         "1:1: unexpected byte 0x7f"},
         {".version 8\n", "1:10: expected a version such as 8.0, found '8'"},
         {HEAD ".entry k() { ret }", "4:18: expected an operand, found '}'"},
         {HEAD ".entry k() {\n  add.s32 %r1, %r2, 1;\n}", "5:11: register '%r1' is not declared"},
@@ -375,7 +389,8 @@ static void errors_say_where_and_what(void **state)
         {HEAD ".file 1 \"x\n\"", "4:9: this text has no closing quote"},
         {HEAD ".entry k() { .reg .b32 %r<99999999>; }", "4:24: more than 1048576 registers"},
         {HEAD ".entry k() { .reg .b32 r; ld.u32 r, [r+1.5; }", "4:43: expected ']', found ';'"},
-        {HEAD ".entry k() {\n.reg .b32 r; mov.u32 r, \"x\"; }", "5:25: expected an operand, found 'x'"},
+        {HEAD ".entry k() {\n.reg .b32 r; mov.u32 r, \"x\"; }",
+         "5:25: expected an operand, found 'x'"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct rp_ptx_module *module;
@@ -433,13 +448,17 @@ static void hostile_text_is_refused(void **state)
 static void damaged_text_is_survived(void **state)
 {
     (void)state;
-    static const char pieces[][12] = {"{", "}", "[", "]", ";", "%r1", ".reg", "0f", "\"", "/*", "(", "<9>",
-                                      "@", ".align", "|", "0x", ":", ".entry k", "-", "."};
-    const char text[] = HEAD ".visible .entry k(.param .u64 p, .param .u32 n) .maxntid 32 {\n"
-        ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<9>; .shared .align 4 .b8 s[16];\n"
-        "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; setp.ge.s32 %p1|%p2, %r1, 0x10; @!%p1 bra L;\n"
-        "{ .reg .b32 t; mad.lo.s32 t, %r1, 4, %r2; st.global.v2.u32 [%rd1+4], {t, _}; }\nL: ret; }\n"
-        ".global .align 8 .u64 g[2] = {generic(h)+8, 0x5}; .global .b32 h = 1 + (2 << 3);\n";
+    static const char pieces[][12] = {"{",  "}",  "[",  "]",        ";",   "%r1", ".reg",
+                                      "0f", "\"", "/*", "(",        "<9>", "@",   ".align",
+                                      "|",  "0x", ":",  ".entry k", "-",   "."};
+    const char text[] =
+        HEAD ".visible .entry k(.param .u64 p, .param .u32 n) .maxntid 32 {\n"
+             ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<9>; .shared .align 4 .b8 s[16];\n"
+             "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; setp.ge.s32 %p1|%p2, %r1, 0x10; @!%p1 "
+             "bra L;\n"
+             "{ .reg .b32 t; mad.lo.s32 t, %r1, 4, %r2; st.global.v2.u32 [%rd1+4], {t, _}; }\nL: "
+             "ret; }\n"
+             ".global .align 8 .u64 g[2] = {generic(h)+8, 0x5}; .global .b32 h = 1 + (2 << 3);\n";
     uint32_t seed = 1;
     for (int i = 0; i < 20000; i++) {
         char copy[sizeof(text) + 64], message[160];
@@ -475,10 +494,10 @@ static void damaged_text_is_survived(void **state)
 static void compiled_kernels_are_read(void **state)
 {
     (void)state;
-    static const char *const files[] = {"01_sgemm_tiled", "02_matmul_naive", "03_layernorm", "04_softmax",
-                                        "05_gelu", "06_dropout_philox", "07_embedding", "08_adam", "12_ring",
-                                        "13_reduce", "14_half", "15_int8", "16_tensor",
-                                        "17_mlp"};
+    static const char *const files[] = {
+        "01_sgemm_tiled",    "02_matmul_naive", "03_layernorm", "04_softmax", "05_gelu",
+        "06_dropout_philox", "07_embedding",    "08_adam",      "12_ring",    "13_reduce",
+        "14_half",           "15_int8",         "16_tensor",    "17_mlp"};
     static const size_t entries[] = {2, 3, 2, 3, 4, 2, 3, 4, 4, 5, 6, 4, 4, 3};
     const char *folder = getenv("KERNELS");
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {

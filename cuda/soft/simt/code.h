@@ -27,7 +27,7 @@ typedef void simt_lanes_fn(struct simt_warp *warp, char *rows, const struct simt
 /* What the dispatcher does with an operation. The lane loops proper are LOOP (cannot
  * fail) and CHECKED (may raise a fault in the warp); the rest is control flow. */
 #define SIMT_CONTROL(X)                                                                         \
-    X(LOOP) X(CHECKED) X(EXPAND) X(GUARD) X(JOIN) X(JUMP) X(JUMP_BACK) X(BRANCH) X(BRANCH_BACK)          \
+    X(LOOP) X(CHECKED) X(EXPAND) X(GUARD) X(JOIN) X(JUMP) X(JUMP_BACK) X(BRANCH) X(BRANCH_BACK) \
     X(BRANCH_INDEX) X(CALL) X(RETURN) X(EXIT) X(TRAP) X(BARRIER) X(COLLECTIVE) X(YIELD)
 
 enum simt_control {

@@ -37,8 +37,9 @@ static bool spins(const struct compiler *c, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i <= to; i++) {
         const struct rp_ptx_instruction *at = &c->ptx->code[i];
-        if (!strcmp(at->op, "atom") || !strcmp(at->op, "nanosleep") || !strcmp(at->op, "mbarrier") ||
-            rp_ptx_has(at, "volatile") || rp_ptx_has(at, "relaxed") || rp_ptx_has(at, "acquire"))
+        if (!strcmp(at->op, "atom") || !strcmp(at->op, "nanosleep") ||
+            !strcmp(at->op, "mbarrier") || rp_ptx_has(at, "volatile") ||
+            rp_ptx_has(at, "relaxed") || rp_ptx_has(at, "acquire"))
             return true;
     }
     return false;
@@ -358,8 +359,8 @@ bool simt_emit_bar(struct compiler *c)
     const bool reduces = rp_ptx_has(at, "red"), arrives = rp_ptx_has(at, "arrive");
     const uint32_t first = reduces ? 1 : 0;
     const uint32_t operands = at->operand_count - first - reduces;
-    if (reduces + arrives + rp_ptx_has(at, "sync") != 1 || at->operand_count < first + 1 + reduces ||
-        operands > 2 || (arrives && operands != 2))
+    if (reduces + arrives + rp_ptx_has(at, "sync") != 1 ||
+        at->operand_count < first + 1 + reduces || operands > 2 || (arrives && operands != 2))
         return simt_refuse(c, "not supported");
     uint32_t flags = arrives ? SIMT_BAR_ARRIVE : 0, id, count = 0, predicate = 0, d = SIMT_SINK_ROW;
     if (!simt_operand_value(c, &at->operands[first], 4, RP_PTX_U32, &id))

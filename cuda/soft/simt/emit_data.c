@@ -165,7 +165,8 @@ static bool pack(struct compiler *c, uint32_t width)
     if (opcode < 0)
         return simt_refuse(c, "packing %u values into %u bytes", count, width);
     for (uint32_t k = 0; k < count; k++) {
-        if (!simt_operand_value(c, &vector->items[k], piece == 1 ? 2 : piece, RP_PTX_NONE, &rows[k]))
+        if (!simt_operand_value(c, &vector->items[k], piece == 1 ? 2 : piece, RP_PTX_NONE,
+                                &rows[k]))
             return false;
     }
     if (!target(c, &c->at->operands[0], width, &d))
@@ -274,7 +275,8 @@ static bool is_signed(enum rp_ptx_type type)
 static int resize_opcode(uint32_t to, uint32_t from, bool sign)
 {
     char key[32];
-    snprintf(key, sizeof key, "cvt.%c%u.%c%u", sign ? 's' : 'u', 8 * to, sign ? 's' : 'u', 8 * from);
+    snprintf(key, sizeof key, "cvt.%c%u.%c%u", sign ? 's' : 'u', 8 * to, sign ? 's' : 'u',
+             8 * from);
     return simt_opcode_find(key);
 }
 

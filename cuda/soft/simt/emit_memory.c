@@ -257,7 +257,8 @@ static bool is_half(enum rp_ptx_type type)
 static int atomic_opcode(struct compiler *c)
 {
     const struct rp_ptx_instruction *at = c->at;
-    const bool half = is_half(at->type[0]), extreme = rp_ptx_has(at, "min") || rp_ptx_has(at, "max");
+    const bool half = is_half(at->type[0]),
+               extreme = rp_ptx_has(at, "min") || rp_ptx_has(at, "max");
     char key[SIMT_SPELLING];
     if (at->type_count != 1 || !atomic_key(c, key) || (at->vector == 1 && half && extreme) ||
         (at->vector > 1 && !half && (at->type[0] != RP_PTX_F32 || extreme)))
@@ -325,7 +326,8 @@ static bool emit_atomic(struct compiler *c, bool with_result)
     if (!simt_operand_value(c, &at->operands[first + 1], width, at->type[0], &rows[1]))
         return false;
     rows[2] = rows[1];
-    if ((is_cas && !simt_operand_value(c, &at->operands[first + 2], width, at->type[0], &rows[2])) ||
+    if ((is_cas &&
+         !simt_operand_value(c, &at->operands[first + 2], width, at->type[0], &rows[2])) ||
         (with_result && !simt_operand_target(c, &at->operands[0], width, &rows[0])))
         return false;
     emit_element(c, opcode, &address, 0, rows);
@@ -424,7 +426,8 @@ bool simt_emit_cp(struct compiler *c)
         return true;
     if (!strncmp(spelling, "cp.async.mbarrier.arrive", 24))
         return simt_emit_copy_arrival(c);
-    if (!strncmp(spelling, "cp.async.ca.shared", 18) || !strncmp(spelling, "cp.async.cg.shared", 18))
+    if (!strncmp(spelling, "cp.async.ca.shared", 18) ||
+        !strncmp(spelling, "cp.async.cg.shared", 18))
         return emit_copy(c);
     return simt_refuse(c, "not supported");
 }

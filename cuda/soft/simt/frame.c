@@ -139,7 +139,8 @@ static bool enter(struct simt_warp *warp, const struct simt_op *op,
     const struct simt_call *call = op->data;
     struct simt_frame *caller = warp->now.frame;
     const uint32_t local = caller->local + caller->function->local_bytes;
-    if (caller->depth >= SIMT_MAX_DEPTH || local + callee->local_bytes > warp->block->local_stride) {
+    if (caller->depth >= SIMT_MAX_DEPTH ||
+        local + callee->local_bytes > warp->block->local_stride) {
         simt_fault_raise(warp, op, __builtin_ctz(mask), SIMT_FAULT_STACK, 0, true);
         return false;
     }

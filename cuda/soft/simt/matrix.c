@@ -105,7 +105,8 @@ static uint64_t register_value(const char *rows, const struct simt_fragment *fra
                                uint32_t lane, uint32_t reg)
 {
     const uint32_t at = fragment->rows[reg];
-    return fragment->element == SIMT_F64 ? const_row64(rows, at)[lane] : const_row32(rows, at)[lane];
+    return fragment->element == SIMT_F64 ? const_row64(rows, at)[lane]
+                                         : const_row32(rows, at)[lane];
 }
 
 static void gather(const struct simt_matrix *matrix, const struct simt_fragment *fragment,
@@ -291,7 +292,8 @@ static uint32_t tile_index(bool transposed, uint32_t lane, uint32_t half)
 SCALAR_LOOP(ldmatrix)
 {
     const struct simt_matrix *matrix = op->data;
-    const uint32_t tiles = matrix->d.count, named = mask & (uint32_t)((UINT64_C(1) << 8 * tiles) - 1);
+    const uint32_t tiles = matrix->d.count,
+                   named = mask & (uint32_t)((UINT64_C(1) << 8 * tiles) - 1);
     uint16_t cells[4][64] = {0};
     uint64_t address[SIMT_LANES] = {0};
     EACH(named, i) address[i] = address_of(matrix, rows, i);
@@ -317,7 +319,8 @@ static void collect_tile(const char *rows, uint32_t from, bool transposed, uint1
 SCALAR_LOOP(stmatrix)
 {
     const struct simt_matrix *matrix = op->data;
-    const uint32_t tiles = matrix->d.count, named = mask & (uint32_t)((UINT64_C(1) << 8 * tiles) - 1);
+    const uint32_t tiles = matrix->d.count,
+                   named = mask & (uint32_t)((UINT64_C(1) << 8 * tiles) - 1);
     uint16_t cells[4][64];
     uint64_t address[SIMT_LANES] = {0};
     EACH(named, i) address[i] = address_of(matrix, rows, i);

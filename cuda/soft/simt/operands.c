@@ -45,8 +45,9 @@ uint32_t simt_temporary(struct compiler *c, uint32_t width)
 
 static bool same_row(const struct simt_row *a, const struct simt_row *b)
 {
-    return a->fill != SIMT_FILL_REGISTER && a->width == b->width && a->fill == b->fill && a->bytes == b->bytes &&
-           a->sign == b->sign && a->symbol == b->symbol && a->value == b->value;
+    return a->fill != SIMT_FILL_REGISTER && a->width == b->width && a->fill == b->fill &&
+           a->bytes == b->bytes && a->sign == b->sign && a->symbol == b->symbol &&
+           a->value == b->value;
 }
 
 static bool depends_on_block(const struct simt_row *row)

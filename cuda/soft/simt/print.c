@@ -117,7 +117,9 @@ static void print_number(struct simt_text *text, const struct conversion *conver
     const bool is_signed = conversion->letter == 'd' || conversion->letter == 'i';
     snprintf(format, sizeof format, "%s%s%c", conversion->text, real ? "" : "ll",
              conversion->letter == 'p' ? 'x' : conversion->letter);
-    const long long integer = !is_signed ? 0 : conversion->is_long ? (long long)value : (int32_t)value;
+    const long long integer = !is_signed            ? 0
+                              : conversion->is_long ? (long long)value
+                                                    : (int32_t)value;
     double x;
     memcpy(&x, &value, sizeof x);
 #define PRINT(...) snprintf(number, sizeof number, format, __VA_ARGS__)

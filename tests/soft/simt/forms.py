@@ -160,13 +160,15 @@ FAMILIES = [
     ('mbarrier.arrive_drop[.shared].b64', 'x,m'),
     ('mbarrier.{test_wait,try_wait}[.shared].b64', 'p,m,x'),
     ('mbarrier.{test_wait,try_wait}.parity[.shared].b64', 'p,m,r'),
-    ('mbarrier.pending_count.b64', 'r,x'), ('mbarrier.expect_tx.relaxed.cta.shared::cta.b64', 'm,r'),
+    ('mbarrier.pending_count.b64', 'r,x'), ('mbarrier.expect_tx.relaxed.cta.shared::cta.b64',
+        'm,r'),
     ('mbarrier.arrive.expect_tx.release.cta.shared::cta.b64', 'x,m,r'),
     # control and lanes
     ('bar.{sync,arrive}', '{0,r}'), ('bar.sync', '{0,r},{32,r}'), ('bar.arrive', '{0,r},{32,r}'),
     ('bar.red.popc.u32', 'r,0,p'), ('bar.red.{and,or}.pred', 'p,0,!p'),
     ('bar.red.{and,or}.pred', 'p,0,64,p'), ('bar.warp.sync', '{0xffffffff,r}'),
-    ('barrier[.cta].{sync,arrive}[.aligned]', '0,64'), ('barrier[.cta].red.popc[.aligned].u32', 'r,0,p'),
+    ('barrier[.cta].{sync,arrive}[.aligned]', '0,64'), ('barrier[.cta].red.popc[.aligned].u32',
+        'r,0,p'),
     ('barrier.cluster.{arrive,wait}[.aligned]', ''),
     ('shfl[.sync].{up,down,bfly,idx}.{b32,b64}', 'd,s,r,r,-1'),
     ('shfl.sync.{up,down,bfly,idx}.b32', 'r|p,r,3,31,-1'),
@@ -178,7 +180,8 @@ FAMILIES = [
     ('activemask.b32', 'r'), ('elect.sync', 'r|p,-1'), ('nanosleep.u32', '{r,100}'),
     ('griddepcontrol.{launch_dependents,wait}', ''), ('setmaxnreg.inc.sync.aligned.u32', '64'),
     ('{exit,ret,trap,brkpt}', ''), ('pmevent', '1'), ('discard.global.L2', 'm,128'),
-    ('applypriority.global.L2::evict_normal', 'm,128'), ('createpolicy.fractional.L2::evict_last.b64', 'x,1.0'),
+    ('applypriority.global.L2::evict_normal', 'm,128'),
+        ('createpolicy.fractional.L2::evict_last.b64', 'x,1.0'),
     # matrices
     ('ldmatrix.sync.aligned.m8n8.x1[.trans][.shared].{b16,b8}', '{r},m'),
     ('ldmatrix.sync.aligned.m8n8.x2[.trans][.shared].{b16,b8}', '{r,r},m'),
@@ -189,7 +192,8 @@ FAMILIES = [
     ('movmatrix.sync.aligned.m8n8.trans.b16', 'r,r'),
     ('mma.sync.aligned.m16n8k8.row.{col,row}.{f16.f16.f16.f16,f16.bf16.bf16.f16}',
      '{r,r},{r,r},{r},{r,r}'),
-    ('mma.sync.aligned.m16n8k8.row.col.f32.{f16.f16,bf16.bf16}.f32', '{r,r,r,r},{r,r},{r},{r,r,r,r}'),
+    ('mma.sync.aligned.m16n8k8.row.col.f32.{f16.f16,bf16.bf16}.f32',
+        '{r,r,r,r},{r,r},{r},{r,r,r,r}'),
     ('mma.sync.aligned.m16n8k16.row.col.f32.{f16.f16,bf16.bf16,f16.bf16}.f32',
      '{r,r,r,r},{r,r,r,r},{r,r},{r,r,r,r}'),
     ('mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16', '{r,r},{r,r,r,r},{r,r},{r,r}'),
@@ -298,7 +302,8 @@ TYPE = re.compile(r'^(pred|tf32|[busf]\d+(x\d)?|bf16(x2)?)$')
 def operands(spelling, text):
     """The operands as written, with numbered registers."""
     types = [word for word in spelling.split('.') if TYPE.match(word)]
-    letters = {'d': register(types[0]) if types else 'r', 's': register(types[-1]) if types else 'r',
+    letters = {'d': register(types[0]) if types else 'r', 's': register(types[-1])
+        if types else 'r',
                'e': register(types[-2]) if len(types) > 1 else 'r'}
     if spelling.split('.')[0] in ('popc', 'clz'):
         letters['D'] = 'r'

@@ -40,7 +40,8 @@ def complaints(ptxas, lines, folder):
     for line in (done.stdout + done.stderr).splitlines():
         place = re.search(r'line (\d+); (?:error|fatal)\s*: (.*)', line)
         if place:
-            at = min(int(place.group(1)) - 4, len(lines) - 1) # the end of the file is its last line's
+            # what is wrong with the end of the file is wrong with its last line
+            at = min(int(place.group(1)) - 4, len(lines) - 1)
             found.setdefault(at, place.group(2))
     if done.returncode and not found: # a failure that names no line
         if len(lines) == 1:

@@ -29,12 +29,13 @@ static char *all_kernels(void)
     struct text text = {0};
     add(&text, ".version 8.0\n.target sm_90\n.address_size 64\n");
     for (int n = 0; n < FUNCTIONS; n++)
-        add(&text, ".visible .entry k%d(.param .u64 to, .param .u64 from)\n{\n"
-                   ".reg .b32 %%r<4>; .reg .f32 %%f<2>; .reg .b64 %%x<4>;\n"
-                   "mov.u32 %%r0, %%ctaid.x; mov.u32 %%r1, %%tid.x; mad.lo.u32 %%r0, %%r0, 128, %%r1;\n"
-                   "ld.param.u64 %%x0, [to]; ld.param.u64 %%x1, [from];\n"
-                   "mad.wide.u32 %%x0, %%r0, 4, %%x0; mad.wide.u32 %%x1, %%r0, 4, %%x1;\n"
-                   "ld.global.f32 %%f0, [%%x1]; %s %%f1, %%f0; st.global.f32 [%%x0], %%f1;\nret;\n}\n",
+        add(&text,
+            ".visible .entry k%d(.param .u64 to, .param .u64 from)\n{\n"
+            ".reg .b32 %%r<4>; .reg .f32 %%f<2>; .reg .b64 %%x<4>;\n"
+            "mov.u32 %%r0, %%ctaid.x; mov.u32 %%r1, %%tid.x; mad.lo.u32 %%r0, %%r0, 128, %%r1;\n"
+            "ld.param.u64 %%x0, [to]; ld.param.u64 %%x1, [from];\n"
+            "mad.wide.u32 %%x0, %%r0, 4, %%x0; mad.wide.u32 %%x1, %%r0, 4, %%x1;\n"
+            "ld.global.f32 %%f0, [%%x1]; %s %%f1, %%f0; st.global.f32 [%%x0], %%f1;\nret;\n}\n",
             n, functions[n].opcode);
     return text.at;
 }

@@ -16,21 +16,24 @@ static void test_phases(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD
-             "setp.eq.u32 %p0, %i, 0; @%p0 mbarrier.init.shared.b64 [bar], 96; bar.sync 0;\n"
-             "mov.u32 %r0, 0; shl.b32 %r1, %i, 2; mov.u32 %r2, arena; add.u32 %r1, %r1, %r2;\n"
-             "xor.b32 %r3, %i, 64; rem.u32 %r3, %r3, 96; shl.b32 %r3, %r3, 2; add.u32 %r3, %r3, %r2;\n"
-             "mov.u32 %r4, 0; st.shared.u32 [%r1], %i;\n"
-             "again: mbarrier.arrive.release.cta.shared::cta.b64 %d0, [bar];\n"
-             "wait: mbarrier.try_wait.acquire.cta.shared::cta.b64 %p1, [bar], %d0;\n"
-             "@!%p1 bra wait;\n"
-             "ld.shared.u32 %r5, [%r3]; add.u32 %r4, %r4, %r5;\n"
-             "mbarrier.arrive.shared.b64 _, [bar];\n"
-             "and.b32 %r6, %r0, 0; add.u32 %r6, %r6, 1;\n"
-             "other: mbarrier.test_wait.parity.shared.b64 %p1, [bar], %r6; @!%p1 bra other;\n"
-             "add.u32 %r5, %r4, %i; st.shared.u32 [%r1], %r5;\n"
-             "add.u32 %r0, %r0, 1; setp.lt.u32 %p2, %r0, 3; @%p2 bra again;\n"
-             "mad.wide.u32 %x, %i, 4, %x; st.global.u32 [%x], %r4;\n" TAIL, 1);
+    rig_open(
+        &rig,
+        HEAD
+        "setp.eq.u32 %p0, %i, 0; @%p0 mbarrier.init.shared.b64 [bar], 96; bar.sync 0;\n"
+        "mov.u32 %r0, 0; shl.b32 %r1, %i, 2; mov.u32 %r2, arena; add.u32 %r1, %r1, %r2;\n"
+        "xor.b32 %r3, %i, 64; rem.u32 %r3, %r3, 96; shl.b32 %r3, %r3, 2; add.u32 %r3, %r3, %r2;\n"
+        "mov.u32 %r4, 0; st.shared.u32 [%r1], %i;\n"
+        "again: mbarrier.arrive.release.cta.shared::cta.b64 %d0, [bar];\n"
+        "wait: mbarrier.try_wait.acquire.cta.shared::cta.b64 %p1, [bar], %d0;\n"
+        "@!%p1 bra wait;\n"
+        "ld.shared.u32 %r5, [%r3]; add.u32 %r4, %r4, %r5;\n"
+        "mbarrier.arrive.shared.b64 _, [bar];\n"
+        "and.b32 %r6, %r0, 0; add.u32 %r6, %r6, 1;\n"
+        "other: mbarrier.test_wait.parity.shared.b64 %p1, [bar], %r6; @!%p1 bra other;\n"
+        "add.u32 %r5, %r4, %i; st.shared.u32 [%r1], %r5;\n"
+        "add.u32 %r0, %r0, 1; setp.lt.u32 %p2, %r0, 3; @%p2 bra again;\n"
+        "mad.wide.u32 %x, %i, 4, %x; st.global.u32 [%x], %r4;\n" TAIL,
+        1);
     u32 *out = rig_buffer(&rig, 96 * 4);
     rig_run(&rig, "k", RIG_X(1), RIG_X(96), RIG_ARGS(&out, &out));
     u32 cell[96], sum[96] = {0}, next[96];
@@ -52,9 +55,11 @@ static void test_counts(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD
+    rig_open(&rig,
+             HEAD
              "mbarrier.init.shared.b64 [bar], 3;\n"
-             "mbarrier.arrive.noComplete.shared.b64 %d0, [bar], 2; mbarrier.pending_count.b64 %r0, %d0;\n"
+             "mbarrier.arrive.noComplete.shared.b64 %d0, [bar], 2; mbarrier.pending_count.b64 %r0, "
+             "%d0;\n"
              "mbarrier.test_wait.shared.b64 %p0, [bar], %d0; selp.u32 %r1, 1, 0, %p0;\n"
              "mbarrier.arrive_drop.shared.b64 %d1, [bar]; mbarrier.pending_count.b64 %r2, %d1;\n"
              "mbarrier.test_wait.shared.b64 %p0, [bar], %d0; selp.u32 %r3, 1, 0, %p0;\n"
@@ -67,8 +72,9 @@ static void test_counts(void **state)
              "mbarrier.arrive.shared.b64 %d3, [bar];\n"
              "mbarrier.test_wait.parity.shared.b64 %p0, [bar], 0; selp.u32 %r7, 1, 0, %p0;\n"
              "mbarrier.inval.shared.b64 [bar];\n"
-             "st.global.v4.u32 [%x], {%r0, %r1, %r2, %r3}; st.global.v4.u32 [%x+16], {%r4, %r5, %r6, %r7};\n"
-             TAIL, 1);
+             "st.global.v4.u32 [%x], {%r0, %r1, %r2, %r3}; st.global.v4.u32 [%x+16], {%r4, %r5, "
+             "%r6, %r7};\n" TAIL,
+             1);
     u32 *out = rig_buffer(&rig, 32);
     rig_run(&rig, "k", RIG_X(1), RIG_X(1), RIG_ARGS(&out, &out));
     /* 3 pending, phase not over; 1 pending, now over; 2 expected; 1 more does not end it but
@@ -94,16 +100,17 @@ static void test_partial_copies(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD
-             "mov.u32 %r0, arena; shl.b32 %r1, %i, 4; add.u32 %r0, %r0, %r1;\n"
-             "mov.u32 %r4, -1; st.shared.v4.u32 [%r0], {%r4, %r4, %r4, %r4};\n"
-             "cp.async.cg.shared.global [%r0], [%y], 16, %i; cp.async.wait_all;\n"
-             "ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r0];\n"
-             "mul.wide.u32 %d0, %i, 16; add.u64 %x, %x, %d0;\n"
-             "st.global.v4.u32 [%x], {%r4, %r5, %r6, %r7};\n"
-             "setp.lt.u32 %p0, %i, 8; cp.async.ca.shared.global [%r0], [%y], 8, %p0;\n"
-             "ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r0]; st.global.v4.u32 [%x+512], {%r4, %r5, %r6, %r7};\n"
-             TAIL, 1);
+    rig_open(&rig,
+             HEAD "mov.u32 %r0, arena; shl.b32 %r1, %i, 4; add.u32 %r0, %r0, %r1;\n"
+                  "mov.u32 %r4, -1; st.shared.v4.u32 [%r0], {%r4, %r4, %r4, %r4};\n"
+                  "cp.async.cg.shared.global [%r0], [%y], 16, %i; cp.async.wait_all;\n"
+                  "ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r0];\n"
+                  "mul.wide.u32 %d0, %i, 16; add.u64 %x, %x, %d0;\n"
+                  "st.global.v4.u32 [%x], {%r4, %r5, %r6, %r7};\n"
+                  "setp.lt.u32 %p0, %i, 8; cp.async.ca.shared.global [%r0], [%y], 8, %p0;\n"
+                  "ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r0]; st.global.v4.u32 [%x+512], {%r4, "
+                  "%r5, %r6, %r7};\n" TAIL,
+             1);
     unsigned char *out = rig_buffer(&rig, 1024), *in = rig_buffer(&rig, 16);
     for (int i = 0; i < 16; i++)
         in[i] = (unsigned char)(100 + i);

@@ -124,8 +124,9 @@ static void add_kernel(struct text *text, int number, bool guarded)
 {
     const struct row *row = &rows[number];
     static const char names[] = "dabc";
-    add(text, ".visible .entry %s%d(.param .u64 d, .param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
-              ".reg .pred %%p<4>; .reg .b32 %%i<6>; .reg .b64 %%x<12>;\n",
+    add(text,
+        ".visible .entry %s%d(.param .u64 d, .param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
+        ".reg .pred %%p<4>; .reg .b32 %%i<6>; .reg .b64 %%x<12>;\n",
         guarded ? "guarded" : "plain", number);
     for (int k = 0; k < 4; k++)
         add(text, ".reg .b%d %%%c;\n", width_of[row->kind[k]] ? 8 * width_of[row->kind[k]] : 32,

@@ -41,8 +41,9 @@ static bool allowed(const struct conversion *c)
     const bool has_bf16 = to->kind == K_bf16 || from->kind == K_bf16;
     if (c->ftz && (to->kind != K_f32 || !to->is_real) && from->kind != K_f32)
         return false;
-    if (c->ftz && (to->kind == K_bf16 || from->kind == K_bf16 || (!to->is_real && c->sat) ||
-                   (to->kind == K_f64 && c->sat) || (to->kind == K_f16 && c->sat) || !from->is_real))
+    if (c->ftz &&
+        (to->kind == K_bf16 || from->kind == K_bf16 || (!to->is_real && c->sat) ||
+         (to->kind == K_f64 && c->sat) || (to->kind == K_f16 && c->sat) || !from->is_real))
         return false;
     if (!to->is_real && !from->is_real)
         return plain;
@@ -134,7 +135,8 @@ static quad flushed(quad x)
 
 static u64 to_real(const struct conversion *c, quad x, u64 bits)
 {
-    if (c->from->kind == c->to->kind && !c->mode->whole && !c->sat && !c->ftz && c->to->kind != K_f32)
+    if (c->from->kind == c->to->kind && !c->mode->whole && !c->sat && !c->ftz &&
+        c->to->kind != K_f32)
         return bits; /* a move */
     if (c->mode->whole)
         x = is_nan(x) || x == 0 ? x : whole(x, c->mode->direction);
@@ -195,7 +197,8 @@ static void add_conversion(struct text *text, const struct conversion *c)
 /* Integers and bytes also in registers that are too wide for them. */
 static void add_widths(struct text *text, struct conversion *c)
 {
-    const int to = c->to->bits < 16 ? 16 : c->to->bits, from = c->from->bits < 16 ? 16 : c->from->bits;
+    const int to = c->to->bits < 16 ? 16 : c->to->bits,
+              from = c->from->bits < 16 ? 16 : c->from->bits;
     const int widest_to = c->to->is_real ? to : 64, widest_from = c->from->is_real ? from : 64;
     for (c->to_width = to; c->to_width <= widest_to; c->to_width *= 2) {
         for (c->from_width = from; c->from_width <= widest_from; c->from_width *= 2) {

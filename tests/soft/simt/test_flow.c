@@ -187,12 +187,16 @@ static void test_lock_within_warp(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD ".visible .entry k(.param .u64 lock, .param .u64 sum)\n{\n"
-        ".reg .pred %p; .reg .b32 %r<4>; .reg .b64 %d<3>;\n"
-        "ld.param.u64 %d0, [lock]; ld.param.u64 %d1, [sum];\n"
-        "SPIN: atom.global.cas.b32 %r0, [%d0], 0, 1; setp.ne.u32 %p, %r0, 0; @%p bra SPIN;\n"
-        "ld.volatile.global.u32 %r1, [%d1]; add.u32 %r1, %r1, 1; st.volatile.global.u32 [%d1], %r1;\n"
-        "membar.gl; atom.global.exch.b32 %r2, [%d0], 0; ret;\n}\n", 2);
+    rig_open(&rig,
+             HEAD
+             ".visible .entry k(.param .u64 lock, .param .u64 sum)\n{\n"
+             ".reg .pred %p; .reg .b32 %r<4>; .reg .b64 %d<3>;\n"
+             "ld.param.u64 %d0, [lock]; ld.param.u64 %d1, [sum];\n"
+             "SPIN: atom.global.cas.b32 %r0, [%d0], 0, 1; setp.ne.u32 %p, %r0, 0; @%p bra SPIN;\n"
+             "ld.volatile.global.u32 %r1, [%d1]; add.u32 %r1, %r1, 1; st.volatile.global.u32 "
+             "[%d1], %r1;\n"
+             "membar.gl; atom.global.exch.b32 %r2, [%d0], 0; ret;\n}\n",
+             2);
     u32 *lock = rig_buffer(&rig, 4), *sum = rig_buffer(&rig, 4);
     rig_run(&rig, "k", RIG_X(4), RIG_X(64), RIG_ARGS(&lock, &sum));
     assert_int_equal(*sum, 256);
@@ -204,10 +208,13 @@ static void test_waiting_for_another_warp(void **state)
 {
     (void)state;
     u32 out[64];
-    run(HEAD KERNEL("k") ".shared .align 4 .b32 flag; setp.ge.u32 %p1, %i, 32; @%p1 bra SECOND;\n"
-        "WAIT: ld.volatile.shared.u32 %r2, [flag]; setp.eq.u32 %p2, %r2, 0; @%p2 bra WAIT;\n"
-        "st.global.u32 [%x], %r2; ret;\n"
-        "SECOND: st.volatile.shared.u32 [flag], 5; st.global.u32 [%x], 6; ret;\n}\n", "k", 1, 64, out);
+    run(HEAD KERNEL(
+            "k") ".shared .align 4 .b32 flag; setp.ge.u32 %p1, %i, 32; @%p1 bra SECOND;\n"
+                 "WAIT: ld.volatile.shared.u32 %r2, [flag]; setp.eq.u32 %p2, %r2, 0; @%p2 bra "
+                 "WAIT;\n"
+                 "st.global.u32 [%x], %r2; ret;\n"
+                 "SECOND: st.volatile.shared.u32 [flag], 5; st.global.u32 [%x], 6; ret;\n}\n",
+        "k", 1, 64, out);
     for (u32 i = 0; i < 64; i++)
         assert_int_equal(out[i], i < 32 ? 5 : 6);
 }

@@ -66,7 +66,8 @@ static void test_matrices(void **state)
     struct rig rig;
     const int m = 37, n = 45, k = 29;
     open_kernels(&rig, "02_matmul_naive");
-    float *a = random_floats(&rig, (size_t)(m * k), 1), *b = random_floats(&rig, (size_t)(k * n), 2);
+    float *a = random_floats(&rig, (size_t)(m * k), 1),
+          *b = random_floats(&rig, (size_t)(k * n), 2);
     float *bias = random_floats(&rig, (size_t)n, 3), *c = rig_buffer(&rig, (size_t)(m * n) * 4);
     rig_run(&rig, "matmul_naive", RIG_XY(3, 3), RIG_XY(16, 16), RIG_ARGS(&a, &b, &c, &m, &n, &k));
     check_product(a, b, c, m, n, k, false, NULL);
@@ -457,9 +458,10 @@ static uint16_t to_half(double x) /* to nearest, in the range that is used here 
     const double ulp = ldexp(1, (e < -13 ? -13 : e) - 11);
     const double r = nearbyint(a / ulp) * ulp;
     frexp(r, &e);
-    const unsigned bits = r == 0       ? 0
-                          : e < -13    ? (unsigned)ldexp(r, 24)
-                                       : (unsigned)(e + 14) << 10 | ((unsigned)ldexp(r, 11 - e) & 1023);
+    const unsigned bits = r == 0 ? 0
+                          : e < -13
+                              ? (unsigned)ldexp(r, 24)
+                              : (unsigned)(e + 14) << 10 | ((unsigned)ldexp(r, 11 - e) & 1023);
     return (uint16_t)(bits | (signbit(x) ? 0x8000 : 0));
 }
 
@@ -669,7 +671,8 @@ static void test_perceptron_pieces(void **state)
     const int rows = 37, classes = 10, k = 21, n = 300;
     open_kernels(&rig, "17_mlp");
     float *x = random_floats(&rig, (size_t)(rows * classes), 1);
-    float *g = rig_buffer(&rig, (size_t)(rows * classes) * 4), *loss = rig_buffer(&rig, (size_t)rows * 4);
+    float *g = rig_buffer(&rig, (size_t)(rows * classes) * 4),
+          *loss = rig_buffer(&rig, (size_t)rows * 4);
     int *label = rig_buffer(&rig, (size_t)rows * 4);
     for (int i = 0; i < rows; i++)
         label[i] = i * 3 % classes;
@@ -681,11 +684,14 @@ static void test_perceptron_pieces(void **state)
             sum += exp((double)x[i * classes + c]);
         near(loss[i], log(sum) - (double)x[i * classes + label[i]], 1e-5, 1e-5, "loss", (size_t)i);
         for (int c = 0; c < classes; c++)
-            near(g[i * classes + c], (exp((double)x[i * classes + c]) / sum - (c == label[i])) / rows,
-                 1e-5, 1e-6, "gradient", (size_t)c);
+            near(g[i * classes + c],
+                 (exp((double)x[i * classes + c]) / sum - (c == label[i])) / rows, 1e-5, 1e-6,
+                 "gradient", (size_t)c);
     }
-    float *a = random_floats(&rig, (size_t)(rows * k), 2), *b = random_floats(&rig, (size_t)(classes * k), 3);
-    rig_run(&rig, "matmul_nt", RIG_XY(1, 5), RIG_XY(32, 8), RIG_ARGS(&a, &b, &g, &rows, &classes, &k));
+    float *a = random_floats(&rig, (size_t)(rows * k), 2),
+          *b = random_floats(&rig, (size_t)(classes * k), 3);
+    rig_run(&rig, "matmul_nt", RIG_XY(1, 5), RIG_XY(32, 8),
+            RIG_ARGS(&a, &b, &g, &rows, &classes, &k));
     for (int i = 0; i < rows * classes; i++) {
         double sum = 0;
         for (int l = 0; l < k; l++)

@@ -77,7 +77,8 @@ static void test_shuffles(void **state)
         snprintf(by, sizeof by, "%u", offset);
         snprintf(body, sizeof body,
                  "add.u32 %%r1, %%i, %u; shfl.sync.%s.b32 %%r2|%%p1, %%v, %s, %u, -1;\n"
-                 "selp.b32 %%r3, 1, 0, %%p1; xor.b32 %%r2, %%r2, %%r3; st.global.u32 [%%x], %%r2; ret;\n",
+                 "selp.b32 %%r3, 1, 0, %%p1; xor.b32 %%r2, %%r2, %%r3; st.global.u32 [%%x], %%r2; "
+                 "ret;\n",
                  offset, mode, by_lane ? "%r1" : by, c);
         run(body, 64);
         for (u32 i = 0; i < 64; i++) {
@@ -140,9 +141,11 @@ static void test_votes(void **state)
         "vote.sync.any.pred %p4, !%p9, -1; vote.sync.uni.pred %p5, %p2, -1;\n"
         "vote.sync.uni.pred %p6, %p1, -1;\n"
         "selp.b32 %r2, 1, 0, %p3; selp.b32 %r3, 2, 0, %p4; selp.b32 %r4, 4, 0, %p5;\n"
-        "selp.b32 %r5, 8, 0, %p6; or.b32 %r2, %r2, %r3; or.b32 %r2, %r2, %r4; or.b32 %r2, %r2, %r5;\n"
+        "selp.b32 %r5, 8, 0, %p6; or.b32 %r2, %r2, %r3; or.b32 %r2, %r2, %r4; or.b32 %r2, %r2, "
+        "%r5;\n"
         "and.b32 %r6, %i, 1; setp.eq.u32 %p7, %r6, 1; selp.b32 %r1, %r1, %r2, %p7;\n"
-        "st.global.u32 [%x], %r1; ret;\n", 64);
+        "st.global.u32 [%x], %r1; ret;\n",
+        64);
     for (u32 w = 0; w < 64; w += 32) {
         u32 ballot = 0;
         for (u32 i = 0; i < 32; i++)
@@ -266,7 +269,8 @@ static void test_barrier_reductions(void **state)
 {
     (void)state;
     run("and.b32 %r1, %v, 1; setp.eq.u32 %p1, %r1, 1; setp.lt.u32 %p2, %i, 100;\n"
-        "bar.red.popc.u32 %r2, 0, %p1; bar.red.and.pred %p3, 0, %p2; bar.red.or.pred %p4, 0, !%p2;\n"
+        "bar.red.popc.u32 %r2, 0, %p1; bar.red.and.pred %p3, 0, %p2; bar.red.or.pred %p4, 0, "
+        "!%p2;\n"
         "bar.red.popc.u32 %r3, 3, 96, !%p1;\n"
         "selp.b32 %r4, 1000, 0, %p3; selp.b32 %r5, 2000, 0, %p4; add.u32 %r2, %r2, %r4;\n"
         "add.u32 %r2, %r2, %r5; mad.lo.u32 %r2, %r3, 10000, %r2; st.global.u32 [%x], %r2; ret;\n",

@@ -19,17 +19,22 @@ static void test_three_dimensions(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD KERNEL("k")
-             "mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z; mov.u32 %r4, %ctaid.x;\n"
-             "mov.u32 %r5, %ctaid.y; mov.u32 %r6, %ctaid.z; mov.u32 %r7, %ntid.x; mov.u32 %r8, %ntid.y;\n"
-             "mov.u32 %r9, %ntid.z; mov.u32 %r10, %nctaid.x; mov.u32 %r11, %nctaid.y;\n"
-             /* the thread's number in the grid */
-             "mad.lo.u32 %r12, %r6, %r11, %r5; mad.lo.u32 %r12, %r12, %r10, %r4;\n"
-             "mad.lo.u32 %r12, %r12, %r9, %r3; mad.lo.u32 %r12, %r12, %r8, %r2;\n"
-             "mad.lo.u32 %r12, %r12, %r7, %r1; mad.wide.u32 %x, %r12, 4, %x;\n"
-             "mov.u32 %r13, %laneid; mov.u32 %r14, %warpid; mov.u32 %r15, %lanemask_lt;\n"
-             "popc.b32 %r15, %r15; sub.u32 %r13, %r13, %r15; mad.lo.u32 %r13, %r13, 7777, %r14;\n"
-             "mad.lo.u32 %r13, %r12, 100, %r13; st.global.u32 [%x], %r13; ret;\n}\n", 3);
+    rig_open(&rig,
+             HEAD KERNEL(
+                 "k") "mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z; mov.u32 %r4, "
+                      "%ctaid.x;\n"
+                      "mov.u32 %r5, %ctaid.y; mov.u32 %r6, %ctaid.z; mov.u32 %r7, %ntid.x; mov.u32 "
+                      "%r8, %ntid.y;\n"
+                      "mov.u32 %r9, %ntid.z; mov.u32 %r10, %nctaid.x; mov.u32 %r11, %nctaid.y;\n"
+                      /* the thread's number in the grid */
+                      "mad.lo.u32 %r12, %r6, %r11, %r5; mad.lo.u32 %r12, %r12, %r10, %r4;\n"
+                      "mad.lo.u32 %r12, %r12, %r9, %r3; mad.lo.u32 %r12, %r12, %r8, %r2;\n"
+                      "mad.lo.u32 %r12, %r12, %r7, %r1; mad.wide.u32 %x, %r12, 4, %x;\n"
+                      "mov.u32 %r13, %laneid; mov.u32 %r14, %warpid; mov.u32 %r15, %lanemask_lt;\n"
+                      "popc.b32 %r15, %r15; sub.u32 %r13, %r13, %r15; mad.lo.u32 %r13, %r13, 7777, "
+                      "%r14;\n"
+                      "mad.lo.u32 %r13, %r12, 100, %r13; st.global.u32 [%x], %r13; ret;\n}\n",
+             3);
     const u32 threads = 5 * 4 * 3, blocks = 3 * 2 * 4;
     u32 *out = rig_buffer(&rig, threads * blocks * 4);
     rig_run(&rig, "k", (struct rig_size){3, 2, 4}, (struct rig_size){5, 4, 3}, RIG_ARGS(&out));
@@ -37,8 +42,10 @@ static void test_three_dimensions(void **state)
         assert_int_equal(out[i], 100 * i + i % threads / 32);
     const u32 bad[][3] = {{1025, 1, 1}, {0, 1, 1}, {32, 33, 1}};
     for (int i = 0; i < 3; i++)
-        assert_int_equal(rig_try(&rig, "k", RIG_X(1), (struct rig_size){bad[i][0], bad[i][1], bad[i][2]},
-                                 RIG_ARGS(&out)), RP_INVALID);
+        assert_int_equal(rig_try(&rig, "k", RIG_X(1),
+                                 (struct rig_size){bad[i][0], bad[i][1], bad[i][2]},
+                                 RIG_ARGS(&out)),
+                         RP_INVALID);
     assert_int_equal(rig_try(&rig, "k", RIG_X(0), RIG_X(1), RIG_ARGS(&out)), RP_INVALID);
     rig_close(&rig);
 }
@@ -47,9 +54,11 @@ static void test_three_dimensions(void **state)
 
 #define MIXED HEAD KERNEL("k") ".shared .align 4 .b32 cells[64]; mov.u32 %r9, cells;\n"          \
     "mad.lo.u32 %r1, %b, 64, %i; mad.wide.u32 %x, %r1, 4, %x; mul.lo.u32 %r2, %r1, 2654435761;\n" \
-    "mad.lo.u32 %r8, %i, 4, %r9; st.shared.u32 [%r8], %r2; mov.u32 %r3, 0; and.b32 %r4, %r2, 63;\n" \
+    "mad.lo.u32 %r8, %i, 4, %r9; st.shared.u32 [%r8], %r2; mov.u32 %r3, 0; "           \
+    "and.b32 %r4, %r2, 63;\n"                                                                   \
     "L: xor.b32 %r5, %r3, %i; and.b32 %r5, %r5, 63; mad.lo.u32 %r5, %r5, 4, %r9; bar.sync 0;\n"  \
-    "ld.shared.u32 %r6, [%r5]; bar.sync 0; setp.lt.u32 %p1, %r3, %r4; @%p1 mad.lo.u32 %r2, %r2, 5, %r6;\n" \
+    "ld.shared.u32 %r6, [%r5]; bar.sync 0; setp.lt.u32 %p1, %r3, %r4; @%p1 "            \
+    "mad.lo.u32 %r2, %r2, 5, %r6;\n"                                                            \
     "st.shared.u32 [%r8], %r2; add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 64; @%p2 bra L;\n"     \
     "cvt.rn.f32.u32 %r7, %r2; sin.approx.f32 %r7, %r7; xor.b32 %r2, %r2, %r7;\n"                 \
     "st.global.u32 [%x], %r2; ret;\n}\n"
@@ -83,8 +92,11 @@ static void test_seeded_order(void **state)
     (void)state;
     struct rig rig;
     enum { BLOCKS = 37 };
-    rig_open(&rig, HEAD KERNEL("k") "setp.ne.u32 %p1, %i, 0; @%p1 exit; atom.global.add.u32 %r1, [%x], 1;\n"
-             "mad.wide.u32 %x, %b, 4, %x; st.global.u32 [%x+4], %r1; ret;\n}\n", 1);
+    rig_open(
+        &rig,
+        HEAD KERNEL("k") "setp.ne.u32 %p1, %i, 0; @%p1 exit; atom.global.add.u32 %r1, [%x], 1;\n"
+                         "mad.wide.u32 %x, %b, 4, %x; st.global.u32 [%x+4], %r1; ret;\n}\n",
+        1);
     u32 *out = rig_buffer(&rig, 4 * (BLOCKS + 1)), orders[4][BLOCKS];
     const u64 seeds[4] = {0, 1, 1, 2};
     for (int n = 0; n < 4; n++) {
@@ -133,10 +145,14 @@ static void test_launches_side_by_side(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD ".visible .entry k(.param .u64 out, .param .u32 start)\n{\n" REGISTERS
-             "mov.u32 %i, %tid.x; mov.u32 %b, %ctaid.x; ld.param.u64 %x, [out]; ld.param.u32 %r1, [start];\n"
+    rig_open(&rig,
+             HEAD
+             ".visible .entry k(.param .u64 out, .param .u32 start)\n{\n" REGISTERS
+             "mov.u32 %i, %tid.x; mov.u32 %b, %ctaid.x; ld.param.u64 %x, [out]; ld.param.u32 %r1, "
+             "[start];\n"
              "mad.lo.u32 %r2, %b, 40, %i; mad.wide.u32 %x, %r2, 4, %x; add.u32 %r2, %r2, %r1;\n"
-             "ld.global.u32 %r3, [%x]; add.u32 %r3, %r3, %r2; st.global.u32 [%x], %r3; ret;\n}\n", 3);
+             "ld.global.u32 %r3, [%x]; add.u32 %r3, %r3, %r2; st.global.u32 [%x], %r3; ret;\n}\n",
+             3);
     struct side sides[4];
     pthread_t threads[4];
     for (u32 t = 0; t < 4; t++) {
@@ -159,12 +175,17 @@ static void test_cooperative(void **state)
     (void)state;
     for (unsigned workers = 1; workers <= 3; workers++) {
         struct rig rig;
-        rig_open(&rig, HEAD KERNEL("k") "mov.u32 %r1, 0; mov.u32 %r9, %nctaid.x; mov.u32 %r7, 0;\n"
-                 "LOOP: bar.sync 0; setp.ne.u32 %p1, %i, 0; @%p1 bra MET;\n"
-                 "add.u32 %r7, %r7, %r9; membar.gl; atom.global.add.u32 %r2, [%x], 1;\n"
-                 "WAIT: ld.acquire.gpu.global.u32 %r3, [%x]; setp.lt.u32 %p2, %r3, %r7; @%p2 bra WAIT;\n"
-                 "MET: bar.sync 0; add.u32 %r1, %r1, 1; setp.lt.u32 %p3, %r1, 5; @%p3 bra LOOP;\n"
-                 "mad.wide.u32 %d1, %b, 4, %x; st.global.u32 [%d1+4], %r3; ret;\n}\n", workers);
+        rig_open(
+            &rig,
+            HEAD KERNEL("k") "mov.u32 %r1, 0; mov.u32 %r9, %nctaid.x; mov.u32 %r7, 0;\n"
+                             "LOOP: bar.sync 0; setp.ne.u32 %p1, %i, 0; @%p1 bra MET;\n"
+                             "add.u32 %r7, %r7, %r9; membar.gl; atom.global.add.u32 %r2, [%x], 1;\n"
+                             "WAIT: ld.acquire.gpu.global.u32 %r3, [%x]; setp.lt.u32 %p2, %r3, "
+                             "%r7; @%p2 bra WAIT;\n"
+                             "MET: bar.sync 0; add.u32 %r1, %r1, 1; setp.lt.u32 %p3, %r1, 5; @%p3 "
+                             "bra LOOP;\n"
+                             "mad.wide.u32 %d1, %b, 4, %x; st.global.u32 [%d1+4], %r3; ret;\n}\n",
+            workers);
         u32 *out = rig_buffer(&rig, 4 * 21);
         rig.options.cooperative = true;
         rig_run(&rig, "k", RIG_X(20), RIG_X(64), RIG_ARGS(&out));
@@ -179,9 +200,11 @@ static void test_time_limit(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD KERNEL("forever") "L: bra L;\n}\n"
-             KERNEL("waiting") "L: ld.volatile.global.u32 %r1, [%x]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L; ret;\n}\n"
-             KERNEL("short") "st.global.u32 [%x], 1; ret;\n}\n", 2);
+    rig_open(&rig,
+             HEAD KERNEL("forever") "L: bra L;\n}\n" KERNEL(
+                 "waiting") "L: ld.volatile.global.u32 %r1, [%x]; setp.eq.u32 %p1, %r1, 0; @%p1 "
+                            "bra L; ret;\n}\n" KERNEL("short") "st.global.u32 [%x], 1; ret;\n}\n",
+             2);
     u32 *out = rig_buffer(&rig, 4);
     rig.options.timeout_ns = 20000000;
     rig_try(&rig, "forever", RIG_X(3), RIG_X(64), RIG_ARGS(&out));
@@ -217,8 +240,10 @@ static void test_operations_are_counted(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD KERNEL("k") "mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1; xor.b32 %r2, %r2, %r1;\n"
-             "setp.lt.u32 %p1, %r1, 1000; @%p1 bra L; ret;\n}\n", 2);
+    rig_open(&rig,
+             HEAD KERNEL("k") "mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1; xor.b32 %r2, %r2, %r1;\n"
+                              "setp.lt.u32 %p1, %r1, 1000; @%p1 bra L; ret;\n}\n",
+             2);
     u32 *out = rig_buffer(&rig, 4);
     const u64 before = simt_pool_operations(rig.pool);
     rig_run(&rig, "k", RIG_X(4), RIG_X(48), RIG_ARGS(&out));
@@ -262,16 +287,21 @@ static void test_printf(void **state)
     for (unsigned workers = 1; workers <= 4; workers += 3) {
         struct rig rig;
         char text[2000], wanted[2000] = "";
-        rig_open(&rig, HEAD PRINTF KERNEL("k") ".local .align 8 .b8 depot[48]; mov.u64 %d0, depot;\n"
-                 "cvta.local.u64 %d1, %d0; st.local.u32 [%d0], %b; cvt.rn.f64.u32 %w0, %b;\n"
-                 "mul.f64 %w0, %w0, 0d3FF4000000000000; st.local.f64 [%d0+8], %w0;\n"
-                 "mov.u64 %d2, word; cvta.global.u64 %d2, %d2; st.local.u64 [%d0+16], %d2;\n"
-                 "mov.u64 %d3, 0x123456789a; st.local.u64 [%d0+24], %d3; st.local.u32 [%d0+32], %i;\n"
-                 "mov.u32 %r1, 33; st.local.u32 [%d0+36], %r1; mov.u64 %d4, format;\n"
-                 "cvta.global.u64 %d4, %d4; mov.u32 %r5, 99;\n"
-                 "{ .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %d4;\n"
-                 "st.param.b64 [a], %d1; call (r), vprintf, (f, a); ld.param.b32 %r5, [r]; }\n"
-                 "atom.global.add.u32 %r6, [%x], %r5; ret;\n}\n", workers);
+        rig_open(
+            &rig,
+            HEAD PRINTF KERNEL(
+                "k") ".local .align 8 .b8 depot[48]; mov.u64 %d0, depot;\n"
+                     "cvta.local.u64 %d1, %d0; st.local.u32 [%d0], %b; cvt.rn.f64.u32 %w0, %b;\n"
+                     "mul.f64 %w0, %w0, 0d3FF4000000000000; st.local.f64 [%d0+8], %w0;\n"
+                     "mov.u64 %d2, word; cvta.global.u64 %d2, %d2; st.local.u64 [%d0+16], %d2;\n"
+                     "mov.u64 %d3, 0x123456789a; st.local.u64 [%d0+24], %d3; st.local.u32 "
+                     "[%d0+32], %i;\n"
+                     "mov.u32 %r1, 33; st.local.u32 [%d0+36], %r1; mov.u64 %d4, format;\n"
+                     "cvta.global.u64 %d4, %d4; mov.u32 %r5, 99;\n"
+                     "{ .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %d4;\n"
+                     "st.param.b64 [a], %d1; call (r), vprintf, (f, a); ld.param.b32 %r5, [r]; }\n"
+                     "atom.global.add.u32 %r6, [%x], %r5; ret;\n}\n",
+            workers);
         u32 *out = rig_buffer(&rig, 4);
         printed(&rig, "k", 7, 2, text, sizeof text, RIG_ARGS(&out));
         for (int b = 0; b < 7; b++) {
@@ -327,8 +357,11 @@ static void test_refusal_reaches_callers(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD ".func bad()\n{\nfrobnicate;\nret;\n}\n.func between()\n{\ncall bad; ret;\n}\n"
-             KERNEL("k") "call between; ret;\n}\n" KERNEL("fine") "ret;\n}\n", 1);
+    rig_open(&rig,
+             HEAD
+             ".func bad()\n{\nfrobnicate;\nret;\n}\n.func between()\n{\ncall bad; ret;\n}\n" KERNEL(
+                 "k") "call between; ret;\n}\n" KERNEL("fine") "ret;\n}\n",
+             1);
     assert_non_null(simt_kernel_refusal(simt_module_kernel(rig.module, "k")));
     assert_null(simt_kernel_refusal(simt_module_kernel(rig.module, "fine")));
     rig_close(&rig);

@@ -97,10 +97,13 @@ static struct place place_a(const struct product *p, int lane, int i)
     if (bits == 32)
         return (struct place){i == 0 || i == 2 ? g : g + 8, i < 2 ? t : t + 4};
     if (bits == 16)
-        return (struct place){i < 2 || (i >= 4 && i < 6) ? g : g + 8, t * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
+        return (struct place){i < 2 || (i >= 4 && i < 6) ? g : g + 8,
+                              t * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
     if (bits == 8)
-        return (struct place){i < 4 || (i >= 8 && i < 12) ? g : g + 8, t * 4 + (i & 3) + (i >= 8 ? 16 : 0)};
-    return (struct place){i < 8 || (i >= 16 && i < 24) ? g : g + 8, t * 8 + (i & 7) + (i >= 16 ? 32 : 0)};
+        return (struct place){i < 4 || (i >= 8 && i < 12) ? g : g + 8,
+                              t * 4 + (i & 3) + (i >= 8 ? 16 : 0)};
+    return (struct place){i < 8 || (i >= 16 && i < 24) ? g : g + 8,
+                          t * 8 + (i & 7) + (i >= 16 ? 32 : 0)};
 }
 
 static struct place place_b(const struct product *p, int lane, int i)
@@ -154,8 +157,9 @@ static void spread(const struct product *p, struct held *held, place_fn *where)
         for (int i = 0; i < held->count * each; i++) {
             u64 *word = &held->registers[lane * 8 + i / each];
             const struct place at = where(p, lane, i);
-            *word = (i % each ? *word : 0) |
-                    (held->cells[at.row * held->columns + at.column] & mask) << i % each * bits % 64;
+            *word =
+                (i % each ? *word : 0) | (held->cells[at.row * held->columns + at.column] & mask)
+                                             << i % each * bits % 64;
         }
     }
 }
@@ -363,7 +367,9 @@ struct wmma {
 
 static int registers_of(enum element element, int cells, bool is_ab)
 {
-    return is_ab && element == F16 ? 8 : cells * elements[element].bits / (element == F64 ? 2048 : 1024);
+    return is_ab && element == F16
+               ? 8
+               : cells * elements[element].bits / (element == F64 ? 2048 : 1024);
 }
 
 static void add_wmma(struct text *text, int number, const struct wmma *w)
@@ -373,7 +379,8 @@ static void add_wmma(struct text *text, int number, const struct wmma *w)
     char shape[16];
     snprintf(shape, sizeof shape, "m%dn%dk%d", w->m, w->n, w->k);
     const int bits = w->ab == F64 ? 64 : 32, na = registers_of(w->ab, w->m * w->k, true);
-    const int nb = registers_of(w->ab, w->k * w->n, true), nc = registers_of(w->c, w->m * w->n, false);
+    const int nb = registers_of(w->ab, w->k * w->n, true),
+              nc = registers_of(w->c, w->m * w->n, false);
     add(text, ".visible .entry k%d(.param .u64 d, .param .u64 a, .param .u64 b, .param .u64 c)\n{\n"
               ".reg .b64 %%x<4>; .reg .b%d %%d<8>, %%a<8>, %%b<8>, %%c<8>; .reg .b32 %%s;\n"
               "ld.param.u64 %%x0, [d]; ld.param.u64 %%x1, [a]; ld.param.u64 %%x2, [b];"
@@ -396,7 +403,8 @@ static void add_wmma(struct text *text, int number, const struct wmma *w)
     add_vector(text, 'b', nb);
     add(text, ", ");
     add_vector(text, 'c', nc);
-    add(text, ";\nwmma.store.d.sync.aligned.%s.%s.global.%s [%%x0], ", layout[w->d_column], shape, c);
+    add(text, ";\nwmma.store.d.sync.aligned.%s.%s.global.%s [%%x0], ", layout[w->d_column], shape,
+        c);
     add_vector(text, 'd', nc);
     add(text, ", %%s;\nret;\n}\n");
 }
@@ -404,11 +412,12 @@ static void add_wmma(struct text *text, int number, const struct wmma *w)
 static int add_all_wmma(struct text *text, struct wmma *list)
 {
     static const struct wmma kinds[] = {
-        {16, 16, 16, F16, F32, 0, 0, 0}, {8, 32, 16, F16, F32, 0, 0, 0}, {32, 8, 16, F16, F16, 0, 0, 0},
-        {16, 16, 16, F16, F16, 0, 0, 0}, {16, 16, 16, BF16, F32, 0, 0, 0},
-        {8, 32, 16, BF16, F32, 0, 0, 0}, {32, 8, 16, BF16, F32, 0, 0, 0},
-        {16, 16, 8, TF32, F32, 0, 0, 0}, {16, 16, 16, S8, S32, 0, 0, 0},
-        {8, 32, 16, U8, S32, 0, 0, 0},   {32, 8, 16, S8, S32, 0, 0, 0}, {8, 8, 4, F64, F64, 0, 0, 0}};
+        {16, 16, 16, F16, F32, 0, 0, 0},  {8, 32, 16, F16, F32, 0, 0, 0},
+        {32, 8, 16, F16, F16, 0, 0, 0},   {16, 16, 16, F16, F16, 0, 0, 0},
+        {16, 16, 16, BF16, F32, 0, 0, 0}, {8, 32, 16, BF16, F32, 0, 0, 0},
+        {32, 8, 16, BF16, F32, 0, 0, 0},  {16, 16, 8, TF32, F32, 0, 0, 0},
+        {16, 16, 16, S8, S32, 0, 0, 0},   {8, 32, 16, U8, S32, 0, 0, 0},
+        {32, 8, 16, S8, S32, 0, 0, 0},    {8, 8, 4, F64, F64, 0, 0, 0}};
     int count = 0;
     add(text, ".version 8.4\n.target sm_90\n.address_size 64\n");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -457,7 +466,8 @@ static int check_wmma(const struct wmma *w, unsigned char *const memory[4])
                 sum = w->c == F64 ? fma(x, y, sum) : sum + x * y;
             }
             const u64 should = bits_of(w->c, sum, false);
-            const u64 is = read_cell(w->c, memory[0], w->d_column ? column * 40 + row : row * 40 + column);
+            const u64 is =
+                read_cell(w->c, memory[0], w->d_column ? column * 40 + row : row * 40 + column);
             if (!is_same(w->c, is, should) && wrong++ < 3)
                 print_error("wmma m%dn%dk%d %s %d%d%d: (%d, %d) is %#llx, not %#llx\n", w->m, w->n,
                             w->k, elements[w->ab].name, w->a_column, w->b_column, w->d_column, row,

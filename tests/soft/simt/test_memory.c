@@ -95,7 +95,8 @@ static u64 wanted_element(const struct form *form, const unsigned char *in, u32 
                           bool skipped)
 {
     u64 value = 0;
-    memcpy(&value, in + (from * (u32)form->vector + (u32)k) * (u32)form->bytes, (size_t)form->bytes);
+    memcpy(&value, in + (from * (u32)form->vector + (u32)k) * (u32)form->bytes,
+           (size_t)form->bytes);
     if (form->sign && value >> (8 * form->bytes - 1))
         value |= ~(u64)0 << 8 * form->bytes;
     if (skipped)
@@ -189,21 +190,26 @@ static void test_variables(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD
+    rig_open(&rig,
+             HEAD
              ".const .align 4 .b32 table[4] = {10, 20, 30, 40};\n"
-             ".global .align 8 .u64 pointer = generic(value)+4;\n.global .align 4 .u32 value[2] = {7, 9};\n"
+             ".global .align 8 .u64 pointer = generic(value)+4;\n.global .align 4 .u32 value[2] = "
+             "{7, 9};\n"
              ".global .f32 real = 0f3FC00000;\n.extern .shared .align 16 .b8 dynamic[];\n"
-             ".shared .align 8 .b32 fixed[3];\n"
-             KERNEL("k") "and.b32 %r1, %i, 3; mov.u64 %d1, table; mad.wide.u32 %d1, %r1, 4, %d1;\n"
-             "ld.const.u32 %r2, [%d1]; ld.global.u64 %d2, [pointer]; ld.u32 %r3, [%d2];\n"
-             "ld.const.u32 %r4, [table+8]; ld.global.f32 %r5, [real]; cvta.const.u64 %d3, %d1;\n"
-             "ld.u32 %r6, [%d3]; setp.ne.u32 %p1, %r6, %r2; @%p1 trap;\n"
-             "mov.u32 %r7, dynamic; mov.u32 %r8, fixed; sub.u32 %r9, %r7, %r8;\n"
-             "st.shared.u32 [dynamic+124], %r2; mov.u64 %d4, dynamic; cvta.shared.u64 %d5, %d4;\n"
-             "ld.u32 %r10, [%d5+124]; setp.ne.u32 %p2, %r10, 40;\n"
-             "mov.u32 %r11, %dynamic_smem_size; mov.u32 %r12, %total_smem_size;\n"
-             "mad.wide.u32 %x, %i, 32, %x; st.global.v4.u32 [%x], {%r2, %r3, %r4, %r5};\n"
-             "st.global.v4.u32 [%x+16], {%r9, %r10, %r11, %r12}; ret;\n}\n", 1);
+             ".shared .align 8 .b32 fixed[3];\n" KERNEL(
+                 "k") "and.b32 %r1, %i, 3; mov.u64 %d1, table; mad.wide.u32 %d1, %r1, 4, %d1;\n"
+                      "ld.const.u32 %r2, [%d1]; ld.global.u64 %d2, [pointer]; ld.u32 %r3, [%d2];\n"
+                      "ld.const.u32 %r4, [table+8]; ld.global.f32 %r5, [real]; cvta.const.u64 %d3, "
+                      "%d1;\n"
+                      "ld.u32 %r6, [%d3]; setp.ne.u32 %p1, %r6, %r2; @%p1 trap;\n"
+                      "mov.u32 %r7, dynamic; mov.u32 %r8, fixed; sub.u32 %r9, %r7, %r8;\n"
+                      "st.shared.u32 [dynamic+124], %r2; mov.u64 %d4, dynamic; cvta.shared.u64 "
+                      "%d5, %d4;\n"
+                      "ld.u32 %r10, [%d5+124]; setp.ne.u32 %p2, %r10, 40;\n"
+                      "mov.u32 %r11, %dynamic_smem_size; mov.u32 %r12, %total_smem_size;\n"
+                      "mad.wide.u32 %x, %i, 32, %x; st.global.v4.u32 [%x], {%r2, %r3, %r4, %r5};\n"
+                      "st.global.v4.u32 [%x+16], {%r9, %r10, %r11, %r12}; ret;\n}\n",
+             1);
     u32 (*out)[8] = rig_buffer(&rig, 32 * 32);
     void *in = out;
     rig.options.dynamic_shared_bytes = 128;
@@ -223,10 +229,13 @@ static void test_shared_from_zero(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD KERNEL("k") "mul.wide.u32 %d1, %i, 4; st.shared.u32 [%d1], %i; bar.sync 0;\n"
-             "mov.u32 %r1, 64; atom.shared.add.u32 %r2, [%r1+128], 5; bar.sync 0;\n"
-             "ld.shared.u32 %r3, [192]; ld.shared.u32 %r4, [%d1];\n"
-             "mad.wide.u32 %x, %i, 8, %x; st.global.v2.u32 [%x], {%r3, %r4}; ret;\n}\n", 1);
+    rig_open(
+        &rig,
+        HEAD KERNEL("k") "mul.wide.u32 %d1, %i, 4; st.shared.u32 [%d1], %i; bar.sync 0;\n"
+                         "mov.u32 %r1, 64; atom.shared.add.u32 %r2, [%r1+128], 5; bar.sync 0;\n"
+                         "ld.shared.u32 %r3, [192]; ld.shared.u32 %r4, [%d1];\n"
+                         "mad.wide.u32 %x, %i, 8, %x; st.global.v2.u32 [%x], {%r3, %r4}; ret;\n}\n",
+        1);
     u32 (*out)[2] = rig_buffer(&rig, 64 * 8);
     rig.options.dynamic_shared_bytes = 256;
     rig_run(&rig, "k", RIG_X(1), RIG_X(64), RIG_ARGS(&out, &out));
@@ -266,14 +275,18 @@ static void test_parameters(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD ".visible .entry k(.param .u64 out, .param .s8 a, .param .align 4 .b8 b[12], "
-             ".param .f64 c, .param .u16 d)\n{\n" REGISTERS
-             "ld.param.u64 %x, [out]; mov.u32 %i, %tid.x; ld.param.s8 %r0, [a]; ld.param.u8 %h1, [a];\n"
-             "cvt.u32.u16 %r1, %h1; rem.u32 %r2, %i, 3; mov.b64 %d1, b; mad.wide.u32 %d1, %r2, 4, %d1;\n"
-             "ld.param.u32 %r3, [%d1]; ld.param.v2.u16 {%h2, %h3}, [b+8]; cvt.u32.u16 %r4, %h3;\n"
-             "ld.param.f64 %d2, [c]; cvt.rzi.s32.f64 %r5, %d2; ld.param.u16 %r6, [d];\n"
-             "mad.wide.u32 %x, %i, 24, %x; st.global.v2.u32 [%x], {%r0, %r1};\n"
-             "st.global.v2.u32 [%x+8], {%r3, %r4}; st.global.v2.u32 [%x+16], {%r5, %r6}; ret;\n}\n", 1);
+    rig_open(
+        &rig,
+        HEAD
+        ".visible .entry k(.param .u64 out, .param .s8 a, .param .align 4 .b8 b[12], "
+        ".param .f64 c, .param .u16 d)\n{\n" REGISTERS
+        "ld.param.u64 %x, [out]; mov.u32 %i, %tid.x; ld.param.s8 %r0, [a]; ld.param.u8 %h1, [a];\n"
+        "cvt.u32.u16 %r1, %h1; rem.u32 %r2, %i, 3; mov.b64 %d1, b; mad.wide.u32 %d1, %r2, 4, %d1;\n"
+        "ld.param.u32 %r3, [%d1]; ld.param.v2.u16 {%h2, %h3}, [b+8]; cvt.u32.u16 %r4, %h3;\n"
+        "ld.param.f64 %d2, [c]; cvt.rzi.s32.f64 %r5, %d2; ld.param.u16 %r6, [d];\n"
+        "mad.wide.u32 %x, %i, 24, %x; st.global.v2.u32 [%x], {%r0, %r1};\n"
+        "st.global.v2.u32 [%x+8], {%r3, %r4}; st.global.v2.u32 [%x+16], {%r5, %r6}; ret;\n}\n",
+        1);
     u32 (*out)[6] = rig_buffer(&rig, 32 * 24);
     const s8 a = -3;
     const u32 b[3] = {100, 200, 0x00050007};
@@ -316,7 +329,8 @@ static void test_atomics(void **state)
         {"max", "s64"}, {"and", "b32"}, {"and", "b64"}, {"or", "b32"},  {"or", "b64"},
         {"xor", "b32"}, {"xor", "b64"}, {"exch", "b32"}, {"exch", "b64"}, {"inc", "u32"},
         {"dec", "u32"}, {"cas", "b32"}, {"cas", "b64"}};
-    static const char *const where[] = {".global", ".shared", "", ".relaxed.gpu.global", ".acq_rel.cta.shared::cta"};
+    static const char *const where[] = {".global", ".shared", "", ".relaxed.gpu.global",
+                                        ".acq_rel.cta.shared::cta"};
     enum { ROWS = sizeof rows / sizeof rows[0], WHERE = sizeof where / sizeof where[0] };
     struct text text = {0};
     struct rig rig;
@@ -325,16 +339,20 @@ static void test_atomics(void **state)
         const char *op = rows[n % ROWS][0], *type = rows[n % ROWS][1];
         const bool shared = strstr(where[n / ROWS], "shared") != NULL;
         const int bits = atoi(type + 1);
-        add(&text, ".visible .entry k%d(.param .u64 out, .param .u64 in)\n{\n%s.reg .b%d %%v<6>;\n"
-                   ".shared .align 8 .b64 cell; mov.u32 %%i, %%tid.x; ld.param.u64 %%x, [out];\n"
-                   "ld.param.u64 %%y, [in]; mov.u64 %%d3, %%x; mov.u64 %%d2, cell;\n"
-                   "ld.global.b%d %%v4, [%%x]; st.shared.b%d [cell], %%v4;\n"
-                   "mad.wide.u32 %%y, %%i, %d, %%y; ld.global.b%d %%v0, [%%y]; ld.global.b%d %%v1, [%%y+8];\n"
-                   "atom%s.%s.%s %%v2, [%s], %%v0%s;\n"
-                   "mad.wide.u32 %%d4, %%i, 8, %%x; st.global.b%d [%%d4+8], %%v2;\n",
+        add(&text,
+            ".visible .entry k%d(.param .u64 out, .param .u64 in)\n{\n%s.reg .b%d %%v<6>;\n"
+            ".shared .align 8 .b64 cell; mov.u32 %%i, %%tid.x; ld.param.u64 %%x, [out];\n"
+            "ld.param.u64 %%y, [in]; mov.u64 %%d3, %%x; mov.u64 %%d2, cell;\n"
+            "ld.global.b%d %%v4, [%%x]; st.shared.b%d [cell], %%v4;\n"
+            "mad.wide.u32 %%y, %%i, %d, %%y; ld.global.b%d %%v0, [%%y]; ld.global.b%d %%v1, "
+            "[%%y+8];\n"
+            "atom%s.%s.%s %%v2, [%s], %%v0%s;\n"
+            "mad.wide.u32 %%d4, %%i, 8, %%x; st.global.b%d [%%d4+8], %%v2;\n",
             n, REGISTERS, bits, bits, bits, 8, bits, bits, where[n / ROWS], op, type,
             shared ? "%d2" : "%d3", strcmp(op, "cas") ? "" : ", %v1", bits);
-        add(&text, shared ? "ld.shared.b%d %%v3, [cell]; st.global.b%d [%%x], %%v3; ret;\n}\n" : "ret;\n}\n",
+        add(&text,
+            shared ? "ld.shared.b%d %%v3, [cell]; st.global.b%d [%%x], %%v3; ret;\n}\n"
+                   : "ret;\n}\n",
             bits, bits);
     }
     rig_open(&rig, text.at, 1);
@@ -365,18 +383,43 @@ static void test_float_atomics(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD
-             KERNEL("f32") "red.global.add.f32 [%x], 0f3FC00000; atom.add.f32 %r1, [%x+4], 0fBF800000;\n"
-             "red.relaxed.sys.global.add.u32 [%x+8], 3; ret;\n}\n"
-             KERNEL("f64") "red.global.add.f64 [%x], 0d3FF8000000000000; ret;\n}\n"
-             KERNEL("halves") "mov.b16 %h1, 0x3c00; mov.b32 %r1, 0x40003c00; mov.b16 %h2, 0x3f80;\n"
-             "mov.b32 %r2, 0x40003f80; atom.global.add.noftz.f16 %h3, [%x], %h1;\n"
-             "atom.global.add.noftz.f16x2 %r3, [%x+4], %r1; red.global.add.noftz.bf16 [%x+8], %h2;\n"
-             "red.global.add.noftz.bf16x2 [%x+12], %r2; ret;\n}\n"
-             KERNEL("subnormal") ".shared .align 4 .b32 cell; st.shared.u32 [cell], 1;\n"
-             "red.shared.add.f32 [cell], 0f00000001; ld.shared.u32 %r1, [cell];\n"
-             "st.global.u32 [%x], 1; red.global.add.f32 [%x], 0f00000001; st.global.u32 [%x+4], %r1;\n"
-             "ret;\n}\n", 2);
+    rig_open(
+        &rig,
+        HEAD
+            KERNEL("f32") "red.global.add.f32 [%x], 0f3FC00000; atom.add.f32 %r1, [%x+4], "
+                          "0fBF800000;\n"
+                          "red.relaxed.sys.global.add.u32 [%x+8], 3; ret;\n}\n" KERNEL(
+                              "f64") "red.global.add.f64 [%x], 0d3FF8000000000000; "
+                                     "ret;\n}\n" KERNEL("halves") "mov.b16 %h1, 0x3c00; mov.b32 "
+                                                                  "%r1, 0x40003c00; mov.b16 %h2, "
+                                                                  "0x3f80;\n"
+                                                                  "mov.b32 %r2, 0x40003f80; "
+                                                                  "atom.global.add.noftz.f16 %h3, "
+                                                                  "[%x], %h1;\n"
+                                                                  "atom.global.add.noftz.f16x2 "
+                                                                  "%r3, [%x+4], %r1; "
+                                                                  "red.global.add.noftz.bf16 "
+                                                                  "[%x+8], %h2;\n"
+                                                                  "red.global.add.noftz.bf16x2 "
+                                                                  "[%x+12], %r2; ret;\n}\n" KERNEL(
+                                                                      "subnormal") ".shared .align "
+                                                                                   "4 .b32 cell; "
+                                                                                   "st.shared.u32 "
+                                                                                   "[cell], 1;\n"
+                                                                                   "red.shared.add."
+                                                                                   "f32 [cell], "
+                                                                                   "0f00000001; "
+                                                                                   "ld.shared.u32 "
+                                                                                   "%r1, [cell];\n"
+                                                                                   "st.global.u32 "
+                                                                                   "[%x], 1; "
+                                                                                   "red.global.add."
+                                                                                   "f32 [%x], "
+                                                                                   "0f00000001; "
+                                                                                   "st.global.u32 "
+                                                                                   "[%x+4], %r1;\n"
+                                                                                   "ret;\n}\n",
+        2);
     float *sum = rig_buffer(&rig, 16);
     double *wide = rig_buffer(&rig, 8);
     u16 *halves = rig_buffer(&rig, 16);
@@ -405,14 +448,19 @@ static void test_asynchronous_copies(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD KERNEL("k") ".shared .align 16 .b8 stage[1024]; mov.u32 %r1, stage;\n"
-             "mad.lo.u32 %r1, %i, 16, %r1; mad.wide.u32 %y, %i, 16, %y; and.b32 %r2, %i, 15;\n"
-             "st.shared.v4.u32 [%r1], {%i, %i, %i, %i};\n"
-             "cp.async.ca.shared.global [%r1], [%y], 16, %r2; cp.async.commit_group;\n"
-             "cp.async.wait_group 0; setp.eq.u32 %p1, %i, 5;\n"
-             "@%p1 cp.async.cg.shared.global.L2::128B [%r1], [%y+16], 16; cp.async.wait_all;\n"
-             "ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r1];\n"
-             "mad.wide.u32 %x, %i, 16, %x; st.global.v4.u32 [%x], {%r3, %r4, %r5, %r6}; ret;\n}\n", 1);
+    rig_open(
+        &rig,
+        HEAD KERNEL(
+            "k") ".shared .align 16 .b8 stage[1024]; mov.u32 %r1, stage;\n"
+                 "mad.lo.u32 %r1, %i, 16, %r1; mad.wide.u32 %y, %i, 16, %y; and.b32 %r2, %i, 15;\n"
+                 "st.shared.v4.u32 [%r1], {%i, %i, %i, %i};\n"
+                 "cp.async.ca.shared.global [%r1], [%y], 16, %r2; cp.async.commit_group;\n"
+                 "cp.async.wait_group 0; setp.eq.u32 %p1, %i, 5;\n"
+                 "@%p1 cp.async.cg.shared.global.L2::128B [%r1], [%y+16], 16; cp.async.wait_all;\n"
+                 "ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r1];\n"
+                 "mad.wide.u32 %x, %i, 16, %x; st.global.v4.u32 [%x], {%r3, %r4, %r5, %r6}; "
+                 "ret;\n}\n",
+        1);
     unsigned char *out = rig_buffer(&rig, 512), *in = rig_buffer(&rig, 528);
     for (int i = 0; i < 528; i++)
         in[i] = (unsigned char)random64();
@@ -432,9 +480,11 @@ static void expect_fault(const char *body, enum simt_fault_kind kind, u32 lane, 
 {
     struct rig rig;
     char ptx[4096];
-    snprintf(ptx, sizeof ptx, "%s%s\n%s\nret;\n}\n", HEAD KERNEL("k"),
-             "mov.u32 %r0, %ctaid.x; setp.ne.u32 %p9, %r0, 1; @%p9 exit; .local .align 8 .b8 depot[16];"
-             " .shared .align 8 .b8 pool[16]; mad.wide.u32 %d0, %i, 4, %x;", body);
+    snprintf(
+        ptx, sizeof ptx, "%s%s\n%s\nret;\n}\n", HEAD KERNEL("k"),
+        "mov.u32 %r0, %ctaid.x; setp.ne.u32 %p9, %r0, 1; @%p9 exit; .local .align 8 .b8 depot[16];"
+        " .shared .align 8 .b8 pool[16]; mad.wide.u32 %d0, %i, 4, %x;",
+        body);
     rig_open(&rig, ptx, 1);
     u32 *out = rig_buffer(&rig, 64 * 4);
     assert_int_equal(rig_try(&rig, "k", RIG_X(3), RIG_X(64), RIG_ARGS(&out, &out)), RP_OK);
@@ -480,7 +530,8 @@ static void test_faults_write_nothing(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD KERNEL("k") "mad.wide.u32 %x, %i, 4, %x; st.global.u32 [%x], 7; ret;\n}\n", 1);
+    rig_open(&rig, HEAD KERNEL("k") "mad.wide.u32 %x, %i, 4, %x; st.global.u32 [%x], 7; ret;\n}\n",
+             1);
     u32 *out = rig_buffer(&rig, 31 * 4);
     assert_int_equal(rig_try(&rig, "k", RIG_X(1), RIG_X(32), RIG_ARGS(&out, &out)), RP_OK);
     assert_int_equal(rig.fault.kind, SIMT_FAULT_ADDRESS);
@@ -495,9 +546,12 @@ static void test_stack_overflow(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD ".func deep(.param .b32 n)\n{\n.local .align 8 .b8 space[64]; .reg .b32 %a;\n"
-             "ld.param.b32 %a, [n]; { .param .b32 m; st.param.b32 [m], %a; call deep, (m); } ret;\n}\n"
-             KERNEL("k") "{ .param .b32 m; st.param.b32 [m], 1; call deep, (m); } ret;\n}\n", 1);
+    rig_open(&rig,
+             HEAD ".func deep(.param .b32 n)\n{\n.local .align 8 .b8 space[64]; .reg .b32 %a;\n"
+                  "ld.param.b32 %a, [n]; { .param .b32 m; st.param.b32 [m], %a; call deep, (m); } "
+                  "ret;\n}\n" KERNEL(
+                      "k") "{ .param .b32 m; st.param.b32 [m], 1; call deep, (m); } ret;\n}\n",
+             1);
     u32 *out = rig_buffer(&rig, 4);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(rig_try(&rig, "k", RIG_X(1), RIG_X(32), RIG_ARGS(&out, &out)), RP_OK);
@@ -530,12 +584,17 @@ static void test_oracle(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, HEAD KERNEL("k") ".shared .align 4 .b32 s[32]; mad.wide.u32 %d0, %i, 4, %y;\n"
-             "ld.global.u32 %r1, [%d0]; ld.global.u32 %r2, [%y+400]; st.shared.u32 [s], %r1;\n"
-             "shr.u32 %r3, %i, 4; mad.wide.u32 %d1, %r3, 100, %d0; ld.u32 %r4, [%d1];\n"
-             "setp.lt.u32 %p1, %i, 3; @%p1 st.global.v2.u32 [%x+8], {%r1, %r1};\n"
-             "mad.wide.u32 %d2, %i, 8, %x; setp.lt.u32 %p2, %i, 2; @%p2 atom.global.add.u32 %r5, [%d2], 1;\n"
-             "ret;\n}\n", 1);
+    rig_open(
+        &rig,
+        HEAD KERNEL(
+            "k") ".shared .align 4 .b32 s[32]; mad.wide.u32 %d0, %i, 4, %y;\n"
+                 "ld.global.u32 %r1, [%d0]; ld.global.u32 %r2, [%y+400]; st.shared.u32 [s], %r1;\n"
+                 "shr.u32 %r3, %i, 4; mad.wide.u32 %d1, %r3, 100, %d0; ld.u32 %r4, [%d1];\n"
+                 "setp.lt.u32 %p1, %i, 3; @%p1 st.global.v2.u32 [%x+8], {%r1, %r1};\n"
+                 "mad.wide.u32 %d2, %i, 8, %x; setp.lt.u32 %p2, %i, 2; @%p2 atom.global.add.u32 "
+                 "%r5, [%d2], 1;\n"
+                 "ret;\n}\n",
+        1);
     char *out = rig_buffer(&rig, 512), *in = rig_buffer(&rig, 512);
     struct log log = {0};
     rig.options.oracle = record;

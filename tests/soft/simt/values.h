@@ -79,7 +79,8 @@ static inline u64 value_of_kind(enum kind kind)
 
 struct text { char *at; size_t length, capacity; };
 
-__attribute__((format(printf, 2, 3))) static inline void add(struct text *text, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static inline void add(struct text *text, const char *format,
+                                                             ...)
 {
     va_list args;
     va_start(args, format);
