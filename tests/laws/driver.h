@@ -17,7 +17,7 @@
     X(CtxDestroy) X(CtxSetCurrent) X(ModuleLoad) X(ModuleGetGlobal) X(MemcpyHtoDAsync)            \
     X(MemcpyDtoDAsync) X(MemsetD8Async) X(StreamBeginCapture) X(StreamEndCapture)                \
     X(GraphInstantiate) X(GraphLaunch) X(GraphExecDestroy) X(GraphDestroy) X(MemHostAlloc)       \
-    X(MemcpyDtoHAsync) X(LaunchHostFunc)
+    X(MemFreeHost) X(MemcpyDtoHAsync) X(LaunchHostFunc)
 #define MEMBER(name) __typeof__(cu##name) *name;
 struct driver { CALLS(MEMBER) };
 

@@ -66,6 +66,11 @@ static void allocate_buffer(int index)
         size_t bytes;
         CU(ModuleGetGlobal, &run.at[index], &bytes, module, "pool");
         CU(MemsetD8, run.at[index], 0, buffer->bytes);
+    } else if (buffer->pinned) {
+        void *memory;
+        CU(MemHostAlloc, &memory, buffer->bytes, CU_MEMHOSTALLOC_DEVICEMAP);
+        memset(memory, 0, buffer->bytes);
+        run.at[index] = (CUdeviceptr)(uintptr_t)memory; /* one address space for both */
     } else {
         run.at[index] = allocate(buffer->bytes);
     }
@@ -77,7 +82,10 @@ static void allocate_buffer(int index)
 
 static void free_buffer(int index)
 {
-    if (!run.program->buffers[index].pool)
+    const struct buffer *buffer = &run.program->buffers[index];
+    if (buffer->pinned)
+        CU(MemFreeHost, (void *)(uintptr_t)run.at[index]);
+    else if (!buffer->pool)
         CU(MemFree, run.at[index]);
     run.at[index] = 0;
 }

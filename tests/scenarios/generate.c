@@ -44,6 +44,7 @@ static void begin(struct scene *scene)
         scene->stream = streams[below(scene, 3)];
         scene->ordered = true;
     }
+    scene->pinned = chance(scene, 10);
     scene->graphs = chance(scene, 12);
     scene->lane = chance(scene, 20) ? " @1" : "";
 }
@@ -64,9 +65,11 @@ int generate(FILE *out, uint64_t seed, const char *name)
     else
         scene_write(&scene, kind->setup);
     fclose(scene.out);
-    fprintf(out, "program p%llu %s%s%s%s%s\n%s", (unsigned long long)seed, kind->name,
+    /* What host code does to pinned memory nobody sees: discovery is refused there. */
+    fprintf(out, "program p%llu %s%s%s%s%s%s\n%s", (unsigned long long)seed, kind->name,
             scene.control ? " control" : "", scene.words, strchr(text, '@') ? " order" : "",
-            strstr(text, " graph") ? " graph" : "", text);
+            strstr(text, " graph") ? " graph" : "", strstr(text, " pinned") ? " declared" : "",
+            text);
     free(text);
     return 0;
 }

@@ -65,7 +65,7 @@ static void forward_line(struct scene *scene, int instance, const char *input)
 
 static void forward(struct scene *scene, int instance)
 {
-    char input[8];
+    char input[16];
     snprintf(input, sizeof input, "X%d", instance);
     line(scene, "forward %c k%d as f%d_%d", 'a' + instance % scene->buffers, instance, scene->step,
          instance);

@@ -151,6 +151,7 @@ static void read_buffer(struct reader *reader)
     for (int i = 3; i < reader->count; i++) {
         buffer->state = buffer->state || strcmp(reader->words[i], "state") == 0;
         buffer->pool = buffer->pool || strcmp(reader->words[i], "pool") == 0;
+        buffer->pinned = buffer->pinned || strcmp(reader->words[i], "pinned") == 0;
     }
     struct op *op = op_add(reader, OP_ALLOCATE);
     op->views[0] = (struct view){.buffer = program->buffer_count - 1, .bytes = buffer->bytes};

@@ -3,8 +3,9 @@
  *
  *     program NAME [WORD...]           begins a program; the words are for whoever judges it
  *     segment NAME lifo|fifo|key       a segment and its pairing rule
- *     buffer NAME BYTES [state] [pool] allocates, zeroed; `state` is shown to the layer by a
- *                                      launch of `tag`; `pool` is the module's own variable
+ *     buffer NAME BYTES [state] [pool|pinned] allocates, zeroed; `state` is shown to the layer by
+ *                                      a launch of `tag`; `pool` is the module's own variable,
+ *                                      `pinned` is host memory
  *     free NAME
  *     begin | finish                   a step
  *     forward SEGMENT KEY ... end      a forward; `as LABEL` names it for `again`
@@ -61,7 +62,7 @@ struct op {
 struct buffer {
     char name[24];
     uint64_t bytes;
-    bool state, pool;
+    bool state, pool, pinned;
 };
 
 struct program {

@@ -52,6 +52,9 @@ static void write(struct scene *scene, const char *format, va_list args)
 {
     char text[256];
     vsnprintf(text, sizeof text, format, args);
+    if (scene->pinned && strncmp(text, "buffer ", 7) == 0 && strstr(text, " state") &&
+        !strstr(text, " pool") && !strchr(text, '\n'))
+        strcat(text, " pinned");
     bool works = scene->in_forward && has_lane(text);
     fprintf(scene->out, "%s%s%s\n", text, works && becomes_node(scene, text) ? " graph" : "",
             works ? scene->lane : "");

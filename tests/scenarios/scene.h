@@ -29,6 +29,7 @@ struct scene {
     bool late;           /* the way back waits until the step's replays are over */
     const char *lane;    /* of what a segment does: "" or " @1", with events around it */
     bool in_forward;
+    bool pinned;         /* state lies in host memory */
     bool graphs;         /* now and then, work is the node of a graph */
     int lines;           /* written so far in the forward that is open */
     int buffers;         /* how many state buffers */
