@@ -55,7 +55,8 @@ static void solve_range(struct rp_run *run, const struct rp_form *start, int64_t
 {
     int64_t lo, hi;
     trip->kind = RP_TRIP_UNKNOWN;
-    if (compare != RP_LT || step <= 0 || start->fuzz >= RP_HUGE_FUZZ || !rp_run_range(run, start, &lo, &hi) ||
+    if (compare != RP_LT || step <= 0 || start->fuzz >= RP_HUGE_FUZZ ||
+        !rp_run_range(run, start, &lo, &hi) ||
         lo < -ENDLESS / 2 || hi > ENDLESS / 2)
         return;
     int64_t most = lo >= 0 ? 0 : ceil_divide(-lo, step);

@@ -17,7 +17,7 @@
 #define RP_NONE UINT32_MAX /* no value, no block, no loop */
 
 enum rp_op_kind {
-    RP_OP_OPAQUE,    /* data: any value of `imm` bits (signed or not); 64-bit ones may be pointers */
+    RP_OP_OPAQUE,    /* data: any value of `imm` bits (signed or not); of 64, maybe a pointer */
     RP_OP_CONST,     /* imm */
     RP_OP_PARAM,     /* imm: byte offset; `from` bits */
     RP_OP_SREG,      /* imm: enum rp_ptx_sreg */

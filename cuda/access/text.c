@@ -46,7 +46,8 @@ static const char *special_name(int64_t sreg)
     static const char *const names[] = {
         [RP_PTX_TID_X] = "tid.x",       [RP_PTX_TID_Y] = "tid.y",       [RP_PTX_TID_Z] = "tid.z",
         [RP_PTX_NTID_X] = "ntid.x",     [RP_PTX_NTID_Y] = "ntid.y",     [RP_PTX_NTID_Z] = "ntid.z",
-        [RP_PTX_CTAID_X] = "ctaid.x",   [RP_PTX_CTAID_Y] = "ctaid.y",   [RP_PTX_CTAID_Z] = "ctaid.z",
+        [RP_PTX_CTAID_X] = "ctaid.x",   [RP_PTX_CTAID_Y] = "ctaid.y",
+        [RP_PTX_CTAID_Z] = "ctaid.z",
         [RP_PTX_NCTAID_X] = "nctaid.x", [RP_PTX_NCTAID_Y] = "nctaid.y",
         [RP_PTX_NCTAID_Z] = "nctaid.z", [RP_PTX_LANEID] = "laneid"};
     bool known = sreg >= 0 && sreg < (int64_t)(sizeof(names) / sizeof(names[0]));

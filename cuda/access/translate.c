@@ -428,7 +428,8 @@ static uint32_t unwrap(const struct context *at, uint32_t value, uint32_t consta
         ops[select->a].kind != RP_OP_CONST || ops[select->b].kind != RP_OP_CONST ||
         (compare != RP_EQ && compare != RP_NE))
         return RP_NONE;
-    bool yes = ops[select->a].imm == ops[constant].imm, no = ops[select->b].imm == ops[constant].imm;
+    bool yes = ops[select->a].imm == ops[constant].imm;
+    bool no = ops[select->b].imm == ops[constant].imm;
     if (yes == no)
         return RP_NONE;
     uint32_t condition = select->c;
