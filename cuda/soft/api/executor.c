@@ -189,9 +189,10 @@ bool soft_executor_reserve(bool for_program)
     return true;
 }
 
-void soft_executor_return(void)
+void soft_executor_return(struct soft_op *op)
 {
-    executors.reserved--;
+    executors.reserved -= op->has_reserved;
+    op->has_reserved = false;
 }
 
 void soft_executor_pause(struct soft_op *op)

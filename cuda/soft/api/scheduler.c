@@ -59,6 +59,7 @@ void soft_scheduler_finish(struct soft_op *op)
         finished = each->next;
         each->state = SOFT_OP_DONE;
         soft_seeded_forget_turns(each);
+        soft_executor_return(each);
         each->finished_ns = soft_now_ns();
         soft_timeline_done(each);
         soft_past_begin(each);

@@ -54,7 +54,7 @@ void soft_seeded_rank_abandoned(void);
 
 /* executor.c: sees to it that somebody looks at the ready operations. */
 void soft_executor_call(void);
-void soft_executor_return(void); /* what a function of the program has reserved */
+void soft_executor_return(struct soft_op *op); /* what it has reserved, if anything */
 /* The calling thread, which runs `op`, stands still until its next turn. */
 void soft_executor_pause(struct soft_op *op);
 

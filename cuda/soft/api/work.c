@@ -74,8 +74,7 @@ void soft_op_release(struct soft_op *op)
 {
     if (op == NULL || --op->references > 0)
         return;
-    if (op->has_reserved)
-        soft_executor_return();
+    soft_executor_return(op);
     soft_work_release(op->work);
     soft_timeline_drop(op->moment);
     soft_past_release(op->past);
