@@ -131,7 +131,8 @@ void claim_check(const struct rp_ptx_module *module, const char *kernel, struct 
             highest[set.items[i].effect] = (enum rp_verdict)set.items[i].verdict;
     assert_int_equal(set.reads, highest[RP_READ]);
     assert_int_equal(set.writes, highest[RP_WRITE]);
-    bool explained = set.reason || (set.reads <= RP_VERDICT_EXACT && set.writes <= RP_VERDICT_EXACT);
+    bool explained = set.reason ||
+                     (set.reads <= RP_VERDICT_EXACT && set.writes <= RP_VERDICT_EXACT);
     rp_access_set_release(&set);
     rp_proof_destroy(proof);
     if (!good || !explained)

@@ -142,7 +142,8 @@ static void claim(const struct rp_access *access)
     for (int i = 0; i < LETTERS; i++) {
         uint64_t base = (uint64_t)(uintptr_t)buffers[i];
         bool everywhere = access->verdict > RP_VERDICT_ROOT ||
-                          (access->verdict == RP_VERDICT_ROOT && access->root - base < BUFFER_BYTES);
+                          (access->verdict == RP_VERDICT_ROOT &&
+                           access->root - base < BUFFER_BYTES);
         if (!base || access->effect != RP_WRITE)
             continue;
         for (uint64_t at = everywhere ? 0 : access->lo - base;

@@ -63,7 +63,8 @@ static const struct rp_cubin_kernel *find(const struct rp_cubin *cubin, const ch
 static void expect(const struct rp_cubin *cubin, const struct expected *expected)
 {
     const struct rp_cubin_kernel *kernel = find(cubin, expected->kernel);
-    const struct rp_cubin_param *last = &expected->params[expected->count ? expected->count - 1 : 0];
+    uint32_t ultimate = expected->count ? expected->count - 1 : 0;
+    const struct rp_cubin_param *last = &expected->params[ultimate];
     assert_true(kernel->layout_known);
     assert_int_equal(kernel->param_count, expected->count);
     assert_int_equal(kernel->param_bytes, last->offset + last->bytes);
