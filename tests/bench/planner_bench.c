@@ -180,7 +180,8 @@ static bool print_solver(enum milp_solver solver, const struct rp_profile *profi
     bool same = true;
 
     bool solved =
-        milp_solve(solver, profile, plan->budget, UNIT, SOLVER_SECONDS, choices, &seconds);
+        milp_solve(solver, RP_MODEL_NESTED, profile, plan->budget, UNIT, SOLVER_SECONDS, choices,
+                   &seconds);
     printf(" %9.3f", seconds);
     if (solved &&
         rp_planner_walk(profile, RP_MODEL_NESTED, choices, &peak, &time, NULL, NULL) == RP_OK) {

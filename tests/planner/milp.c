@@ -80,15 +80,16 @@ static void write_bounds(FILE *out, const struct rp_profile *profile)
 
 /* ---- solutions ---------------------------------------------------------------- */
 
-/* "j COLUMN VALUE"; the columns are numbered as in the objective, from 1. */
-static size_t read_glpk(FILE *in, enum rp_choice *choices)
+/* "j COLUMN VALUE"; the columns are numbered as in the objective, from 1, choices first. */
+static size_t read_glpk(FILE *in, size_t count, enum rp_choice *choices)
 {
     char line[256];
     size_t found = 0, column;
     double value;
 
     while (fgets(line, sizeof(line), in) != NULL) {
-        if (sscanf(line, "j %zu %lf", &column, &value) != 2 || value < 0.5)
+        if (sscanf(line, "j %zu %lf", &column, &value) != 2 || value < 0.5 ||
+            column > count * RP_CHOICE_COUNT)
             continue;
         choices[(column - 1) / RP_CHOICE_COUNT] =
             (enum rp_choice)((column - 1) % RP_CHOICE_COUNT);
@@ -126,17 +127,22 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static bool write_program(const char *path, const struct rp_profile *profile, uint64_t budget,
-                          uint64_t unit)
+static bool write_program(const char *path, enum rp_model model, const struct rp_profile *profile,
+                          uint64_t budget, uint64_t unit)
 {
     FILE *out = fopen(path, "w");
 
     if (out == NULL)
         return false;
-    write_objective(out, profile);
-    write_rows(out, profile, budget - rp_profile_base(profile), unit);
+    bool good = true;
+    if (model == RP_MODEL_SHARED) {
+        good = milp_write_shared(out, profile, budget);
+    } else {
+        write_objective(out, profile);
+        write_rows(out, profile, budget - rp_profile_base(profile), unit);
+    }
     write_bounds(out, profile);
-    return fclose(out) == 0;
+    return fclose(out) == 0 && good;
 }
 
 static bool run(enum milp_solver solver, const char *folder, int seconds)
@@ -155,8 +161,9 @@ static bool run(enum milp_solver solver, const char *folder, int seconds)
     return system(command) == 0;
 }
 
-bool milp_solve(enum milp_solver solver, const struct rp_profile *profile, uint64_t budget,
-                uint64_t unit, int seconds, enum rp_choice *choices, double *seconds_taken)
+bool milp_solve(enum milp_solver solver, enum rp_model model, const struct rp_profile *profile,
+                uint64_t budget, uint64_t unit, int seconds, enum rp_choice *choices,
+                double *seconds_taken)
 {
     char folder[] = "/tmp/reprise-milp-XXXXXX", path[64];
     size_t found = 0;
@@ -164,7 +171,7 @@ bool milp_solve(enum milp_solver solver, const struct rp_profile *profile, uint6
     if (budget < rp_profile_base(profile) || mkdtemp(folder) == NULL)
         return false;
     snprintf(path, sizeof(path), "%s/p.lp", folder);
-    if (write_program(path, profile, budget, unit)) {
+    if (write_program(path, model, profile, budget, unit)) {
         double start = now();
         bool ran = run(solver, folder, seconds);
         if (seconds_taken != NULL)
@@ -173,7 +180,7 @@ bool milp_solve(enum milp_solver solver, const struct rp_profile *profile, uint6
         snprintf(path, sizeof(path), "%s/s.txt", folder);
         FILE *in = ran ? fopen(path, "r") : NULL;
         if (in != NULL) {
-            found = solver == MILP_GLPK ? read_glpk(in, choices) : read_cbc(in, choices);
+            found = solver == MILP_GLPK ? read_glpk(in, rp_profile_count(profile), choices) : read_cbc(in, choices);
             fclose(in);
         }
     }
