@@ -118,7 +118,8 @@ static enum rp_status take(struct rp_compare *compare, const struct rp_area *are
     if (!compare->areas || !compare->chunks || !compare->owners || !compare->before ||
         !compare->now)
         return RP_NO_MEMORY;
-    memcpy(compare->areas, areas, count * sizeof *areas);
+    if (count)
+        memcpy(compare->areas, areas, count * sizeof *areas);
     compare->area_count = count;
     return RP_OK;
 }
