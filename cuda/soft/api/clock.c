@@ -79,8 +79,8 @@ static double launch_time(const struct soft_demand *demand)
     for (int i = 0; i < SIMT_CLASSES; i++)
         time = most(time, (double)demand->counts.of[i] / rate_of((enum simt_class)i));
     time *= figures.ops_scale;
-    time = most(time, (double)demand->moved_bytes * figures.bytes_scale /
-                          figures.cache_bytes_per_s);
+    time =
+        most(time, (double)demand->moved_bytes * figures.bytes_scale / figures.cache_bytes_per_s);
     return time / share_of(demand);
 }
 

@@ -64,8 +64,9 @@ static void ask_of_clock(struct soft_demand *demand, const struct soft_copy *cop
     demand->engine = out ? SOFT_ENGINE_OUT : in ? SOFT_ENGINE_IN : SOFT_ENGINE_COMPUTE;
     if (copy->from.pageable || copy->to.pageable)
         demand->link_bytes += bytes;
-    demand->peer = !in && !out && soft_memory_find(copy->from.address)->device !=
-                                      soft_memory_find(copy->to.address)->device;
+    demand->peer =
+        !in && !out &&
+        soft_memory_find(copy->from.address)->device != soft_memory_find(copy->to.address)->device;
     if (demand->peer) {
         demand->engine = SOFT_ENGINE_OUT;
         demand->link_bytes += bytes;
@@ -200,8 +201,7 @@ CUresult soft_copy_from_3d(const CUDA_MEMCPY3D *d, struct soft_copy *copy)
         .pitch = d->dstPitch,
         .height = d->dstHeight != 0 ? d->dstHeight : d->Height,
     };
-    *copy = (struct soft_copy){
-        .width = d->WidthInBytes, .height = d->Height, .depth = d->Depth};
+    *copy = (struct soft_copy){.width = d->WidthInBytes, .height = d->Height, .depth = d->Depth};
     CUresult result = side_from(&from, copy->width, &copy->from);
     if (result == CUDA_SUCCESS)
         result = side_from(&to, copy->width, &copy->to);

@@ -24,7 +24,7 @@ struct executor {
 static struct {
     struct executor *idle; /* the last that went to sleep comes first */
     unsigned count;
-    unsigned reserved; /* by functions of the program that are not over: they may block */
+    unsigned reserved;      /* by functions of the program that are not over: they may block */
     uint64_t watched_until; /* somebody looks again by itself at this time, FOREVER: nobody */
 } executors = {.watched_until = FOREVER};
 

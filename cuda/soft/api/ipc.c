@@ -38,11 +38,8 @@ static bool make_token(int file, enum token_kind kind, struct token *token)
     struct stat status;
     if (fstat(file, &status) != 0)
         return false;
-    *token = (struct token){.magic = MAGIC,
-                            .process = getpid(),
-                            .file = file,
-                            .inode = status.st_ino,
-                            .kind = kind};
+    *token = (struct token){
+        .magic = MAGIC, .process = getpid(), .file = file, .inode = status.st_ino, .kind = kind};
     return true;
 }
 
@@ -282,10 +279,10 @@ CUresult CUDAAPI cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
     if (file < 0)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     struct soft_shared_event *shared = map_event(file);
-    if (shared == NULL || soft_event_create(context,
-                                            (unsigned)CU_EVENT_INTERPROCESS |
-                                                (unsigned)CU_EVENT_DISABLE_TIMING,
-                                            &event) != CUDA_SUCCESS) {
+    if (shared == NULL ||
+        soft_event_create(context,
+                          (unsigned)CU_EVENT_INTERPROCESS | (unsigned)CU_EVENT_DISABLE_TIMING,
+                          &event) != CUDA_SUCCESS) {
         if (shared != NULL)
             munmap(shared, PAGE);
         close(file);

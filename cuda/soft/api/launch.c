@@ -58,8 +58,8 @@ static void say_fault(const struct soft_function *function, const struct simt_fa
     if (fault->kind == SIMT_FAULT_ADDRESS || fault->kind == SIMT_FAULT_MISALIGNED)
         snprintf(address, sizeof address, " %#llx", (unsigned long long)fault->address);
     soft_say("kernel %s, block (%u,%u,%u), thread (%u,%u,%u): %s%s (PTX line %u)", function->name,
-             fault->block[0], fault->block[1], fault->block[2], fault->thread[0],
-             fault->thread[1], fault->thread[2], fault_text(fault), address, fault->line);
+             fault->block[0], fault->block[1], fault->block[2], fault->thread[0], fault->thread[1],
+             fault->thread[2], fault_text(fault), address, fault->line);
 }
 
 /* Any number but 0, the same for the same seed and place in the order. */
@@ -176,9 +176,7 @@ static CUresult start_pool(void)
     unsigned workers = soft.options.seeded ? 1 : (unsigned)soft.options.workers;
     if (soft.pool != NULL)
         return CUDA_SUCCESS;
-    return simt_pool_create(workers, &soft.pool) == RP_OK
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_OUT_OF_MEMORY;
+    return simt_pool_create(workers, &soft.pool) == RP_OK ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static CUresult make_work(struct soft_function *function, const struct soft_launch *launch,

@@ -14,10 +14,9 @@
 static bool expand(const char *pattern, char *path, size_t size)
 {
     const char *place = strstr(pattern, "%p");
-    int length = place == NULL
-                     ? snprintf(path, size, "%s", pattern)
-                     : snprintf(path, size, "%.*s%d%s", (int)(place - pattern), pattern,
-                                (int)getpid(), place + 2);
+    int length = place == NULL ? snprintf(path, size, "%s", pattern)
+                               : snprintf(path, size, "%.*s%d%s", (int)(place - pattern), pattern,
+                                          (int)getpid(), place + 2);
     return length >= 0 && (size_t)length < size;
 }
 

@@ -32,7 +32,7 @@ struct access {
     uint64_t bits[SOFT_SIDES][SOFT_PAGE_WORDS];
 };
 
-struct shadow { /* of a page */
+struct shadow {   /* of a page */
     uint64_t key; /* 0: empty */
     struct access *accesses;
 };
@@ -46,7 +46,7 @@ struct conflict {
 };
 
 static struct {
-    int file; /* -1: nobody wants to know */
+    int file;               /* -1: nobody wants to know */
     struct shadow *shadows; /* open addressing; the capacity is a power of two */
     size_t count, capacity;
     uint64_t *told; /* hashes of the pairs that were told */
@@ -252,8 +252,7 @@ static void compare(struct finding *finding, const struct access *other,
 static void check_page(struct finding *finding, const struct soft_page *page)
 {
     uint64_t address = page->number << SOFT_PAGE_SHIFT;
-    const struct soft_allocation *allocation =
-        soft_memory_next(address, address + SOFT_PAGE_BYTES);
+    const struct soft_allocation *allocation = soft_memory_next(address, address + SOFT_PAGE_BYTES);
     struct shadow *shadow = shadow_of(key_of(address, allocation));
     if (shadow == NULL) {
         complain();

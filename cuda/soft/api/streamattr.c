@@ -22,8 +22,8 @@ static CUresult enter(CUstream handle, const void *argument, struct soft_stream 
     CUresult result = soft_enter(&context);
     if (result != CUDA_SUCCESS)
         return result;
-    result = argument != NULL ? soft_stream_find(context, handle, stream)
-                              : CUDA_ERROR_INVALID_VALUE;
+    result =
+        argument != NULL ? soft_stream_find(context, handle, stream) : CUDA_ERROR_INVALID_VALUE;
     return result == CUDA_SUCCESS ? result : soft_leave(result);
 }
 

@@ -112,8 +112,8 @@ static void resolve(struct soft_moment *moment)
     moment->end = begin;
     if (engine != SOFT_ENGINE_NONE) {
         uint64_t *free_at = &timeline.free_at[moment->device][engine];
-        moment->end = later(begin, *free_at) +
-                      soft_clock_duration(&moment->demand, moment->in_graph);
+        moment->end =
+            later(begin, *free_at) + soft_clock_duration(&moment->demand, moment->in_graph);
         *free_at = moment->end;
     }
     moment->resolved = true;

@@ -9,7 +9,7 @@ struct soft_touched {
     pthread_mutex_t lock;
     struct soft_page *pages; /* open addressing until sorted; the capacity is a power of two */
     size_t count, capacity;
-    struct soft_page *last;  /* the one noted last: the next is often the same */
+    struct soft_page *last; /* the one noted last: the next is often the same */
     uint64_t moved;
     bool sorted, lost;
 };
@@ -86,8 +86,8 @@ static void mark(uint64_t *bits, unsigned lo, unsigned hi)
 static void note(struct soft_touched *touched, uint64_t address, uint64_t bytes, bool is_write)
 {
     if (bytes > 0)
-        touched->moved += (address + bytes + SECTOR - 1) / SECTOR * SECTOR -
-                          address / SECTOR * SECTOR;
+        touched->moved +=
+            (address + bytes + SECTOR - 1) / SECTOR * SECTOR - address / SECTOR * SECTOR;
     while (bytes > 0) {
         unsigned lo = (unsigned)(address & (SOFT_PAGE_BYTES - 1));
         uint64_t here = SOFT_PAGE_BYTES - lo < bytes ? SOFT_PAGE_BYTES - lo : bytes;

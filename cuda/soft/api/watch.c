@@ -30,8 +30,8 @@ void soft_watch_begin(struct soft_op *op)
 static bool is_on_host(uint64_t address)
 {
     const struct soft_allocation *allocation = soft_memory_next(address, address + SOFT_PAGE_BYTES);
-    return allocation != NULL && (allocation->kind == SOFT_MEMORY_HOST ||
-                                  allocation->kind == SOFT_MEMORY_REGISTERED);
+    return allocation != NULL &&
+           (allocation->kind == SOFT_MEMORY_HOST || allocation->kind == SOFT_MEMORY_REGISTERED);
 }
 
 /* Pinned host memory is reached over the link, everything else is the device's own. */

@@ -54,8 +54,7 @@ struct soft_op *soft_op_create(struct soft_context *context, struct soft_work *w
     op->work = work;
     op->context = context;
     op->references = 1;
-    op->has_reserved =
-        work->type->class_ == SOFT_WORK_PROGRAM && soft_executor_reserve(true);
+    op->has_reserved = work->type->class_ == SOFT_WORK_PROGRAM && soft_executor_reserve(true);
     if ((work->type->class_ == SOFT_WORK_PROGRAM && !op->has_reserved) ||
         !soft_timeline_enter(op) || !soft_past_enter(op)) {
         soft_op_release(op);

@@ -80,8 +80,8 @@ static bool read_scales(const struct reading *reading, const json_t *document)
 
 static bool keys_are_known(const struct reading *reading, json_t *document)
 {
-    static const char *const known[] = {"version", "name", "base", "figures", "bytes_scale",
-                                        "ops_scale"};
+    static const char *const known[] = {"version", "name",        "base",
+                                        "figures", "bytes_scale", "ops_scale"};
     const char *key;
     json_t *value;
 

@@ -19,28 +19,27 @@ enum { WORDS = 1 << 18, BYTES = 4 * WORDS, ROUNDS = 256, LANES = 1 << 17, GAP = 
 /* ---- programs ---------------------------------------------------------------------- */
 
 /* chain(out): 256 rounds of eight dependent multiply-adds and three other instructions. */
-static const char chain_ptx[] = PTX_HEADER
-    ".visible .entry chain(.param .u64 out)\n"
-    "{\n"
-    "    .reg .pred %p;\n"
-    "    .reg .u32 %r<2>;\n"
-    "    .reg .f32 %f<2>;\n"
-    "    mov.u32 %r1, 0;\n"
-    "    mov.f32 %f1, 0f3F800000;\n"
-    "AGAIN:\n"
-    "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
-    "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
-    "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
-    "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
-    "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
-    "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
-    "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
-    "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
-    "    add.u32 %r1, %r1, 1;\n"
-    "    setp.lt.u32 %p, %r1, 256;\n"
-    "    @%p bra AGAIN;\n"
-    "    ret;\n"
-    "}\n";
+static const char chain_ptx[] = PTX_HEADER ".visible .entry chain(.param .u64 out)\n"
+                                           "{\n"
+                                           "    .reg .pred %p;\n"
+                                           "    .reg .u32 %r<2>;\n"
+                                           "    .reg .f32 %f<2>;\n"
+                                           "    mov.u32 %r1, 0;\n"
+                                           "    mov.f32 %f1, 0f3F800000;\n"
+                                           "AGAIN:\n"
+                                           "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+                                           "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+                                           "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+                                           "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+                                           "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+                                           "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+                                           "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+                                           "    fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+                                           "    add.u32 %r1, %r1, 1;\n"
+                                           "    setp.lt.u32 %p, %r1, 256;\n"
+                                           "    @%p bra AGAIN;\n"
+                                           "    ret;\n"
+                                           "}\n";
 
 static CUfunction function_of(const char *ptx, const char *name)
 {
@@ -349,8 +348,9 @@ static void scales_make_a_small_run_large(void **state)
     (void)state;
     char setting[128];
     double plain[KINDS], scaled[KINDS];
-    write_document("{ \"version\": 1, \"name\": \"large\", \"base\": \"h200\", \"bytes_scale\": 100, "
-                   "\"ops_scale\": 10, \"figures\": { \"gap_ns\": 1000 } }");
+    write_document(
+        "{ \"version\": 1, \"name\": \"large\", \"base\": \"h200\", \"bytes_scale\": 100, "
+        "\"ops_scale\": 10, \"figures\": { \"gap_ns\": 1000 } }");
     snprintf(setting, sizeof setting, "REPRISE_SOFT_CLOCK=%s", path);
     run("kinds", SETTINGS("REPRISE_SOFT_CLOCK=h200"), plain, KINDS, NULL);
     run("kinds", SETTINGS(setting), scaled, KINDS, NULL);
@@ -377,8 +377,7 @@ static void expect_refusal(const char *document, const char *why)
 static void wrong_documents_are_told_why(void **state)
 {
     (void)state;
-    expect_refusal("{ \"version\": 1,\n  \"figures\": 1 2 }",
-                   ":2:16: '}' expected near '2'");
+    expect_refusal("{ \"version\": 1,\n  \"figures\": 1 2 }", ":2:16: '}' expected near '2'");
     expect_refusal("{}", ": expected an object with \"version\": 1");
     expect_refusal("{ \"version\": 1, \"bsae\": \"h200\" }", ": unknown key bsae");
     expect_refusal("{ \"version\": 1, \"base\": \"h200\", \"figures\": { \"fp33_per_s\": 1 } }",
@@ -388,9 +387,9 @@ static void wrong_documents_are_told_why(void **state)
     expect_refusal("{ \"version\": 1, \"figures\": { \"gap_ns\": 1 } }",
                    ": missing figure multiprocessors");
     char errors[256];
-    assert_int_equal(child_run("start", SETTINGS("REPRISE_SOFT_CLOCK=h300"), NULL, errors,
-                               sizeof errors),
-                     CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(
+        child_run("start", SETTINGS("REPRISE_SOFT_CLOCK=h300"), NULL, errors, sizeof errors),
+        CUDA_ERROR_INVALID_VALUE);
     assert_string_equal(errors, "reprise software device: REPRISE_SOFT_CLOCK: h300 is no device "
                                 "that the clock knows, and no file of one\n");
 }
@@ -409,9 +408,11 @@ static int remove_path(void **state)
 
 int main(int argc, char **argv)
 {
-    static const struct child_program programs[] = {
-        {"kinds", kinds_program}, {"streams", streams_program}, {"waiting", waiting_program},
-        {"stuck", stuck_program}, {"start", start_program}};
+    static const struct child_program programs[] = {{"kinds", kinds_program},
+                                                    {"streams", streams_program},
+                                                    {"waiting", waiting_program},
+                                                    {"stuck", stuck_program},
+                                                    {"start", start_program}};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_last_as_long_as_on_the_device),
         cmocka_unit_test(times_depend_on_nothing_here),

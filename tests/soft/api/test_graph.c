@@ -48,9 +48,13 @@ static CUgraphExec instantiate(CUgraph graph)
 
 static CUDA_MEMCPY3D linear(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
-    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = from,
-                           .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = to,
-                           .WidthInBytes = bytes, .Height = 1, .Depth = 1};
+    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .srcDevice = from,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = to,
+                           .WidthInBytes = bytes,
+                           .Height = 1,
+                           .Depth = 1};
 }
 
 /* fill a = 3; store b = 105; then a += b; then copy a to c. The edges are added in an order
@@ -66,8 +70,8 @@ static void nodes_run_in_the_order_of_their_edges(void **state)
     CUDA_KERNEL_NODE_PARAMS sum_params = kernel(add, 32, added);
     CUDA_KERNEL_NODE_PARAMS make_params = kernel(store, 32, stored);
     CUDA_MEMCPY3D copy_params = linear(c, a, 128);
-    CUDA_MEMSET_NODE_PARAMS fill_params = {.dst = a, .elementSize = 4, .value = 3, .width = 32,
-                                           .height = 1};
+    CUDA_MEMSET_NODE_PARAMS fill_params = {
+        .dst = a, .elementSize = 4, .value = 3, .width = 32, .height = 1};
     size_t count = 0;
 
     ok(cuGraphCreate(&graph, 0));
@@ -209,8 +213,12 @@ static void parameters_can_be_asked_for_and_changed(void **state)
     uint32_t value = 5;
     void *arguments[] = {&out, &value};
     CUDA_KERNEL_NODE_PARAMS params = kernel(store, 32, arguments), got;
-    CUDA_MEMSET_NODE_PARAMS fill = {.dst = other, .elementSize = 2, .value = 9, .width = 4,
-                                    .height = 1}, fill_got;
+    CUDA_MEMSET_NODE_PARAMS fill = {.dst = other,
+                                    .elementSize = 2,
+                                    .value = 9,
+                                    .width = 4,
+                                    .height = 1},
+                            fill_got;
     CUDA_MEMCPY3D copy = linear(other, out, 64), copy_got;
     CUgraph graph;
     CUgraphNode node, fill_node, copy_node;
@@ -308,8 +316,8 @@ static void events_in_graphs_order_streams(void **state)
     CUevent event;
     CUgraph graph;
     CUgraphNode fill, record;
-    CUDA_MEMSET_NODE_PARAMS params = {.dst = a, .elementSize = 4, .value = 8, .width = 4,
-                                      .height = 1};
+    CUDA_MEMSET_NODE_PARAMS params = {
+        .dst = a, .elementSize = 4, .value = 8, .width = 4, .height = 1};
     struct gate gate;
 
     ok(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
@@ -555,8 +563,7 @@ static void mistakes_of_captures_have_their_own_errors(void **state)
 
     /* Callbacks can't be captured, and a stream may die while it captures. */
     ok(cuStreamBeginCapture(one, CU_STREAM_CAPTURE_MODE_RELAXED));
-    expect(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-           cuStreamAddCallback(one, callback, NULL, 0));
+    expect(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuStreamAddCallback(one, callback, NULL, 0));
     expect_invalid(one);
     ok(cuStreamBeginCapture(one, CU_STREAM_CAPTURE_MODE_GLOBAL));
     ok(cuStreamDestroy(one));
@@ -605,9 +612,13 @@ static void graphs_have_memory_of_their_own(void **state)
     ok(cuGraphAddMemAllocNode(&allocate, graph, NULL, 0, &params));
     CUDA_MEMSET_NODE_PARAMS set = {
         .dst = params.dptr, .elementSize = 4, .value = 9, .width = 1024, .height = 1};
-    CUDA_MEMCPY3D bytes = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = params.dptr,
-                           .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = out,
-                           .WidthInBytes = 4096, .Height = 1, .Depth = 1};
+    CUDA_MEMCPY3D bytes = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .srcDevice = params.dptr,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = out,
+                           .WidthInBytes = 4096,
+                           .Height = 1,
+                           .Depth = 1};
     ok(cuGraphAddMemsetNode(&fill, graph, &allocate, 1, &set, context));
     ok(cuGraphAddMemcpyNode(&copy, graph, &fill, 1, &bytes, context));
     ok(cuGraphAddMemFreeNode(&release, graph, &copy, 1, params.dptr));

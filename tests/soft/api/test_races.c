@@ -111,8 +111,8 @@ static void run_graph(bool with_edge)
     CUgraph graph;
     CUgraphExec exec;
     CUgraphNode first, second;
-    CUDA_MEMSET_NODE_PARAMS params = {.dst = a, .elementSize = 4, .value = 1, .width = 1,
-                                      .height = 1};
+    CUDA_MEMSET_NODE_PARAMS params = {
+        .dst = a, .elementSize = 4, .value = 1, .width = 1, .height = 1};
     ok(cuCtxGetCurrent(&context));
     ok(cuGraphCreate(&graph, 0));
     ok(cuGraphAddMemsetNode(&first, graph, NULL, 0, &params, context));
@@ -230,7 +230,10 @@ struct scene {
     const char *told; /* how the line begins, or NULL: nothing is told */
 };
 
-#define SCENE(name, told) {#name, name, told}
+#define SCENE(name, told)                                                                          \
+    {                                                                                              \
+#name, name, told                                                                          \
+    }
 static const struct scene scenes[] = {
     SCENE(two_writes, "fill (operation 1, stream 3) writes and fill (operation 2, stream 4) "
                       "writes bytes 72 to 79 (8 of them) of the 4096 bytes at 0x"),

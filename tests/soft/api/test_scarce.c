@@ -71,10 +71,10 @@ static void nothing(void *argument)
 
 static void use_memory(void)
 {
-    CUmemAllocationProp property = {
-        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    CUmemAllocationProp property = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                    .requestedHandleTypes =
+                                        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
     CUmemGenericAllocationHandle handle, imported;
     CUdeviceptr place;
     const size_t unit = 2 << 20;

@@ -45,8 +45,7 @@ static int racy_program(void)
     ok(cuMemAlloc(&word, 4));
     ok(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     for (int i = 0; i < STREAMS; i++)
-        ok(cuStreamCreate(&streams[i],
-                          i == 3 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));
+        ok(cuStreamCreate(&streams[i], i == 3 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));
     for (int step = 0; step < STEPS; step++) {
         if (step == 5)
             ok(cuLaunchHostFunc(NULL, append, &legacy));
@@ -287,10 +286,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_function_that_waits_for_the_program_holds_nothing_up),
     };
     static const struct child_program programs[] = {{"racy", racy_program},
-                                                     {"mixed", mixed_program},
-                                                     {"polling", polling_program},
-                                                     {"staring", staring_program},
-                                                     {"gated", gated_program}};
+                                                    {"mixed", mixed_program},
+                                                    {"polling", polling_program},
+                                                    {"staring", staring_program},
+                                                    {"gated", gated_program}};
     child_main(argc, argv, programs, sizeof programs / sizeof programs[0]);
     if (argc > 1)
         seeds = (unsigned)atoi(argv[1]);
