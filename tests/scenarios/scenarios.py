@@ -32,6 +32,7 @@ RED = {
     "live-writes": {"H12"},
     "pairing": {"H03", "H05", "H07", "H11"},
     "absence": {"H14"},
+    "graphs": {"H05", "H09", "H11"},
     "order": {"H09"},
 }
 POLICY = None  # of every program, instead of each in its turn
