@@ -31,7 +31,6 @@ class Place:
 
     def __init__(self, reprise, device, source, scratch):
         self.reprise, self.device = pathlib.Path(reprise).resolve(), pathlib.Path(device).resolve()
-        self.layer = self.reprise.parent.parent / "interpose" / "libreprise.so"
         self.cache = pathlib.Path(source).resolve() / ".cache"
         self.clients = self.cache / "clients"
         self.scratch = pathlib.Path(scratch)
@@ -157,9 +156,6 @@ CLIENTS = {
     "triton": triton,
     "pycuda": pycuda,
 }
-# A program that loads its code with RTLD_DEEPBIND finds the driver past what is preloaded: it gets
-# the layer in the driver's place, by the driver's names.
-BESIDE_PRELOADING = {"taichi"}
 
 
 # ---- runs ------------------------------------------------------------------------------------
@@ -229,9 +225,6 @@ def compare(name, place):
             environment["LD_LIBRARY_PATH"] = str(links_to(place.device / "libcuda.so.1",
                                                           place.scratch / "driver"))
         else:
-            if name in BESIDE_PRELOADING:
-                layer = links_to(place.layer, place.scratch / "layer")
-                command = ["env", f"LD_LIBRARY_PATH={layer}:{place.device}", *command]
             command = [place.reprise, "run", "-m", "observe", "--device", "soft", "-o", trace,
                        "--", *command]
         if run(how, command, environment).returncode:
