@@ -27,7 +27,7 @@ struct rp_figures {
     uint64_t launches, launches_served, transactions, unreplayed;
     uint64_t audits, audit_misses, audits_failed;
     uint64_t bytes_preserved, bytes_restored, bytes_reinstated;
-    uint64_t bytes_recalled; /* of what first runs made, kept in case that a replay finds it ready */
+    uint64_t bytes_recalled; /* of what first runs made, kept in case a replay finds it ready */
     uint64_t bytes_held_peak, bytes_reserved; /* of stores whose context is gone */
     uint64_t launches_by_verdict[6]; /* by enum rp_verdict of the writes */
 };

@@ -114,7 +114,8 @@ static nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t domain, co
     return (nvtxStringHandle_t)(void *)strdup(string ? string : ""); /* for the job's life */
 }
 
-static void replace(NvtxFunctionTable table, unsigned size, unsigned index, NvtxFunctionPointer hook)
+static void replace(NvtxFunctionTable table, unsigned size, unsigned index,
+                    NvtxFunctionPointer hook)
 {
     if (index < size && table[index])
         *table[index] = hook;

@@ -209,7 +209,8 @@ static bool check_layer(json_t *checks)
     return path_good && preload_good && exports_good;
 }
 
-/* What the layer knows of each call is a matter of the build; what of it is there, of the driver. */
+/* What the layer knows of each call is a matter of the build; what of it is there, of the
+ * driver. */
 static void check_coverage(json_t *checks)
 {
     char text[512];

@@ -33,7 +33,7 @@ struct rp_event_visitor {
     rp_event_fn event;
     void (*end)(void *ctx, const char *path, const char *broken); /* why it broke off, or NULL */
     void *ctx;
-    /* Asked where a trace breaks off, before it is over: see rp_trace_reader_follow. May be NULL. */
+    /* Asked where a trace breaks off, before it is over: rp_trace_reader_follow. May be NULL. */
     bool (*wait)(void *ctx);
 };
 

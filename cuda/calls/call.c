@@ -62,5 +62,6 @@ bool rp_call_in_class(enum rp_call_id id, const char *prefix)
 {
     size_t length = strlen(prefix);
     const char *class_ = rp_calls[id].class_;
-    return strncmp(class_, prefix, length) == 0 && (class_[length] == '\0' || class_[length] == '.');
+    return strncmp(class_, prefix, length) == 0 &&
+           (class_[length] == '\0' || class_[length] == '.');
 }

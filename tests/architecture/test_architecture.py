@@ -93,7 +93,7 @@ class Files(unittest.TestCase):
         for folder in (*FLOORS, "examples"):
             for path in sources(folder):
                 for number, line in enumerate(path.read_text().splitlines(), 1):
-                    self.assertLessEqual(len(line), 125, f"{path}:{number}")
+                    self.assertLessEqual(len(line), 100, f"{path}:{number}")
 
     def test_only_one_function_stops_a_job(self):
         for path in sources("interpose", ".c"):

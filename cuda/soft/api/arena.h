@@ -34,7 +34,8 @@ bool soft_arena_take_at(struct soft_arena *arena, uint64_t address, uint64_t byt
 /* Returns a piece. A hole that can't be noted for want of host memory is lost, no more. */
 void soft_arena_give(struct soft_arena *arena, uint64_t address, uint64_t bytes);
 
-/* Moves the arena's memory into a file, under its addresses; what is taken keeps its contents. False
+/* Moves the arena's memory into a file, under its addresses; what is taken keeps its contents.
+ * False
  * with nothing changed. */
 bool soft_arena_share(struct soft_arena *arena, int *file);
 

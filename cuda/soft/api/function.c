@@ -87,7 +87,8 @@ CUresult soft_function_set_attribute(struct soft_function *function, CUfunction_
                                      int value)
 {
     switch ((int)attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: return set_dynamic_shared(function, value);
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        return set_dynamic_shared(function, value);
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         if (value < -1 || value > 100)
             return CUDA_ERROR_INVALID_VALUE;

@@ -23,7 +23,8 @@ CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
         return result;
     if (pp == NULL || (Flags & ~ALLOC_FLAGS) != 0)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
-    result = soft_memory_allocate(context->device, context, SOFT_MEMORY_HOST, bytesize, &allocation);
+    result = soft_memory_allocate(context->device, context, SOFT_MEMORY_HOST, bytesize,
+                                  &allocation);
     if (result != CUDA_SUCCESS)
         return soft_leave(result);
     allocation->flags = Flags;

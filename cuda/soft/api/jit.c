@@ -45,7 +45,8 @@ static size_t write_log(char *log, size_t bytes, const char *message)
 
 void soft_jit_clear(struct soft_jit *jit)
 {
-    set_length(jit, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, write_log(jit->info_log, jit->info_bytes, ""));
+    set_length(jit, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+               write_log(jit->info_log, jit->info_bytes, ""));
     set_length(jit, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
                write_log(jit->error_log, jit->error_bytes, ""));
 }

@@ -10,7 +10,8 @@
  * Without a seed, operations that are ready run side by side, the oldest first. With one
  * (REPRISE_SOFT_SCHEDULE), calls of the program draw from a generator: each may put some of
  * the operations that could run now, or parts of them, into one total order, and waiting calls
- * put as many as they need (seeded.c). One thing at a time happens in that order, so a program that makes the same calls
+ * put as many as they need (seeded.c). One thing at a time happens in that order, so a program
+ * that makes the same calls
  * gets the same interleaving. Functions of the program run on a thread of their own in
  * either mode, and the order goes on without one that doesn't return soon.
  *
