@@ -180,7 +180,8 @@ bool milp_solve(enum milp_solver solver, enum rp_model model, const struct rp_pr
         snprintf(path, sizeof(path), "%s/s.txt", folder);
         FILE *in = ran ? fopen(path, "r") : NULL;
         if (in != NULL) {
-            found = solver == MILP_GLPK ? read_glpk(in, rp_profile_count(profile), choices) : read_cbc(in, choices);
+            found = solver == MILP_GLPK ? read_glpk(in, rp_profile_count(profile), choices)
+                                        : read_cbc(in, choices);
             fclose(in);
         }
     }

@@ -21,7 +21,8 @@ bool milp_write_shared(FILE *out, const struct rp_profile *profile, uint64_t bud
  * more than `seconds`. All sizes are divided by `unit` first, which must divide the rows (room
  * that doesn't make a unit is of no use). `choices` receives the solver's plan, `seconds_taken`,
  * may be NULL, the time of the whole process. */
-bool milp_solve(enum milp_solver solver, enum rp_model model, const struct rp_profile *profile, uint64_t budget,
-                uint64_t unit, int seconds, enum rp_choice *choices, double *seconds_taken);
+bool milp_solve(enum milp_solver solver, enum rp_model model, const struct rp_profile *profile,
+                uint64_t budget, uint64_t unit, int seconds, enum rp_choice *choices,
+                double *seconds_taken);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nested and the shared search against GLPK and CBC. A solver that is not installed is a skipped test. */
+/* The nested and the shared search against GLPK and CBC. A solver that is not installed is a
+ * skipped test. */
 #include "tests/planner/milp.h"
 #include "tests/planner/walker.h"
 

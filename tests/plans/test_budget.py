@@ -68,7 +68,8 @@ class Budget(jobs.Case):
 
     def test_every_kind_of_memory_counts(self):
         self.assertEqual(self.results("8MiB", "alloc(0, 4096)", "create(1, 6144)",
-                                      "create(1, 2048)", "rows(2, 1024, 4096)", "rows(2, 1024, 512)",
+                                      "create(1, 2048)", "rows(2, 1024, 4096)",
+                                      "rows(2, 1024, 512)",
                                       "pooled(3, 2048)", "pooled(3, 512)", "managed(4, 2048)",
                                       "managed(4, 512)", "alloc(5, 1024)"),
                          [0, OUT, 0, OUT, 0, OUT, 0, OUT, 0, OUT])

@@ -29,7 +29,8 @@ class Plans(jobs.Case):
                             "--", *(job or self.words("replay")), **changes)
 
     def plan(self, budget, *words):
-        done = self.reprise("plan", "-b", str(budget), "--json", "--force", "-o", "plan.json", *words)
+        done = self.reprise("plan", "-b", str(budget), "--json", "--force", "-o", "plan.json",
+                            *words)
         return json.loads(self.good(done).stdout)
 
     def min_budget(self):
@@ -51,8 +52,9 @@ class Plans(jobs.Case):
         self.good(self.guarded("-o", "profiled"))
         chosen = set()
         for share in (0, 1, 2, 4):
+            budget = str(least + (ample - least) * share // 4)
             plan = self.good(self.reprise("plan", "profiled", "--json", "--force", "-o",
-                                          "plan.json", "-b", str(least + (ample - least) * share // 4)))
+                                          "plan.json", "-b", budget))
             plan = json.loads(plan.stdout)
             chosen |= set(plan["choices"])
             done = self.good(self.guarded("--plan", "plan.json"))
