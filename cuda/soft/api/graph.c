@@ -226,7 +226,7 @@ bool soft_graph_sort(struct soft_graph *graph)
         }
     }
     bool is_whole = placed == graph->count;
-    if (is_whole)
+    if (is_whole && placed > 0)
         memcpy(graph->nodes, sorted, placed * sizeof(struct soft_node *));
     free(sorted);
     for (size_t i = 0; i < graph->count && is_whole; i++)

@@ -58,15 +58,15 @@ static void set_up(void)
     CUcontext context;
     ok(cuInit(0));
     ok(cuCtxCreate(&context, NULL, 0, 0));
-    ok(cuMemHostAlloc(&pinned, 16 * BYTES, 0));
-    ok(cuMemAlloc(&a, 16 * BYTES));
-    ok(cuMemAlloc(&b, 16 * BYTES));
+    ok(cuMemHostAlloc(&pinned, 6 * BYTES, 0));
+    ok(cuMemAlloc(&a, 6 * BYTES));
+    ok(cuMemAlloc(&b, 6 * BYTES));
 }
 
 /* Keeps `stream` busy for long enough that the program is ahead of it. */
 static void get_ahead(CUstream stream)
 {
-    ok(cuMemcpyHtoDAsync(a, pinned, 16 * BYTES, stream));
+    ok(cuMemcpyHtoDAsync(a, pinned, 6 * BYTES, stream));
 }
 
 struct watch {
