@@ -42,7 +42,14 @@ class Cupti(jobs.Case):
 
     def test_another_profiler_has_the_first_right(self):
         self.refused("another profiler", CUDA_INJECTION64_PATH="/opt/other.so")
-        self.refused("another profiler", LD_PRELOAD=str(jobs.FAKE_CUPTI))
+
+    def test_a_library_that_is_loaded_already_is_left_alone(self):
+        job = f'LD_PRELOAD="$LD_PRELOAD:{jobs.FAKE_CUPTI}" exec {jobs.DIGITS} -c -n 4'
+        os.symlink(jobs.FAKE_CUPTI, self.folder / "libcupti.so")
+        self.good(self.reprise("run", "--device", "soft", "--no-trace", "-c", "contract.json",
+                               "--", "sh", "-c", job, REPRISE_TIMES="cupti",
+                               LD_LIBRARY_PATH=str(self.folder)))
+        self.assertIn("loaded already", self.summary()["step_costs"]["no_cupti"])
 
     def test_where_there_is_none_events_serve(self):
         empty = self.folder / "empty"
