@@ -107,8 +107,8 @@ class Reports(unittest.TestCase):
                               capture_output=True, text=True, check=False,
                               env=os.environ | environment)
 
-    def runs(self, code, *options):
-        done = self.job(code, *options)
+    def runs(self, code, *options, **environment):
+        done = self.job(code, *options, **environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -161,7 +161,7 @@ work(5000)
 before = resident()
 work(5000)
 print(before, resident())
-""", "-b", "64MiB").split())
+""", "-b", "64MiB", ASAN_OPTIONS="quarantine_size_mb=1").split())
         self.assertLess(last - first, 4096, "KiB")
 
     def test_hami_core_311_memory_is_freed_from_another_thread(self):
