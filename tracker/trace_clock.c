@@ -22,9 +22,12 @@ static bool kernel_trusts_ticks(void)
     return length >= 4 && memcmp(name, "tsc\n", 4) == 0;
 }
 
+/* Ticks between the two looks at the counter: more, and the thread was interrupted there. */
+#define MOST_APART UINT64_C(50000)
+
 /* Counter and clock at one moment: the clock is read between two looks at the counter, and of
- * some tries the closest counts. */
-static void look(uint64_t *ticks, uint64_t *ns)
+ * some tries the closest counts. False when each was interrupted. */
+static bool look(uint64_t *ticks, uint64_t *ns)
 {
     uint64_t best = UINT64_MAX;
 
@@ -37,23 +40,22 @@ static void look(uint64_t *ticks, uint64_t *ns)
         *ticks = before + took / 2;
         *ns = now;
     }
+    return best <= MOST_APART;
 }
 
 void rp_trace_clock_start(struct rp_trace_clock *clock)
 {
     clock->start_ns = rp_trace_clock_monotonic();
-    clock->may_tick = RP_TRACE_HAS_TICKS && kernel_trusts_ticks();
-    if (clock->may_tick)
-        look(&clock->first_ticks, &clock->first_ns);
+    clock->may_tick = RP_TRACE_HAS_TICKS && kernel_trusts_ticks() &&
+                      look(&clock->first_ticks, &clock->first_ns);
 }
 
 void rp_trace_clock_compare(struct rp_trace_clock *clock)
 {
     uint64_t ticks, ns;
 
-    if (!clock->may_tick)
+    if (!clock->may_tick || !look(&ticks, &ns))
         return;
-    look(&ticks, &ns);
     uint64_t stretch_ns = ns - clock->first_ns, stretch = ticks - clock->first_ticks;
     if (stretch_ns < LEAST_STRETCH_NS || stretch == 0)
         return;

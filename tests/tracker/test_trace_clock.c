@@ -31,9 +31,10 @@ static void it_tells_the_kernels_time(void **state)
         assert_in_range(difference(&clock), 0, CLOSE_NS);
         usleep(25000);
         rp_trace_clock_compare(&clock);
-        if (clock.may_tick)
-            assert_true(clock.rate > 0);
     }
+    for (int i = 0; clock.may_tick && clock.rate == 0 && i < 1000; i++)
+        rp_trace_clock_compare(&clock); /* a busy machine may have interrupted each */
+    assert_true(!clock.may_tick || clock.rate > 0);
     usleep(200000); /* and goes on right until it is compared again */
     assert_in_range(difference(&clock), 0, CLOSE_NS);
 }
