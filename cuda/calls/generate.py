@@ -194,7 +194,7 @@ def table_argument(call, arg):
 
 
 def wrappers(rows):
-    yield '#include "interpose/wrap.h"\n'
+    yield '#include "interpose/door/wrap.h"\n'
     for call in rows:
         name, args, real = call.symbol, call.args, REDIRECTED.get(call.symbol)
         real = real or f"rp_real.{name}"
@@ -226,7 +226,7 @@ def entries(rows, array, prefix=""):
 
 def nop(rows):
     """What being preloaded costs at the least: every call goes on, and nobody looks."""
-    yield '#include "interpose/nop.h"\n'
+    yield '#include "interpose/door/nop.h"\n'
     for call in rows:
         name = call.symbol
         real = REDIRECTED.get(name) or f"rp_real.{name}"
@@ -249,7 +249,7 @@ def handler_list(rows):
 
 
 def handlers(rows):
-    yield '#include "interpose/handlers.h"\n\n'
+    yield '#include "interpose/calls/handlers.h"\n\n'
     yield "const struct rp_handler rp_handlers[RP_CALL_COUNT] = {\n"
     for call in rows:
         functions = ["NULL" if name == "-" else f"rp_on_{name}" for name in call.handlers]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a device may come to run of an image, and what may be said of its kernels. */
 #include "cuda/image/content.h"
-#include "interpose/image.h"
+#include "interpose/calls/image.h"
 #include "tests/image/container.h"
 #include "tests/image/image_file.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layer for tests: stands where interpose/layer.c stands, listens to every call but
+/* A layer for tests: stands where interpose/run/layer.c stands, listens to every call but
  * cuCtxSynchronize, and notes what it hears. */
 #ifndef RP_TESTS_INTERPOSE_LISTENER_H
 #define RP_TESTS_INTERPOSE_LISTENER_H
 
-#include "interpose/wrap.h"
+#include "interpose/door/wrap.h"
 
 struct listener {
     unsigned long before[RP_CALL_COUNT], after[RP_CALL_COUNT];

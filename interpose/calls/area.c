@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/calls/area.h"
+
+#include "interpose/calls/array.h"
+#include "interpose/run/core.h"
+#include "interpose/run/segment.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { MOST_ROWS = 4096 }; /* followed one by one; beyond, only the hull of them all */
+
+struct rp_area rp_area_line(uint64_t address, uint64_t bytes)
+{
+    return (struct rp_area){.type = CU_MEMORYTYPE_UNIFIED, .base = address, .pitch = bytes,
+                           .slice = bytes, .width = bytes, .height = 1, .depth = 1};
+}
+
+static struct rp_reach exactly(enum rp_effect effect)
+{
+    return (struct rp_reach){.effect = effect, .verdict = RP_VERDICT_EXACT, .certain = true};
+}
+
+/* Rows are numbered through all slices. */
+static uint64_t row_at(const struct rp_area *area, uint64_t row)
+{
+    return area->base + row / area->height * area->slice + row % area->height * area->pitch;
+}
+
+static enum rp_status reach_hull(struct rp_footprint *call, const struct rp_area *area,
+                                 enum rp_effect effect)
+{
+    uint64_t rows, slices, bytes;
+    const struct rp_reach hull = {.effect = effect, .verdict = RP_VERDICT_BOUNDED};
+    bool fits = !__builtin_mul_overflow(area->pitch, area->height, &rows) &&
+                !__builtin_mul_overflow(area->slice, area->depth - 1, &slices) &&
+                !__builtin_add_overflow(rows, slices, &bytes) && bytes < UINT64_MAX / 2;
+    /* A area that no address space holds is refused by the driver. */
+    return fits ? rp_footprint_reach(call, area->base, bytes, hull, NULL) : RP_OK;
+}
+
+enum rp_status rp_area_reach(struct rp_footprint *call, const struct rp_area *area,
+                            enum rp_effect effect)
+{
+    uint64_t bytes;
+    if (!area->width || !area->height || !area->depth)
+        return RP_OK;
+    if (area->type == CU_MEMORYTYPE_ARRAY)
+        return rp_array_reach(call, area->base, effect);
+    if (area->pitch == area->width && area->depth == 1 &&
+        !__builtin_mul_overflow(area->width, area->height, &bytes))
+        return rp_footprint_reach(call, area->base, bytes, exactly(effect), NULL);
+    if (area->height > MOST_ROWS || area->depth > MOST_ROWS ||
+        area->height * area->depth > MOST_ROWS)
+        return reach_hull(call, area, effect);
+    for (uint64_t row = 0; row < area->height * area->depth; row++) {
+        enum rp_status status = rp_footprint_reach(call, row_at(area, row), area->width,
+                                                   exactly(effect), NULL);
+        if (status != RP_OK)
+            return status;
+    }
+    return RP_OK;
+}
+
+/* With one address space a "host" pointer may be a device's: not for us to read. */
+static bool is_host(const struct rp_area *area)
+{
+    rp_alloc_id id;
+    if (!area->base || (area->type != CU_MEMORYTYPE_HOST && area->type != CU_MEMORYTYPE_UNIFIED))
+        return false;
+    if (rp_memory_find(rp_core.bench.memory, area->base, &id, NULL, NULL) == RP_OK)
+        return rp_memory_get(rp_core.bench.memory, id)->kind == RP_ALLOC_PINNED;
+    return area->type == CU_MEMORYTYPE_HOST;
+}
+
+/* True when the driver will find room for all of it: else it rejects the call, and may never look
+ * at the source. */
+static bool fits(const struct rp_area *to)
+{
+    uint64_t left, bytes;
+    return to->type != CU_MEMORYTYPE_ARRAY &&
+           rp_memory_find(rp_core.bench.memory, to->base, NULL, NULL, &left) == RP_OK &&
+           !__builtin_mul_overflow(to->slice, to->depth, &bytes) && bytes <= left;
+}
+
+static enum rp_status find_writer(void *ctx, uint64_t lo, uint64_t hi,
+                                  const struct rp_writer *writer)
+{
+    (void)ctx, (void)lo, (void)hi;
+    return writer->version ? RP_END : RP_OK;
+}
+
+/* Pinned memory that the device has written, or is about to: what stands there now, as the host
+ * sees it, need not be what the copy will find. Versions tell. */
+static bool is_of_device(const struct rp_area *from)
+{
+    rp_alloc_id id;
+    uint64_t offset, left, bytes;
+    if (rp_memory_find(rp_core.bench.memory, from->base, &id, &offset, &left) != RP_OK)
+        return false;
+    bool fits = !__builtin_mul_overflow(from->slice, from->depth, &bytes) && bytes <= left;
+    return rp_versions_read(rp_core.bench.versions, id, offset, offset + (fits ? bytes : left),
+                            find_writer, NULL) != RP_OK;
+}
+
+/* Inside a segment, what comes from the host is a value that the replay must be given too. */
+static void note_content(struct rp_footprint *call, const struct rp_area *to,
+                         const struct rp_area *from)
+{
+    if (!rp_thread_self()->scope_count || !is_host(from) || !from->width || !fits(to))
+        return;
+    if (is_of_device(from)) {
+        call->is_content_doubtful = true;
+        return;
+    }
+    for (uint64_t row = 0; row < from->height * from->depth && row < MOST_ROWS; row++)
+        call->content = XXH3_64bits_withSeed((const void *)(uintptr_t)row_at(from, row),
+                                             from->width, call->content);
+}
+
+enum rp_status rp_area_copy(struct rp_footprint *call, const struct rp_area *to,
+                           const struct rp_area *from)
+{
+    call->signature = call->signature * 31 + from->width * from->height * from->depth;
+    note_content(call, to, from);
+    enum rp_status status = rp_area_reach(call, from, RP_READ);
+    return status == RP_OK ? rp_area_reach(call, to, RP_WRITE) : status;
+}
+
+enum rp_status rp_area_fill(struct rp_footprint *call, const struct rp_area *area, uint64_t value)
+{
+    call->signature = call->signature * 31 + area->width * area->height * area->depth;
+    call->values = call->values * 31 + value;
+    return rp_area_reach(call, area, RP_WRITE);
+}
+
+static uint64_t base_of(CUmemorytype type, const void *host, CUdeviceptr device, CUarray array)
+{
+    switch (type) {
+    case CU_MEMORYTYPE_HOST: return (uintptr_t)host;
+    case CU_MEMORYTYPE_ARRAY: return (uintptr_t)array;
+    case CU_MEMORYTYPE_DEVICE:
+    case CU_MEMORYTYPE_UNIFIED: break;
+    }
+    return device;
+}
+
+/* The first byte of the area, x bytes, y rows and z slices into its memory. */
+static void step_in(struct rp_area *area, uint64_t bytes, uint64_t y, uint64_t z)
+{
+    if (area->type != CU_MEMORYTYPE_ARRAY)
+        area->base += z * area->slice + y * area->pitch + bytes;
+}
+
+enum rp_status rp_area_copy_3d(struct rp_footprint *call, const CUDA_MEMCPY3D *copy)
+{
+    struct rp_area to = {.type = copy->dstMemoryType, .width = copy->WidthInBytes,
+                        .height = copy->Height, .depth = copy->Depth};
+    struct rp_area from = to;
+    from.type = copy->srcMemoryType;
+    from.pitch = copy->srcPitch ? copy->srcPitch : copy->WidthInBytes;
+    to.pitch = copy->dstPitch ? copy->dstPitch : copy->WidthInBytes;
+    from.slice = from.pitch * (copy->srcHeight ? copy->srcHeight : copy->Height);
+    to.slice = to.pitch * (copy->dstHeight ? copy->dstHeight : copy->Height);
+    from.base = base_of(from.type, copy->srcHost, copy->srcDevice, copy->srcArray);
+    to.base = base_of(to.type, copy->dstHost, copy->dstDevice, copy->dstArray);
+    step_in(&from, copy->srcXInBytes, copy->srcY, copy->srcZ);
+    step_in(&to, copy->dstXInBytes, copy->dstY, copy->dstZ);
+    return rp_area_copy(call, &to, &from);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contexts: which there are, and which holds which allocation.
+ *
+ * Order between streams is kept by events, and those belong to one context: a guarded job may
+ * have several contexts, but work in one at a time. All functions want the core's lock. */
+#ifndef RP_INTERPOSE_CONTEXT_H
+#define RP_INTERPOSE_CONTEXT_H
+
+#include "interpose/run/footprint.h"
+
+#include <stdbool.h>
+
+/* May be told twice. `device` is that of a primary context, else -1. */
+void rp_context_made(uint64_t context, int device);
+void rp_context_gone(uint64_t context);
+/* The primary context of a device, 0 when it was never seen. */
+uint64_t rp_context_primary(int device);
+
+/* The current context of the thread holds the allocation. */
+void rp_context_holds(rp_alloc_id id);
+void rp_context_drops(rp_alloc_id id); /* it died */
+/* True when `context` held it; also when nobody knows who does, and no other context is left. */
+bool rp_context_held(uint64_t context, rp_alloc_id id);
+
+/* A call is about to work: refuses it where that is in another context than those before. */
+void rp_context_check(const struct rp_footprint *call);
+/* After a fork. */
+void rp_contexts_forget(void);
+
+#endif

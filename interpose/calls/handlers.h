@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the handlers of single calls share. */
+#ifndef RP_INTERPOSE_HANDLERS_H
+#define RP_INTERPOSE_HANDLERS_H
+
+#include "interpose/door/wrap.h"
+
+#include "interpose/calls/launch.h"
+#include "interpose/run/core.h"
+#include "interpose/run/footprint.h"
+#include "interpose/run/track.h"
+
+/* The stream that a call works in, never 0: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD where
+ * the job names none. */
+rp_stream rp_handler_stream(const struct rp_frame *frame);
+rp_stream rp_handler_stream_of(CUstream stream, const struct rp_call_info *info);
+
+/* A footprint, begun for this call, under the lock. It goes with the frame to rp_on_tracked,
+ * which must be the call's after(), or end it: there the call becomes history, or was rejected. */
+struct rp_footprint *rp_handler_footprint(struct rp_frame *frame);
+/* rp_track, unless the call is captured; `status` tells whether its footprint is whole. Where
+ * that has served the call, the driver is not asked. Wants the lock. */
+void rp_handler_track(struct rp_frame *frame, struct rp_footprint *call, enum rp_status status);
+/* What the driver's answer says of a call. */
+enum rp_outcome rp_handler_outcome(CUresult result);
+/* True when the call was tracked and ran: to be asked in after(), before rp_on_tracked. */
+bool rp_handler_ran(const struct rp_frame *frame);
+/* The footprint of the frame, or NULL. */
+struct rp_footprint *rp_handler_tracked(const struct rp_frame *frame);
+
+/* The call's name as the tracker knows it, under the lock. */
+uint32_t rp_handler_name(enum rp_call_id id);
+/* True when the call goes into a graph instead of running now: it counts when that is launched. */
+bool rp_handler_is_captured(rp_stream stream);
+
+/* An allocation came to be: it is registered, met and noted. Wants the lock. Returns its id, or
+ * 0 when the host is out of memory. */
+rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t bytes,
+                            const char *name);
+/* The budget is for the job and the layer together; the job's part may have changed. */
+void rp_handler_share_budget(void);
+/* The physical allocation that a handle stands for, or 0. */
+rp_alloc_id rp_handler_physical(uint64_t handle);
+/* An allocation is gone: versions, state and record. Wants the lock. */
+void rp_handler_died(rp_alloc_id id);
+/* Add what a host function may write, and what others may; both want the lock. */
+void rp_copy_foreign(struct rp_footprint *call);
+void rp_copy_host_function(struct rp_footprint *call);
+
+/* A launch that ran, to the trace. Wants the lock. */
+void rp_handler_note_launch(const struct rp_launched *launch, const struct rp_footprint *call);
+
+/* A handle as the layer stores it. */
+#define RP_HANDLE(handle) ((uint64_t)(uintptr_t)(handle))
+
+#include "cuda/calls/handler_list.h"
+
+/* After a fork. */
+void rp_on_memory_forget(void);
+void rp_on_vmm_forget(void);
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/calls/kernel.h"
+
+#include "interpose/run/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct global {
+    char *symbol;
+    uint64_t address, bytes;
+    rp_alloc_id id;
+};
+
+struct module {
+    uint64_t handle;
+    uint64_t same_as; /* another module that has the globals, or 0 */
+    const struct rp_image *image;
+    struct global *globals;
+    size_t global_count;
+};
+
+static struct module *modules;
+static size_t module_count, module_capacity;
+
+/* Kernels by handle: open addressing, a power of two, at most half full. */
+static struct rp_kernel **slots;
+static size_t slot_count, kernel_count;
+
+static struct module *module_find(uint64_t handle)
+{
+    for (size_t i = 0; i < module_count; i++)
+        if (modules[i].handle == handle)
+            return &modules[i];
+    return NULL;
+}
+
+static struct module *module_add(uint64_t handle, const struct rp_image *image)
+{
+    rp_kernel_unload(handle, NULL); /* the handle was reused: the old module is gone */
+    if (module_count == module_capacity) {
+        size_t capacity = module_capacity ? module_capacity * 2 : 16;
+        struct module *bigger = realloc(modules, capacity * sizeof *bigger);
+        if (!bigger)
+            return NULL;
+        modules = bigger;
+        module_capacity = capacity;
+    }
+    modules[module_count] = (struct module){.handle = handle, .image = image};
+    return &modules[module_count++];
+}
+
+void rp_kernel_load(uint64_t handle, const struct rp_image *image)
+{
+    if (module_add(handle, image))
+        RP_NOTE(image, RP_U(handle), RP_T(rp_image_kind_text(image)), RP_U(rp_image_hash(image)),
+                RP_U(0), RP_U(rp_image_kernel_count(image)));
+}
+
+void rp_kernel_load_same(uint64_t handle, uint64_t known)
+{
+    const struct module *original = module_find(known);
+    const struct rp_image *image = original ? original->image : NULL;
+    if (!image || handle == known)
+        return;
+    struct module *module = module_add(handle, image);
+    if (module)
+        module->same_as = known;
+}
+
+static size_t slot_of(uint64_t function)
+{
+    size_t at = (size_t)(function * 0x9e3779b97f4a7c15u >> 20) & (slot_count - 1);
+    while (slots[at] && slots[at]->function != function)
+        at = (at + 1) & (slot_count - 1);
+    return at;
+}
+
+static void kernel_free(struct rp_kernel *kernel)
+{
+    if (kernel)
+        rp_memo_destroy(kernel->memo);
+    free(kernel);
+}
+
+static bool rehash(size_t count, uint64_t without_module)
+{
+    struct rp_kernel **old = slots;
+    size_t old_count = slot_count;
+    struct rp_kernel **fresh = calloc(count, sizeof(void *));
+    if (!fresh)
+        return false;
+    slots = fresh;
+    slot_count = count;
+    for (size_t i = 0; i < old_count; i++) {
+        if (!old[i])
+            continue;
+        if (without_module && old[i]->module == without_module) {
+            kernel_free(old[i]);
+            kernel_count--;
+        } else {
+            slots[slot_of(old[i]->function)] = old[i];
+        }
+    }
+    free(old);
+    return true;
+}
+
+static void module_remove(struct module *module, void (*buried)(rp_alloc_id id))
+{
+    uint64_t handle = module->handle;
+    for (size_t i = 0; i < module->global_count; i++) {
+        if (buried)
+            buried(module->globals[i].id);
+        free(module->globals[i].symbol);
+    }
+    free(module->globals);
+    *module = modules[--module_count];
+    if (slot_count)
+        rehash(slot_count, handle);
+}
+
+void rp_kernel_unload(uint64_t handle, void (*buried)(rp_alloc_id id))
+{
+    struct module *module = module_find(handle);
+    if (!module)
+        return;
+    module_remove(module, buried);
+    for (size_t i = module_count; i-- > 0;)
+        if (modules[i].same_as == handle)
+            module_remove(&modules[i], NULL);
+}
+
+static struct rp_kernel *kernel_add(uint64_t function)
+{
+    if (kernel_count * 2 >= slot_count && !rehash(slot_count ? slot_count * 2 : 256, 0))
+        return NULL;
+    size_t at = slot_of(function);
+    if (!slots[at]) {
+        slots[at] = calloc(1, sizeof *slots[at]);
+        kernel_count += slots[at] != NULL;
+    }
+    if (slots[at]) {
+        rp_memo_destroy(slots[at]->memo);
+        *slots[at] = (struct rp_kernel){.function = function};
+    }
+    return slots[at];
+}
+
+static bool trusts_ptx(void)
+{
+    return rp_core.config.contract && rp_core.config.contract->trust_ptx;
+}
+
+static const char poisoned[] = "an audit caught it changing bytes outside its access set";
+
+static void poison(struct rp_kernel *kernel)
+{
+    rp_memo_destroy(kernel->memo);
+    kernel->memo = NULL;
+    kernel->proof = NULL;
+    kernel->unproved = kernel->escapes = poisoned;
+}
+
+/* Kernels that an audit caught, by name: those that are asked for later are no better. */
+enum { MOST_POISONED = 64 };
+static uint32_t poisoned_names[MOST_POISONED];
+static unsigned poisoned_count;
+
+static bool is_poisoned(uint32_t name)
+{
+    for (unsigned i = 0; i < poisoned_count; i++)
+        if (poisoned_names[i] == name)
+            return true;
+    return poisoned_count == MOST_POISONED; /* too many to believe any other */
+}
+
+/* What the image says, and what the driver says of the kernel that it really loaded. */
+static void learn(struct rp_kernel *kernel, const struct rp_image_kernel *said,
+                  const struct rp_kernel_layout *told)
+{
+    kernel->proof = said->proof;
+    kernel->unproved = said->unproved;
+    kernel->escapes = said->escapes;
+    kernel->layout = said->layout;
+    if (said->layout.known && !rp_layout_same_sizes(&said->layout, told)) {
+        kernel->proof = NULL;
+        kernel->unproved = "the driver tells of other parameters than its image does";
+        kernel->layout.known = false;
+    }
+    /* Where the driver says nothing, devices agree on blocks that nothing aligns widely. */
+    if (kernel->proof && rp_memo_create(kernel->proof, &kernel->memo) != RP_OK)
+        kernel->memo = NULL;
+    kernel->packed_alike = told->known ? rp_layout_same_offsets(&said->layout, told)
+                                       : !said->aligned_widely;
+}
+
+static void learn_without_image(struct rp_kernel *kernel, const struct module *module)
+{
+    kernel->unproved = module ? rp_image_doubt(module->image)
+                              : "its image was not seen by the layer";
+    kernel->escapes = kernel->unproved;
+}
+
+static void note_kernel(const struct rp_kernel *kernel)
+{
+    const struct rp_proof *proof = kernel->proof;
+    enum rp_verdict unproved = kernel->escapes ? RP_VERDICT_EVERYTHING : RP_VERDICT_REACHABLE;
+    RP_NOTE(kernel, RP_U(kernel->function), RP_T(kernel->text),
+            RP_T(rp_verdict_name(proof ? rp_proof_writes(proof) : unproved)),
+            RP_T(proof ? rp_proof_text(proof) : kernel->unproved));
+}
+
+void rp_kernel_got(uint64_t function, uint64_t handle, const char *name,
+                   const struct rp_kernel_layout *told)
+{
+    const struct module *module = module_find(handle);
+    const struct rp_image_kernel *said =
+        module ? rp_image_kernel(module->image, name, trusts_ptx()) : NULL;
+    uint32_t id = rp_names_id(rp_core.names, name);
+    struct rp_kernel *kernel = slot_count ? slots[slot_of(function)] : NULL;
+    if (kernel && kernel->module == handle && kernel->name == id)
+        return; /* asked for again */
+    kernel = kernel_add(function);
+    if (!kernel)
+        return;
+    kernel->module = handle;
+    kernel->name = id;
+    kernel->text = rp_name(kernel->name);
+    if (said)
+        learn(kernel, said, told);
+    else
+        learn_without_image(kernel, module);
+    if (!kernel->layout.known && told->known) {
+        kernel->layout = *told;
+        kernel->packed_alike = true;
+    }
+    if (is_poisoned(id))
+        poison(kernel);
+    note_kernel(kernel);
+}
+
+void rp_kernel_same(uint64_t function, uint64_t known)
+{
+    const struct rp_kernel *original = rp_kernel_find(known);
+    struct rp_kernel copy = *original;
+    struct rp_kernel *kernel = kernel_add(function);
+    if (!kernel)
+        return;
+    copy.function = function;
+    copy.memo = NULL;
+    if (copy.proof && rp_memo_create(copy.proof, &copy.memo) != RP_OK)
+        copy.memo = NULL;
+    *kernel = copy;
+}
+
+const struct rp_kernel *rp_kernel_find(uint64_t function)
+{
+    if (slot_count) {
+        size_t at = slot_of(function);
+        if (slots[at])
+            return slots[at];
+    }
+    static struct rp_kernel stranger;
+    stranger = (struct rp_kernel){.function = function,
+                                  .name = rp_names_id(rp_core.names, "(unknown kernel)"),
+                                  .text = "(unknown kernel)",
+                                  .unproved = "its module was loaded out of the layer's sight",
+                                  .escapes = "its module was loaded out of the layer's sight"};
+    return &stranger;
+}
+
+void rp_kernel_global_found(uint64_t handle, const char *symbol, uint64_t address, uint64_t bytes,
+                            rp_alloc_id id)
+{
+    struct module *module = module_find(handle);
+    if (!module)
+        return;
+    struct global *bigger =
+        realloc(module->globals, (module->global_count + 1) * sizeof *bigger);
+    if (!bigger)
+        return;
+    module->globals = bigger;
+    char *copy = strdup(symbol);
+    if (copy)
+        module->globals[module->global_count++] = (struct global){copy, address, bytes, id};
+}
+
+/* The module that has the kernel's globals. */
+static const struct module *home_of(const struct rp_kernel *kernel)
+{
+    const struct module *module = module_find(kernel->module);
+    return module && module->same_as ? module_find(module->same_as) : module;
+}
+
+uint64_t rp_kernel_symbol(void *ctx, const char *symbol, uint64_t *bytes)
+{
+    const struct module *module = home_of(ctx);
+    for (size_t i = 0; module && i < module->global_count; i++) {
+        if (strcmp(module->globals[i].symbol, symbol) != 0)
+            continue;
+        if (bytes)
+            *bytes = module->globals[i].bytes;
+        return module->globals[i].address;
+    }
+    return 0;
+}
+
+enum rp_status rp_kernel_globals(const struct rp_kernel *kernel, rp_kernel_global_fn visit,
+                                 void *ctx)
+{
+    const struct module *module = home_of(kernel);
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && module && i < module->global_count; i++)
+        status = visit(ctx, module->globals[i].address);
+    return status;
+}
+
+void rp_kernel_poison(const struct rp_kernel *kernel)
+{
+    const struct rp_proof *proof = kernel->proof;
+    uint32_t name = kernel->name;
+    for (size_t i = 0; i < slot_count; i++)
+        if (slots[i] && slots[i]->name == name && slots[i]->proof == proof)
+            poison(slots[i]);
+    if (poisoned_count < MOST_POISONED)
+        poisoned_names[poisoned_count++] = name;
+}
+
+void rp_kernels_each(rp_kernel_fn visit, void *ctx)
+{
+    for (size_t i = 0; i < slot_count; i++)
+        if (slots[i])
+            visit(ctx, slots[i]);
+}
+
+void rp_kernels_forget(void)
+{
+    for (size_t i = 0; i < slot_count; i++)
+        kernel_free(slots[i]);
+    free(slots);
+    slots = NULL;
+    slot_count = kernel_count = 0;
+    module_count = 0;
+}

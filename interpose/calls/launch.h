@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One launch: from a kernel, what is proved of it and its arguments, to a footprint.
+ *
+ * All functions want the core's lock. One launch is followed at a time: the parameters of
+ * the latest are kept in one place. */
+#ifndef RP_INTERPOSE_LAUNCH_H
+#define RP_INTERPOSE_LAUNCH_H
+
+#include "interpose/calls/kernel.h"
+#include "interpose/run/buffer.h"
+#include "interpose/run/footprint.h"
+
+struct rp_launched {
+    const struct rp_kernel *kernel;
+    struct rp_launch geometry;
+    bool gathered; /* the parameters lie in `geometry` as the kernel's layout says */
+};
+
+/* Copies the parameters as the job gives them to the driver (either may be NULL). The layout
+ * is never guessed: without one the array of pointers cannot even be counted. */
+void rp_launched_gather(struct rp_launched *launch, void **params, void **extra);
+
+/* For locators; ctx is the launch. No bytes where the parameters could not be read. */
+struct rp_param rp_launched_param(void *ctx, uint32_t position);
+
+/* What the launch may read and write, added to `call`, which was begun. */
+void rp_launched_footprint(const struct rp_launched *launch, struct rp_footprint *call);
+
+#endif

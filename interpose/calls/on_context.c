@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contexts come and go, and with them all that they hold. */
+#include "interpose/calls/handlers.h"
+
+#include "interpose/calls/context.h"
+#include "interpose/plan/cost.h"
+#include "interpose/run/execution.h"
+#include "interpose/run/report.h"
+
+#include <stdlib.h>
+
+/* ---- coming ---------------------------------------------------------------------- */
+
+/* All forms start with the place for the handle. */
+void rp_on_context_made(struct rp_frame *frame)
+{
+    const struct rp_args_cuCtxCreate *args = frame->args;
+    if (frame->result != CUDA_SUCCESS || !args->pctx)
+        return;
+    rp_core_lock();
+    rp_context_made(RP_HANDLE(*args->pctx), -1);
+    rp_core_unlock();
+}
+
+void rp_on_primary_retained(struct rp_frame *frame)
+{
+    const struct rp_args_cuDevicePrimaryCtxRetain *args = frame->args;
+    if (frame->result != CUDA_SUCCESS || !args->pctx)
+        return;
+    rp_core_lock();
+    rp_context_made(RP_HANDLE(*args->pctx), args->dev);
+    rp_core_unlock();
+}
+
+/* ---- going ----------------------------------------------------------------------- */
+
+struct collecting {
+    uint64_t context;
+    rp_alloc_id *next;
+};
+
+/* Host memory outlives contexts, and physical memory belongs to none. */
+static void collect(void *ctx, const struct rp_alloc *alloc)
+{
+    struct collecting *collecting = ctx;
+    bool outlives = alloc->kind == RP_ALLOC_PINNED || alloc->kind == RP_ALLOC_HOST ||
+                    (alloc->kind == RP_ALLOC_PHYSICAL && !alloc->name);
+    if (!outlives && rp_context_held(collecting->context, alloc->id))
+        *collecting->next++ = alloc->id;
+}
+
+static void bury_held(uint64_t context)
+{
+    rp_alloc_id *ids = malloc(rp_memory_live_count(rp_core.bench.memory) * sizeof *ids + 1);
+    struct collecting collecting = {context, ids};
+    if (ids)
+        rp_memory_each(rp_core.bench.memory, collect, &collecting);
+    for (rp_alloc_id *id = ids; id < collecting.next; id++)
+        rp_handler_died(*id);
+    free(ids);
+}
+
+/* The summary tells of the whole run. */
+static void remember_store(void)
+{
+    struct rp_figures *figures = &rp_core.figures;
+    uint64_t peak = rp_store_held_peak(rp_core.bench.store);
+    uint64_t reserved = rp_store_reserved(rp_core.bench.store);
+    figures->bytes_held_peak = peak > figures->bytes_held_peak ? peak : figures->bytes_held_peak;
+    figures->bytes_reserved = reserved > figures->bytes_reserved ? reserved
+                                                                 : figures->bytes_reserved;
+}
+
+/* The layer's own copies and events are in the context that the job works in. */
+static void abandon_copies(void)
+{
+    rp_executions_expire();
+    rp_cost_lost();
+    remember_store();
+    rp_store_abandon(rp_core.bench.store);
+    rp_order_abandon(rp_core.bench.order);
+    rp_core.bench.store = NULL;
+    rp_core.bench.order = NULL;
+    if (rp_order_create(rp_core.bench.driver, &rp_core.bench.order) != RP_OK ||
+        rp_store_create(rp_core.bench.driver, rp_core.bench.order, &rp_core.bench.store) != RP_OK)
+        rp_stop(rp_core.config.error_exitcode, "the host is out of memory");
+    rp_store_on_shortage(rp_core.bench.store, rp_executions_spare);
+    rp_handler_share_budget();
+}
+
+static void gone(uint64_t context)
+{
+    rp_core_lock();
+    rp_context_gone(context);
+    bury_held(context);
+    abandon_copies();
+    rp_core_unlock();
+}
+
+void rp_on_context_destroy(struct rp_frame *frame)
+{
+    const struct rp_args_cuCtxDestroy *args = frame->args;
+    if (frame->result == CUDA_SUCCESS)
+        gone(RP_HANDLE(args->ctx));
+}
+
+/* The primary context goes with its last user, or at once when it is reset. */
+void rp_on_primary_reset(struct rp_frame *frame)
+{
+    const struct rp_args_cuDevicePrimaryCtxRelease_v2 *args = frame->args;
+    unsigned flags;
+    int active = 1;
+    if (frame->result == CUDA_SUCCESS &&
+        rp_real.cuDevicePrimaryCtxGetState(args->dev, &flags, &active) == CUDA_SUCCESS && !active)
+        gone(rp_context_primary(args->dev));
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A graph launch is the sequence of its nodes, each a call of the tracker; what they would clobber
+ * is copied before the whole graph is launched. */
+#include "interpose/calls/handlers.h"
+
+#include "cuda/switches.h"
+#include "interpose/calls/area.h"
+#include "interpose/calls/graph.h"
+#include "interpose/calls/launch.h"
+#include "interpose/calls/values.h"
+#include "interpose/run/report.h"
+
+enum { TRACKED_NODES = 0, EXPECTED_TO_FAIL = 1 }; /* the frame's scratch */
+
+static const char *name_of(const struct rp_node *node)
+{
+    switch (node->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return "(kernel node)"; /* until its kernel is known */
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return "(memcpy node)";
+    case CU_GRAPH_NODE_TYPE_MEMSET: return "(memset node)";
+    case CU_GRAPH_NODE_TYPE_HOST: return "(host node)";
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return "(memory operation node)";
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return "(conditional node)";
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return "(semaphore wait node)";
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: break;
+    default: break;
+    }
+    return "(graph node)";
+}
+
+static enum rp_status reach_unknown(struct rp_footprint *call, const char *why)
+{
+    rp_remark(rp_name(call->name), why);
+    call->reason = why;
+    return rp_footprint_everything(call, RP_WRITE);
+}
+
+static enum rp_status reach_fill(struct rp_footprint *call, const CUDA_MEMSET_NODE_PARAMS_v1 *fill)
+{
+    uint64_t width = fill->width * fill->elementSize;
+    const struct rp_area area = {.type = CU_MEMORYTYPE_DEVICE,
+                                 .base = fill->dst,
+                                 .pitch = fill->height > 1 ? fill->pitch : width,
+                                 .width = width,
+                                 .height = fill->height,
+                                 .depth = 1};
+    return rp_area_fill(call, &area, fill->value);
+}
+
+static struct rp_launched launched(const struct rp_node *node)
+{
+    return (struct rp_launched){.kernel = rp_kernel_find(node->kernel.function),
+                                .geometry = node->kernel.geometry,
+                                .gathered = node->kernel.gathered};
+}
+
+static void reach_kernel(struct rp_footprint *call, const struct rp_node *node)
+{
+    struct rp_launched launch = launched(node);
+    rp_footprint_begin(call, launch.kernel->name, call->stream);
+    rp_buffer_meet_launch(launch.kernel->text, rp_launched_param, &launch);
+    rp_launched_footprint(&launch, call);
+}
+
+/* What the node reads and writes; `call` is begun. */
+static enum rp_status reach_node(struct rp_footprint *call, const struct rp_node *node)
+{
+    if (node->unknown)
+        return reach_unknown(call, node->unknown);
+    switch (node->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: reach_kernel(call, node); return RP_OK;
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return rp_area_copy_3d(call, &node->copy);
+    case CU_GRAPH_NODE_TYPE_MEMSET: return reach_fill(call, &node->fill);
+    case CU_GRAPH_NODE_TYPE_HOST: rp_copy_host_function(call); return RP_OK;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        return rp_values_reach(call, node->batch.items, node->batch.count);
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: rp_copy_foreign(call); return RP_OK;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: break;
+    default: break;
+    }
+    return RP_OK;
+}
+
+/* Memory that a graph allocates has its address for good, and its bytes for one launch. */
+static bool changes_memory(const struct rp_node *node)
+{
+    rp_alloc_id id;
+    bool there =
+        rp_memory_find(rp_core.bench.memory, node->memory.address, &id, NULL, NULL) == RP_OK;
+    if (node->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && node->type != CU_GRAPH_NODE_TYPE_MEM_FREE)
+        return false;
+    if (there)
+        rp_handler_died(id);
+    if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+        rp_handler_born(RP_ALLOC_POOL, node->memory.address, node->memory.bytes, NULL);
+    return true;
+}
+
+/* A segment that begins or ends between two nodes would need a copy between them. */
+static void refuse_segment(const struct rp_footprint *call)
+{
+    const struct rp_contract *contract = rp_core.config.contract;
+    for (size_t i = 0; rp_core.segments_wanted && i < contract->segment_count; i++) {
+        const struct rp_where *const both[] = {&contract->segments[i].forward,
+                                               &contract->segments[i].replay};
+        for (int j = 0; j < 2; j++) {
+            if (both[j]->kind != RP_WHERE_LAUNCHES ||
+                (!rp_glob_match(both[j]->first, rp_name(call->name), NULL, 0) &&
+                 !rp_glob_match(both[j]->last, rp_name(call->name), NULL, 0)))
+                continue;
+            rp_remark(rp_name(call->name), "begins or ends a segment inside a graph: name the "
+                                           "segment by NVTX ranges");
+            rp_report(RP_HAZARD_UNPROVED, NULL, call, 0, 0, 0, NULL, NULL);
+        }
+    }
+}
+
+static void note_launch(const struct rp_node *node, const struct rp_footprint *call)
+{
+    struct rp_launched launch = launched(node);
+    if (call->is_launch && rp_core.trace)
+        rp_handler_note_launch(&launch, call);
+}
+
+static bool has_effect(const struct rp_node *node, const struct rp_footprint *call)
+{
+    return call->count || node->unknown || node->type == CU_GRAPH_NODE_TYPE_KERNEL;
+}
+
+static void launch_node(const struct rp_node *node, rp_stream stream)
+{
+    if (node->disabled || changes_memory(node))
+        return;
+    struct rp_footprint *call = rp_footprint_take();
+    rp_footprint_begin(call, rp_names_id(rp_core.names, name_of(node)), stream);
+    if (reach_node(call, node) != RP_OK)
+        rp_remark(rp_name(call->name), "the host is out of memory: a graph node is not followed");
+    call->in_graph = true;
+    if (call->is_launch)
+        refuse_segment(call);
+    if (has_effect(node, call)) {
+        if (!rp_core.graph_seq)
+            rp_core.graph_seq = rp_core.seq + 1;
+        rp_track(call);
+        if (call->served) /* from kept outputs; but the driver will run the node all the same */
+            rp_report(RP_HAZARD_UNPROVED, NULL, call, 0, 0, 0, NULL, NULL);
+        rp_track_done(call, RP_OUTCOME_RAN);
+        note_launch(node, call);
+    }
+    rp_footprint_give(call);
+}
+
+static void launch_unknown(struct rp_frame *frame, const char *why)
+{
+    struct rp_footprint *call = rp_handler_footprint(frame);
+    if (reach_unknown(call, why) != RP_OK)
+        rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
+    rp_track(call);
+}
+
+/* The nodes count as run before the driver has taken the graph: see rp_on_graph_launch_done. */
+static void launch_nodes(struct rp_frame *frame, const struct rp_exec *exec)
+{
+    for (size_t i = 0; i < exec->count; i++)
+        launch_node(&exec->nodes[i], rp_handler_stream(frame));
+    rp_core.graph_seq = 0;
+    frame->scratch[TRACKED_NODES] = frame;
+}
+
+/* What was tracked can't be taken back, so a launch that the driver is going to reject is better
+ * known before: the executable is one of those that it made, but the stream may be any. */
+static bool is_stream(CUstream stream)
+{
+    unsigned flags;
+    return rp_real.cuStreamGetFlags(stream, &flags) == CUDA_SUCCESS;
+}
+
+void rp_on_graph_launch(struct rp_frame *frame)
+{
+    const struct rp_args_cuGraphLaunch *args = frame->args;
+    if (!is_stream(args->hStream)) {
+        frame->scratch[EXPECTED_TO_FAIL] = frame;
+        return;
+    }
+    rp_core_lock();
+    const struct rp_exec *exec = rp_exec_find(RP_HANDLE(args->hGraph));
+    if (!rp_handler_is_captured(rp_handler_stream(frame)) && rp_switch_on(RP_SWITCH_GRAPHS)) {
+        if (!exec || exec->unknown)
+            launch_unknown(frame, exec ? exec->unknown : "a graph whose making was not seen");
+        else
+            launch_nodes(frame, exec);
+    }
+    rp_core_unlock();
+}
+
+static void doubt(const struct rp_frame *frame, const char *why)
+{
+    rp_core_lock();
+    const struct rp_footprint call = {.name = rp_handler_name(frame->id)};
+    rp_remark(rp_calls[frame->id].name, why);
+    if (rp_core.segments_wanted)
+        rp_report(RP_HAZARD_UNPROVED, NULL, &call, 0, 0, 0, NULL, NULL);
+    rp_core_unlock();
+}
+
+/* What the nodes of a rejected launch were going to write was written down as done, and can't be
+ * taken back: nothing that depends on it is proved any more. */
+void rp_on_graph_launch_done(struct rp_frame *frame)
+{
+    bool ran = rp_handler_outcome(frame->result) == RP_OUTCOME_RAN;
+    if (frame->scratch[TRACKED_NODES] && !ran)
+        doubt(frame, "a graph launch failed: what it wrote is not known");
+    if (frame->scratch[EXPECTED_TO_FAIL] && ran)
+        doubt(frame, "a graph was launched in a stream that was none: what it wrote is not known");
+    rp_on_tracked(frame);
+}

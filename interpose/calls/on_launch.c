@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that launch kernels. */
+#include "interpose/calls/handlers.h"
+
+#include "interpose/calls/audit.h"
+#include "interpose/calls/launch.h"
+#include "interpose/run/segment.h"
+
+#include <string.h>
+
+struct launch {
+    struct rp_launched launched;
+    CUstream stream;
+};
+
+void rp_handler_note_launch(const struct rp_launched *launch, const struct rp_footprint *call)
+{
+    const struct rp_launch *geometry = &launch->geometry;
+    RP_NOTE(launch, RP_U(call->seq), RP_T(launch->kernel->text), RP_U(call->stream),
+            RP_U(rp_core.step), RP_U(call->launch), RP_U(geometry->grid[0]),
+            RP_U(geometry->grid[1]), RP_U(geometry->grid[2]), RP_U(geometry->block[0]),
+            RP_U(geometry->block[1]), RP_U(geometry->block[2]), RP_U(geometry->shared_bytes),
+            RP_T(rp_verdict_name(call->writes)), RP_T(rp_verdict_name(call->reads)),
+            RP_T(call->reason));
+}
+
+/* Where the arguments point, in the first launches of a run that is only observed: from these
+ * `reprise discover` makes locators. */
+enum { LAUNCHES_WITH_ARGUMENTS = 20000 };
+
+static void note_arguments(struct rp_launched *launched, const struct rp_footprint *call)
+{
+    static unsigned noted; /* under the core's lock */
+
+    if (!rp_core.trace || rp_core.config.mode != RP_MODE_OBSERVE || !launched->gathered ||
+        noted >= LAUNCHES_WITH_ARGUMENTS)
+        return;
+    noted++;
+    for (uint32_t i = 0; i < launched->kernel->layout.count; i++) {
+        struct rp_param param = rp_launched_param(launched, i);
+        uint64_t address, offset;
+        rp_alloc_id id;
+        if (param.size != sizeof address)
+            continue;
+        memcpy(&address, param.bytes, sizeof address);
+        if (rp_memory_find(rp_core.bench.memory, address, &id, &offset, NULL) == RP_OK)
+            RP_NOTE(argument, RP_U(call->seq), RP_U(i), RP_U(id), RP_U(offset));
+    }
+}
+
+static void track_launch(struct rp_frame *frame, CUfunction function, struct launch *launch,
+                         void **params, void **extra)
+{
+    rp_stream stream = launch->stream ? rp_handler_stream_of(launch->stream, &rp_calls[frame->id])
+                                      : rp_handler_stream(frame);
+    struct rp_launched *launched = &launch->launched;
+    rp_core_lock();
+    if (rp_handler_is_captured(stream)) {
+        rp_core_unlock();
+        return;
+    }
+    launched->kernel = rp_kernel_find(RP_HANDLE(function));
+    rp_launched_gather(launched, params, extra);
+    struct rp_footprint *call = rp_handler_footprint(frame);
+    rp_footprint_begin(call, launched->kernel->name, stream);
+    rp_buffer_meet_launch(launched->kernel->text, rp_launched_param, launched);
+    rp_launched_footprint(launched, call);
+    rp_handler_track(frame, call, RP_OK);
+    note_arguments(launched, call);
+    call->audited = rp_audit_begin(call);
+    if (!call->audited)
+        rp_core_unlock();
+}
+
+/* The trace has it now, if it ran; launches that open or close a segment by name are known by
+ * the kernel. */
+static void launch_done(struct rp_frame *frame, struct launch launch, CUfunction function)
+{
+    const struct rp_footprint *call = rp_handler_tracked(frame);
+    bool ran = rp_handler_ran(frame);
+    if (call && call->audited) {
+        rp_audit_end(rp_kernel_find(RP_HANDLE(function)), call, ran);
+        rp_core_unlock();
+    }
+    if (ran && rp_core.trace) {
+        rp_core_lock();
+        launch.launched.kernel = rp_kernel_find(RP_HANDLE(function));
+        rp_handler_note_launch(&launch.launched, call);
+        rp_core_unlock();
+    }
+    uint32_t name = call ? call->name : 0;
+    rp_on_tracked(frame);
+    if (!ran || !rp_core.segments_wanted)
+        return;
+    rp_core_lock();
+    rp_segment_after_launch(rp_thread_self(), name);
+    rp_core_unlock();
+}
+
+/* ---- calls ------------------------------------------------------------------------ */
+
+static struct launch launch_of(const struct rp_args_cuLaunchKernel *args)
+{
+    return (struct launch){
+        .launched.geometry = {.grid = {args->gridDimX, args->gridDimY, args->gridDimZ},
+                     .block = {args->blockDimX, args->blockDimY, args->blockDimZ},
+                     .shared_bytes = args->sharedMemBytes}};
+}
+
+static struct launch launch_of_config(const CUlaunchConfig *config)
+{
+    return (struct launch){
+        .launched.geometry = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                     .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                     .shared_bytes = config->sharedMemBytes},
+        .stream = config->hStream};
+}
+
+void rp_on_launch(struct rp_frame *frame)
+{
+    const struct rp_args_cuLaunchKernel *args = frame->args;
+    struct launch launch = launch_of(args);
+    track_launch(frame, args->f, &launch, args->kernelParams, args->extra);
+}
+
+void rp_on_launch_cooperative(struct rp_frame *frame)
+{
+    const struct rp_args_cuLaunchCooperativeKernel *args = frame->args;
+    struct launch launch = launch_of(frame->args); /* it starts alike */
+    track_launch(frame, args->f, &launch, args->kernelParams, NULL);
+}
+
+void rp_on_launch_done(struct rp_frame *frame)
+{
+    const struct rp_args_cuLaunchKernel *args = frame->args; /* cooperative ones start alike */
+    launch_done(frame, launch_of(args), args->f);
+}
+
+void rp_on_launch_ex(struct rp_frame *frame)
+{
+    const struct rp_args_cuLaunchKernelEx *args = frame->args;
+    if (!args->config)
+        return; /* the driver will say so */
+    struct launch launch = launch_of_config(args->config);
+    track_launch(frame, args->f, &launch, args->kernelParams, args->extra);
+}
+
+void rp_on_launch_ex_done(struct rp_frame *frame)
+{
+    const struct rp_args_cuLaunchKernelEx *args = frame->args;
+    if (args->config)
+        launch_done(frame, launch_of_config(args->config), args->f);
+}

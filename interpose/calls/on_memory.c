@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that make, map, unmap and free memory. */
+#include "interpose/calls/handlers.h"
+
+#include "interpose/calls/context.h"
+#include "interpose/calls/unseen.h"
+#include "interpose/plan/cost.h"
+#include "interpose/plan/retain.h"
+#include "interpose/run/buffer.h"
+#include "interpose/run/report.h"
+
+
+static int current_device(void)
+{
+    CUdevice device;
+    return rp_real.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : -1;
+}
+
+static void note_birth(const struct rp_alloc *alloc)
+{
+    RP_NOTE(allocation, RP_U(alloc->id), RP_T(rp_alloc_kind_name(alloc->kind)),
+            RP_U(alloc->bytes), RP_U(alloc->address), RP_U(alloc->birth_seq), RP_T(alloc->name));
+}
+
+static void forget_dead(void);
+static bool is_on_device(const struct rp_alloc *alloc);
+
+rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t bytes,
+                            const char *name)
+{
+    rp_alloc_id id = 0;
+    forget_dead();
+    if (rp_memory_add(rp_core.bench.memory, kind, bytes, address, current_device(),
+                      ++rp_core.seq, name, &id) != RP_OK) {
+        rp_remark("allocation", "the host is out of memory: an allocation is not known");
+        return 0;
+    }
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
+    if (is_on_device(alloc))
+        rp_core.device_bytes += bytes;
+    rp_handler_share_budget();
+    rp_cost_memory();
+    if (kind != RP_ALLOC_PHYSICAL || name) /* physical memory belongs to no context */
+        rp_context_holds(id);
+    if (rp_unseen_why(alloc))
+        rp_remark("memory", rp_unseen_why(alloc));
+    note_birth(alloc);
+    rp_buffer_meet_allocation(alloc);
+    return id;
+}
+
+/* ---- death -------------------------------------------------------------------- */
+
+/* Records of the dead are kept for messages, but not for ever: a job that allocates in each
+ * step must not make the layer grow. */
+enum { REMEMBERED_DEAD = 4096 };
+static rp_alloc_id dead[REMEMBERED_DEAD];
+static size_t dead_count;
+
+static void forget_dead(void)
+{
+    if (dead_count < REMEMBERED_DEAD)
+        return;
+    for (size_t i = 0; i < REMEMBERED_DEAD / 2; i++)
+        rp_memory_forget(rp_core.bench.memory, dead[i]);
+    for (size_t i = REMEMBERED_DEAD / 2; i < REMEMBERED_DEAD; i++)
+        dead[i - REMEMBERED_DEAD / 2] = dead[i];
+    dead_count = REMEMBERED_DEAD / 2;
+}
+
+static bool is_on_device(const struct rp_alloc *alloc)
+{
+    return alloc->kind == RP_ALLOC_DEVICE || alloc->kind == RP_ALLOC_POOL ||
+           alloc->kind == RP_ALLOC_MANAGED || alloc->kind == RP_ALLOC_PHYSICAL;
+}
+
+/* The budget is for the job and the layer together. */
+void rp_handler_share_budget(void)
+{
+    uint64_t budget = rp_core.config.budget, used = rp_core.device_bytes;
+    if (budget != UINT64_MAX)
+        rp_store_limit(rp_core.bench.store, used < budget ? budget - used : 0);
+}
+
+void rp_handler_died(rp_alloc_id id)
+{
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
+    if (alloc && !alloc->death_seq && is_on_device(alloc))
+        rp_core.device_bytes -= alloc->bytes;
+    rp_handler_share_budget();
+    RP_NOTE(free, RP_U(id), RP_U(rp_core.seq));
+    rp_memory_free(rp_core.bench.memory, id, ++rp_core.seq);
+    rp_track_death(id);
+    rp_context_drops(id);
+    rp_unseen_forget(id);
+    forget_dead();
+    dead[dead_count++] = id;
+}
+
+/* ---- device memory ------------------------------------------------------------ */
+
+static void register_alloc(struct rp_frame *frame, enum rp_alloc_kind kind, const void *pointer,
+                           uint64_t bytes)
+{
+    if (frame->result != CUDA_SUCCESS || !pointer)
+        return;
+    rp_core_lock();
+    rp_handler_born(kind, *(const uint64_t *)pointer, bytes, NULL);
+    rp_core_unlock();
+}
+
+/* Whether the job may have so many bytes more beside what the layer holds. What the layer has
+ * no use for just now goes first. */
+static bool has_room(uint64_t bytes)
+{
+    uint64_t budget = rp_core.config.budget, job = rp_core.device_bytes;
+    if (job > budget || bytes > budget - job)
+        return false;
+    uint64_t left = budget - job - bytes;
+    if (rp_store_reserved(rp_core.bench.store) > left && !rp_core.captures)
+        rp_store_trim(rp_core.bench.store, left);
+    while (rp_store_reserved(rp_core.bench.store) > left && !rp_core.captures &&
+           rp_executions_spare(true))
+        rp_store_trim(rp_core.bench.store, left);
+    return rp_store_reserved(rp_core.bench.store) <= left;
+}
+
+/* A budget is enforced: past it the job's call fails as the driver's own would. */
+static void keep_budget(struct rp_frame *frame, uint64_t bytes)
+{
+    if (rp_core.config.budget == UINT64_MAX)
+        return;
+    rp_core_lock();
+    bool fits = has_room(bytes);
+    rp_core_unlock();
+    if (fits)
+        return;
+    frame->result = CUDA_ERROR_OUT_OF_MEMORY;
+    frame->skip = true;
+}
+
+void rp_on_alloc_budget(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAlloc_v2 *args = frame->args; /* async and pooled start alike */
+    keep_budget(frame, args->bytesize);
+}
+
+/* What the driver adds to a row is not known before: rows count as wide as any pitch is coarse. */
+void rp_on_alloc_pitch_budget(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocPitch_v2 *args = frame->args;
+    uint64_t pitch = (args->WidthInBytes + 511) & ~UINT64_C(511), bytes;
+    if (__builtin_mul_overflow(pitch, args->Height, &bytes))
+        bytes = UINT64_MAX;
+    keep_budget(frame, bytes);
+}
+
+void rp_on_mem_create_budget(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemCreate *args = frame->args;
+    if (args->prop && args->prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+        keep_budget(frame, args->size);
+}
+
+void rp_on_alloc(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAlloc_v2 *args = frame->args;
+    register_alloc(frame, RP_ALLOC_DEVICE, args->dptr, args->bytesize);
+}
+
+/* The oldest calls have addresses and sizes of 32 bits. */
+void rp_on_alloc_v1(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAlloc *args = frame->args;
+    const uint64_t address = args->dptr ? *args->dptr : 0;
+    register_alloc(frame, RP_ALLOC_DEVICE, address ? &address : NULL, args->bytesize);
+}
+
+void rp_on_alloc_pitch_v1(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocPitch *args = frame->args;
+    const uint64_t address = args->dptr ? *args->dptr : 0;
+    if (frame->result == CUDA_SUCCESS && args->pPitch)
+        register_alloc(frame, RP_ALLOC_DEVICE, address ? &address : NULL,
+                       (uint64_t)*args->pPitch * args->Height);
+}
+
+void rp_on_alloc_host_v1(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocHost *args = frame->args;
+    register_alloc(frame, RP_ALLOC_PINNED, args->pp, args->bytesize);
+}
+
+void rp_on_alloc_pitch(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocPitch_v2 *args = frame->args;
+    if (frame->result == CUDA_SUCCESS && args->pPitch)
+        register_alloc(frame, RP_ALLOC_DEVICE, args->dptr, *args->pPitch * args->Height);
+}
+
+/* In a capture they make nodes, and the memory comes with the launch of their graph. */
+static bool is_captured(const struct rp_frame *frame)
+{
+    rp_core_lock();
+    bool captured = rp_handler_is_captured(rp_handler_stream(frame));
+    rp_core_unlock();
+    return captured;
+}
+
+void rp_on_alloc_async(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocAsync *args = frame->args;
+    if (!is_captured(frame))
+        register_alloc(frame, RP_ALLOC_POOL, args->dptr, args->bytesize);
+}
+
+void rp_on_alloc_from_pool(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocFromPoolAsync *args = frame->args;
+    if (!is_captured(frame))
+        register_alloc(frame, RP_ALLOC_POOL, args->dptr, args->bytesize);
+}
+
+void rp_on_alloc_managed(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocManaged *args = frame->args;
+    register_alloc(frame, RP_ALLOC_MANAGED, args->dptr, args->bytesize);
+}
+
+/* The allocation is found before the driver frees it: afterwards its address may already
+ * belong to another thread's new one. */
+static void before_free(struct rp_frame *frame, uint64_t address)
+{
+    rp_alloc_id id = 0;
+    rp_core_lock();
+    if (address && rp_memory_find(rp_core.bench.memory, address, &id, NULL, NULL) == RP_OK) {
+        frame->scratch[0] = (void *)(uintptr_t)id;
+        if (rp_core.segments_wanted)
+            rp_retain_free(id, rp_calls[frame->id].stream_arg < 0 ? 0 : rp_handler_stream(frame));
+    }
+    rp_core_unlock();
+}
+
+void rp_on_free_before(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemFree_v2 *args = frame->args;
+    before_free(frame, args->dptr);
+}
+
+void rp_on_free_v1_before(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemFree *args = frame->args;
+    before_free(frame, args->dptr);
+}
+
+void rp_on_free_async_before(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemFreeAsync *args = frame->args;
+    if (!is_captured(frame))
+        before_free(frame, args->dptr);
+}
+
+void rp_on_host_free_before(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemFreeHost *args = frame->args; /* unregistering is alike */
+    before_free(frame, RP_HANDLE(args->p));
+}
+
+void rp_on_free_after(struct rp_frame *frame)
+{
+    rp_alloc_id id = RP_HANDLE(frame->scratch[0]);
+    if (frame->result != CUDA_SUCCESS || !id)
+        return;
+    rp_core_lock();
+    rp_handler_died(id);
+    rp_core_unlock();
+}
+
+/* ---- host memory that kernels can reach ----------------------------------------- */
+
+void rp_on_alloc_host(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocHost_v2 *args = frame->args;
+    register_alloc(frame, RP_ALLOC_PINNED, args->pp, args->bytesize);
+}
+
+void rp_on_host_alloc(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemHostAlloc *args = frame->args;
+    register_alloc(frame, RP_ALLOC_PINNED, args->pp, args->bytesize);
+}
+
+void rp_on_host_register(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemHostRegister_v2 *args = frame->args;
+    register_alloc(frame, RP_ALLOC_PINNED, &args->p, args->bytesize);
+}
+
+static void map_host(uint64_t device, uint64_t host)
+{
+    rp_alloc_id id;
+    uint64_t offset, left;
+    if (device == host)
+        return;
+    rp_core_lock();
+    if (rp_memory_find(rp_core.bench.memory, host, &id, &offset, &left) == RP_OK)
+        rp_memory_map(rp_core.bench.memory, device, left, id, offset);
+    rp_core_unlock();
+}
+
+void rp_on_host_device_pointer(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemHostGetDevicePointer_v2 *args = frame->args;
+    if (frame->result == CUDA_SUCCESS && args->pdptr)
+        map_host(*args->pdptr, RP_HANDLE(args->p));
+}
+
+void rp_on_host_device_pointer_v1(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemHostGetDevicePointer *args = frame->args;
+    if (frame->result == CUDA_SUCCESS && args->pdptr)
+        map_host(*args->pdptr, RP_HANDLE(args->p));
+}
+
+/* ---- module variables ------------------------------------------------------------ */
+
+static void global_found(const struct rp_frame *frame, uint64_t address, uint64_t bytes,
+                         const char *name)
+{
+    if (frame->result != CUDA_SUCCESS || !address || !bytes)
+        return;
+    rp_core_lock();
+    /* Of an image that was read it is known; of any other, from here on. */
+    if (rp_memory_find(rp_core.bench.memory, address, NULL, NULL, NULL) != RP_OK)
+        rp_handler_born(RP_ALLOC_GLOBAL, address, bytes, name);
+    rp_core_unlock();
+}
+
+/* Either place may be NULL: the driver is asked for both. The first version has places of 32 bits
+ * and is else alike. */
+void rp_on_global_got(struct rp_frame *frame)
+{
+    const struct rp_args_cuModuleGetGlobal_v2 *args = frame->args;
+    size_t bytes = 0;
+    CUdeviceptr address = 0;
+    if (frame->result == CUDA_SUCCESS)
+        rp_real.cuModuleGetGlobal_v2(&address, &bytes, args->hmod, args->name);
+    global_found(frame, address, bytes, args->name);
+}
+
+void rp_on_library_global_got(struct rp_frame *frame)
+{
+    const struct rp_args_cuLibraryGetGlobal *args = frame->args;
+    size_t bytes = 0;
+    CUdeviceptr address = 0;
+    if (frame->result == CUDA_SUCCESS)
+        rp_real.cuLibraryGetGlobal(&address, &bytes, args->library, args->name);
+    global_found(frame, address, bytes, args->name);
+}
+
+void rp_on_library_managed_got(struct rp_frame *frame)
+{
+    const struct rp_args_cuLibraryGetManaged *args = frame->args;
+    size_t bytes = 0;
+    CUdeviceptr address = 0;
+    if (frame->result == CUDA_SUCCESS)
+        rp_real.cuLibraryGetManaged(&address, &bytes, args->library, args->name);
+    global_found(frame, address, bytes, args->name);
+}
+
+void rp_on_memory_forget(void)
+{
+    dead_count = 0;
+    rp_on_vmm_forget();
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that load images and hand out kernels. */
+#include "interpose/calls/handlers.h"
+
+#include "cuda/image/fatbin.h"
+#include "cuda/switches.h"
+#include "interpose/calls/file.h"
+#include "interpose/calls/kernel.h"
+#include "interpose/run/buffer.h"
+#include "interpose/run/linker.h"
+
+struct loading {
+    CUmodule module;
+    bool is_library;
+};
+
+/* A module's variables are allocations like any other. Loading writes their initial values. */
+static void meet_global(void *ctx, const char *symbol, uint64_t declared_bytes)
+{
+    (void)declared_bytes;
+    const struct loading *loading = ctx;
+    CUdeviceptr address = 0;
+    size_t bytes = 0;
+    CUresult result = loading->is_library
+                          ? rp_real.cuLibraryGetGlobal(&address, &bytes,
+                                                       (CUlibrary)(void *)loading->module, symbol)
+                          : rp_real.cuModuleGetGlobal_v2(&address, &bytes, loading->module, symbol);
+    rp_alloc_id id;
+    if (result != CUDA_SUCCESS || !bytes ||
+        rp_memory_add(rp_core.bench.memory, RP_ALLOC_GLOBAL, bytes, address, -1, ++rp_core.seq,
+                      symbol, &id) != RP_OK)
+        return;
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
+    RP_NOTE(allocation, RP_U(id), RP_T(rp_alloc_kind_name(alloc->kind)), RP_U(bytes),
+            RP_U(address), RP_U(alloc->birth_seq), RP_T(symbol));
+    rp_kernel_global_found(RP_HANDLE(loading->module), symbol, address, bytes, id);
+    rp_buffer_meet_allocation(alloc);
+}
+
+/* The device that the image was loaded for. */
+static struct rp_target target_now(void)
+{
+    bool both = rp_real_runs_machine_code() || !rp_switch_on(RP_SWITCH_SOFT_KNOWLEDGE);
+    struct rp_target target = {.runs_machine_code = both && !rp_core.config.only_ptx,
+                               .takes_newest_ptx = !both};
+    CUdevice device;
+    int major = 0, minor = 0;
+    if (rp_real.cuCtxGetDevice(&device) != CUDA_SUCCESS ||
+        rp_real.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                     device) != CUDA_SUCCESS ||
+        rp_real.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                                     device) != CUDA_SUCCESS)
+        return target;
+    target.arch = (unsigned)(major * 10 + minor);
+    return target;
+}
+
+/* A linker that answers with PTX has said all; for machine code, what it was given counts. */
+static const struct rp_linked *linked_from(const void *data, size_t bytes)
+{
+    bool is_text = rp_image_kind(data) == RP_IMAGE_PTX && rp_switch_on(RP_SWITCH_LINKED_TEXT);
+    return bytes || is_text ? NULL : rp_link_find(data);
+}
+
+static const struct rp_image *read_image(const void *data, size_t bytes,
+                                         const struct rp_target *target)
+{
+    if (!data || !rp_switch_on(RP_SWITCH_IMAGES))
+        return rp_image_unseen("the file that its image came from could not be read");
+    const struct rp_linked *linked = linked_from(data, bytes);
+    return linked ? rp_image_read_linked(data, linked) : rp_image_read(data, bytes, target);
+}
+
+/* Libraries may be loaded without a context, for every device that is there. */
+static void load(struct loading *loading, const void *data, size_t bytes)
+{
+    struct rp_target target = target_now();
+    if (loading->is_library)
+        target.arch = 0;
+    rp_core_lock();
+    const struct rp_image *image = read_image(data, bytes, &target);
+    rp_kernel_load(RP_HANDLE(loading->module), image);
+    rp_image_globals(image, meet_global, loading);
+    rp_core_unlock();
+}
+
+/* All forms start with the place for the handle and the image. */
+void rp_on_module_load(struct rp_frame *frame)
+{
+    const struct rp_args_cuModuleLoadData *args = frame->args;
+    if (frame->result != CUDA_SUCCESS || !args->module || !args->image)
+        return;
+    struct loading loading = {.module = *args->module,
+                              .is_library = frame->id == RP_CALL_cuLibraryLoadData};
+    load(&loading, args->image, 0);
+}
+
+/* The file is read before the driver does it, and used if it is still the same after. */
+void rp_on_module_file(struct rp_frame *frame)
+{
+    const struct rp_args_cuModuleLoad *args = frame->args;
+    frame->scratch[0] = args->fname ? rp_file_read(args->fname) : NULL;
+}
+
+void rp_on_module_file_done(struct rp_frame *frame)
+{
+    const struct rp_args_cuModuleLoad *args = frame->args;
+    struct rp_file *file = frame->scratch[0];
+    if (frame->result == CUDA_SUCCESS && args->module) {
+        struct loading loading = {.module = *args->module,
+                                  .is_library = frame->id == RP_CALL_cuLibraryLoadFromFile};
+        bool same = file && rp_file_is_unchanged(file, args->fname);
+        load(&loading, same ? file->bytes : NULL, same ? file->size : 0);
+    }
+    rp_file_release(file);
+}
+
+void rp_on_module_unload(struct rp_frame *frame)
+{
+    const struct rp_args_cuModuleUnload *args = frame->args;
+    if (frame->result != CUDA_SUCCESS)
+        return;
+    rp_core_lock();
+    rp_kernel_unload(RP_HANDLE(args->hmod), rp_handler_died);
+    rp_core_unlock();
+}
+
+void rp_on_library_module(struct rp_frame *frame)
+{
+    const struct rp_args_cuLibraryGetModule *args = frame->args;
+    if (frame->result != CUDA_SUCCESS || !args->pMod)
+        return;
+    rp_core_lock();
+    rp_kernel_load_same(RP_HANDLE(*args->pMod), RP_HANDLE(args->library));
+    rp_core_unlock();
+}
+
+/* ---- kernels ---------------------------------------------------------------------- */
+
+void rp_on_function_got(struct rp_frame *frame)
+{
+    const struct rp_args_cuModuleGetFunction *args = frame->args;
+    if (frame->result != CUDA_SUCCESS || !args->hfunc || !args->name)
+        return;
+    rp_core_lock();
+    struct rp_kernel_layout told = rp_layout_of_function(*args->hfunc);
+    rp_kernel_got(RP_HANDLE(*args->hfunc), RP_HANDLE(args->hmod), args->name, &told);
+    rp_core_unlock();
+}
+
+void rp_on_kernel_got(struct rp_frame *frame)
+{
+    const struct rp_args_cuLibraryGetKernel *args = frame->args;
+    if (frame->result != CUDA_SUCCESS || !args->pKernel || !args->name)
+        return;
+    rp_core_lock();
+    struct rp_kernel_layout told = rp_layout_of_kernel(*args->pKernel);
+    rp_kernel_got(RP_HANDLE(*args->pKernel), RP_HANDLE(args->library), args->name, &told);
+    rp_core_unlock();
+}
+
+/* Handles that come without a name: the driver knows it. */
+void rp_on_functions_listed(struct rp_frame *frame)
+{
+    const struct rp_args_cuModuleEnumerateFunctions *args = frame->args;
+    const char *name;
+    for (unsigned i = 0; frame->result == CUDA_SUCCESS && i < args->numFunctions; i++) {
+        if (!args->functions[i] ||
+            rp_real.cuFuncGetName(&name, args->functions[i]) != CUDA_SUCCESS)
+            continue;
+        rp_core_lock();
+        struct rp_kernel_layout told = rp_layout_of_function(args->functions[i]);
+        rp_kernel_got(RP_HANDLE(args->functions[i]), RP_HANDLE(args->mod), name, &told);
+        rp_core_unlock();
+    }
+}
+
+void rp_on_kernels_listed(struct rp_frame *frame)
+{
+    const struct rp_args_cuLibraryEnumerateKernels *args = frame->args;
+    const char *name;
+    for (unsigned i = 0; frame->result == CUDA_SUCCESS && i < args->numKernels; i++) {
+        if (!args->kernels[i] || rp_real.cuKernelGetName(&name, args->kernels[i]) != CUDA_SUCCESS)
+            continue;
+        rp_core_lock();
+        struct rp_kernel_layout told = rp_layout_of_kernel(args->kernels[i]);
+        rp_kernel_got(RP_HANDLE(args->kernels[i]), RP_HANDLE(args->lib), name, &told);
+        rp_core_unlock();
+    }
+}
+
+void rp_on_kernel_function(struct rp_frame *frame)
+{
+    const struct rp_args_cuKernelGetFunction *args = frame->args;
+    if (frame->result != CUDA_SUCCESS || !args->pFunc)
+        return;
+    rp_core_lock();
+    rp_kernel_same(RP_HANDLE(*args->pFunc), RP_HANDLE(args->kernel));
+    rp_core_unlock();
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams come and go: others may still have to wait for what they held. */
+#include "interpose/calls/handlers.h"
+
+#include "interpose/run/report.h"
+
+/* Only a guard waits for other streams; in other modes the driver is left alone. */
+static bool is_guarding(void)
+{
+    return rp_core.config.mode == RP_MODE_GUARD;
+}
+
+void rp_on_stream_destroy(struct rp_frame *frame)
+{
+    const struct rp_args_cuStreamDestroy_v2 *args = frame->args;
+    if (!args->hStream || !is_guarding())
+        return;
+    rp_core_lock();
+    if (rp_order_retire(rp_core.bench.order, RP_HANDLE(args->hStream)) != RP_OK)
+        rp_remark("cuStreamDestroy", "the end of a stream could not be marked");
+    rp_core_unlock();
+}
+
+void rp_on_stream_created(struct rp_frame *frame)
+{
+    const struct rp_args_cuStreamCreate *args = frame->args; /* with priority is alike */
+    if (frame->result != CUDA_SUCCESS || !args->phStream || !is_guarding())
+        return;
+    rp_core_lock();
+    rp_order_revive(rp_core.bench.order, RP_HANDLE(*args->phStream));
+    rp_core_unlock();
+}
+
+void rp_on_capture_begun(struct rp_frame *frame)
+{
+    if (frame->result != CUDA_SUCCESS)
+        return;
+    rp_core_lock();
+    rp_core.captures++;
+    rp_core_unlock();
+}
+
+/* A capture also ends when ending it fails: the driver has invalidated it. */
+void rp_on_capture_ended(struct rp_frame *frame)
+{
+    (void)frame;
+    rp_core_lock();
+    if (rp_core.captures)
+        rp_core.captures--;
+    rp_core_unlock();
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/calls/unseen.h"
+
+#include "interpose/run/core.h"
+#include "interpose/run/report.h"
+
+#include <stdlib.h>
+
+static struct shared {
+    rp_alloc_id id;
+    const char *why;
+} *shared; /* exports are few */
+static size_t shared_count, shared_capacity;
+static const char *everything_shared; /* set when one could not be written down */
+
+void rp_unseen_share(rp_alloc_id id, const char *why)
+{
+    rp_remark("memory", why);
+    if (shared_count == shared_capacity) {
+        size_t capacity = shared_capacity ? shared_capacity * 2 : 16;
+        struct shared *bigger = realloc(shared, capacity * sizeof *bigger);
+        if (!bigger) {
+            everything_shared = why;
+            return;
+        }
+        shared = bigger;
+        shared_capacity = capacity;
+    }
+    shared[shared_count++] = (struct shared){id, why};
+}
+
+const char *rp_unseen_why(const struct rp_alloc *alloc)
+{
+    if (everything_shared)
+        return everything_shared;
+    if (alloc->kind == RP_ALLOC_FOREIGN)
+        return "memory that others made may change unseen";
+    if (alloc->kind == RP_ALLOC_MANAGED)
+        return "host code may write managed memory unseen";
+    if (alloc->kind == RP_ALLOC_PINNED)
+        return "host code may write host memory unseen";
+    for (size_t i = 0; i < shared_count; i++)
+        if (shared[i].id == alloc->id)
+            return shared[i].why;
+    return NULL;
+}
+
+void rp_unseen_forget(rp_alloc_id id)
+{
+    for (size_t i = 0; i < shared_count; i++)
+        if (shared[i].id == id)
+            shared[i--] = shared[--shared_count];
+}
+
+void rp_unseen_forget_all(void)
+{
+    shared_count = 0;
+    everything_shared = NULL;
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/plan/cost.h"
+
+#include "cuda/timeline.h"
+#include "interpose/plan/chain.h"
+#include "interpose/plan/clock.h"
+#include "interpose/plan/policy.h"
+#include "interpose/plan/whole.h"
+#include "interpose/run/core.h"
+#include "interpose/run/profiler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { IN_FLIGHT = 4, KINDS = RP_PHASE_COUNT + RP_COPYING_COUNT, SUMS = 0 };
+
+/* A step on its way: its calls go out, or its times have not come yet. */
+struct flight {
+    struct rp_step_cost cost;
+    uint64_t first_tag; /* of the profiler's, see tag_of */
+    struct rp_timeline *timeline;
+    bool is_out; /* the step is over, the times are not here */
+};
+
+static struct {
+    struct flight flights[IN_FLIGHT];
+    struct flight *now; /* the step that is running, if it is measured */
+    enum rp_phase phase;
+    uint32_t place, last_replay;
+    struct rp_step_cost steps[RP_COST_STEPS], last;
+    size_t count; /* of steps */
+    uint64_t collected, peak, tagged_steps;
+} costs;
+
+/* A step's tags are its parts, numbered like the marks. */
+#define MOST_TAGS ((uint64_t)RP_PROFILE_MAX_SEGMENTS * KINDS)
+
+static void release(struct rp_step_cost *cost)
+{
+    free(cost->parts);
+    *cost = (struct rp_step_cost){0};
+}
+
+/* ---- a step --------------------------------------------------------------------------- */
+
+static bool wants_parts(void)
+{
+    return costs.count < RP_COST_STEPS && !rp_policy_plan();
+}
+
+static struct flight *free_flight(void)
+{
+    for (size_t i = 0; i < IN_FLIGHT; i++)
+        if (!costs.flights[i].is_out)
+            return &costs.flights[i];
+    return NULL; /* the job runs far ahead of the device: this step goes unmeasured */
+}
+
+void rp_cost_depart(const char *reason)
+{
+    if (costs.now && !costs.now->cost.departure)
+        costs.now->cost.departure = reason;
+}
+
+void rp_cost_step_begins(void)
+{
+    rp_cost_step_ends();
+    rp_cost_collect();
+    struct flight *flight = free_flight();
+    if (!flight || (!flight->timeline &&
+                    rp_timeline_create(&rp_core.driver, &flight->timeline) != RP_OK))
+        return;
+    struct rp_part *parts = flight->cost.parts;
+    size_t capacity = flight->cost.capacity;
+    flight->cost = (struct rp_step_cost){.step = rp_core.step, .parts = parts,
+                                         .capacity = capacity, .plan = rp_policy_plan(),
+                                         .by_part = wants_parts()};
+    if (flight->cost.by_part && rp_profiler_start())
+        flight->first_tag = ++costs.tagged_steps * MOST_TAGS;
+    (void)rp_clock_device(); /* now, while there is a context to ask */
+    rp_timeline_begin(flight->timeline);
+    costs.now = flight;
+    costs.last_replay = UINT32_MAX;
+    rp_cost_phase(RP_PHASE_OF_FORWARD, 0);
+}
+
+void rp_cost_step_ends(void)
+{
+    struct flight *flight = costs.now;
+    if (!flight)
+        return;
+    rp_timeline_end(flight->timeline);
+    rp_profiler_tag(0);
+    if (rp_timeline_is_parallel(flight->timeline))
+        rp_cost_depart("the steps use several streams");
+    for (uint32_t i = 0; i < flight->cost.count && i < rp_chain_length(); i++)
+        flight->cost.parts[i].name = rp_chain_name(i);
+    if (flight->cost.count > rp_chain_length())
+        flight->cost.count = rp_chain_length(); /* a first forward never came */
+    flight->is_out = true;
+    costs.now = NULL;
+}
+
+static bool make_room(struct rp_step_cost *cost, size_t count)
+{
+    if (count <= cost->capacity)
+        return true;
+    size_t capacity = cost->capacity ? cost->capacity * 2 : 16;
+    while (capacity < count)
+        capacity *= 2;
+    struct rp_part *bigger = realloc(cost->parts, capacity * sizeof *bigger);
+    if (!bigger)
+        return false;
+    cost->parts = bigger;
+    cost->capacity = capacity;
+    return true;
+}
+
+bool rp_cost_by_part(void)
+{
+    return costs.now && costs.now->cost.by_part;
+}
+
+struct rp_part *rp_cost_part(uint32_t place)
+{
+    struct flight *flight = costs.now;
+    if (!flight || place >= RP_PROFILE_MAX_SEGMENTS || !make_room(&flight->cost, place + 1))
+        return NULL;
+    for (; flight->cost.count <= place; flight->cost.count++)
+        flight->cost.parts[flight->cost.count] = (struct rp_part){0};
+    return &flight->cost.parts[place];
+}
+
+void rp_cost_replay(const struct rp_execution *execution)
+{
+    if (execution->instance->step != rp_core.step) {
+        rp_cost_depart("a segment is replayed in a later step");
+        return;
+    }
+    if (execution->place >= costs.last_replay)
+        rp_cost_depart("the replays do not come in the reverse order of their forwards");
+    costs.last_replay = execution->place;
+    rp_cost_phase(RP_PHASE_OF_REPLAY, execution->place);
+    struct rp_part *part = rp_cost_part(execution->place);
+    if (!part)
+        return;
+    part->replayed = true;
+    part->choice = execution->choice;
+    if (rp_whole_size(execution, &part->whole_bytes, &part->whole_pieces) != RP_OK)
+        rp_cost_depart("the host is out of memory");
+}
+
+/* ---- memory --------------------------------------------------------------------------- */
+
+static void raise(uint64_t *most, uint64_t bytes)
+{
+    if (bytes > *most)
+        *most = bytes;
+}
+
+void rp_cost_memory(void)
+{
+    if (!costs.now)
+        return;
+    uint64_t job = rp_core.device_bytes, all = job + rp_store_held(rp_core.bench.store);
+    struct rp_part *part = rp_cost_part(costs.place);
+    if (part)
+        raise(&part->job[costs.phase], job);
+    raise(&costs.now->cost.peak, all);
+    raise(&costs.peak, all);
+}
+
+/* ---- marks ---------------------------------------------------------------------------- */
+
+static void mark(unsigned kind, uint32_t place, rp_stream stream)
+{
+    struct flight *flight = costs.now;
+    if (rp_core.captures)
+        rp_timeline_spoil(flight->timeline, "a stream was captured meanwhile");
+    uint64_t what = flight->cost.by_part ? (uint64_t)place * KINDS + kind : SUMS;
+    rp_timeline_mark(flight->timeline, what, stream);
+    if (flight->cost.by_part)
+        rp_profiler_tag(flight->first_tag + what);
+}
+
+void rp_cost_phase(enum rp_phase phase, uint32_t place)
+{
+    costs.phase = phase;
+    costs.place = place;
+    rp_cost_memory();
+}
+
+void rp_cost_call(rp_stream stream)
+{
+    if (!costs.now) {
+        rp_cost_collect();
+        return;
+    }
+    mark(costs.phase, costs.place, stream);
+    rp_cost_memory();
+}
+
+void rp_cost_meter(uint32_t place, enum rp_copying what, uint64_t bytes, rp_stream stream)
+{
+    struct rp_part *part = rp_cost_part(place);
+    if (!part)
+        return;
+    part->bytes[what] += bytes;
+    part->pieces[what]++;
+    mark(RP_PHASE_COUNT + what, place, stream);
+    rp_cost_memory();
+}
+
+/* ---- what has come -------------------------------------------------------------------- */
+
+static void add_to_part(struct rp_step_cost *cost, uint64_t what, uint64_t ns)
+{
+    size_t place = what / KINDS, kind = what % KINDS;
+    if (!cost->by_part || place >= cost->count)
+        return;
+    struct rp_part *part = &cost->parts[place];
+    if (kind < RP_PHASE_COUNT)
+        part->ns[kind] += ns;
+    else
+        part->copy_ns[kind - RP_PHASE_COUNT] += ns;
+}
+
+static void add_interval(void *ctx, uint64_t what, uint64_t ns)
+{
+    struct rp_step_cost *cost = ctx;
+    cost->ns += ns;
+    add_to_part(cost, what, ns);
+}
+
+struct activity {
+    struct rp_step_cost *cost;
+    uint64_t first_tag;
+};
+
+static void add_activity(void *ctx, uint64_t tag, uint64_t ns)
+{
+    const struct activity *activity = ctx;
+    add_to_part(activity->cost, tag - activity->first_tag, ns);
+}
+
+/* The profiler knows the time of each kernel and copy itself, without the gaps between them. */
+static void take_activity(struct flight *flight)
+{
+    struct rp_step_cost *cost = &flight->cost;
+    if (!rp_profiler_runs() || !cost->by_part)
+        return;
+    for (size_t i = 0; i < cost->count; i++) {
+        memset(cost->parts[i].ns, 0, sizeof cost->parts[i].ns);
+        memset(cost->parts[i].copy_ns, 0, sizeof cost->parts[i].copy_ns);
+    }
+    struct activity activity = {cost, flight->first_tag};
+    rp_profiler_take(flight->first_tag, flight->first_tag + MOST_TAGS - 1, add_activity,
+                     &activity);
+}
+
+static void keep_step(struct rp_step_cost *cost)
+{
+    /* The first step of all loads and allocates what the others find there. */
+    if (costs.count == 1 && costs.steps[0].step == 1)
+        costs.count = 0;
+    struct rp_step_cost *slot = &costs.steps[costs.count];
+    struct rp_step_cost taken = *cost;
+    *cost = (struct rp_step_cost){.parts = slot->parts, .capacity = slot->capacity};
+    *slot = taken;
+    costs.count++;
+}
+
+static void take_in(struct flight *flight)
+{
+    struct rp_step_cost *cost = &flight->cost;
+    flight->is_out = false;
+    if (rp_timeline_each(flight->timeline, add_interval, cost) != RP_OK) {
+        cost->departure = cost->departure ? cost->departure
+                                          : rp_timeline_spoilt(flight->timeline);
+        cost->ns = 0;
+    }
+    take_activity(flight);
+    costs.last = *cost;
+    costs.last.parts = NULL;
+    costs.collected++;
+    rp_policy_measured(cost);
+    if (cost->by_part && cost->count && wants_parts())
+        keep_step(cost);
+}
+
+void rp_cost_collect(void)
+{
+    if (rp_core.captures)
+        return; /* even asking for an event may break a capture */
+    for (size_t i = 0; i < IN_FLIGHT; i++)
+        if (costs.flights[i].is_out && rp_timeline_is_over(costs.flights[i].timeline))
+            take_in(&costs.flights[i]);
+}
+
+size_t rp_cost_steps(const struct rp_step_cost *steps[RP_COST_STEPS])
+{
+    for (size_t i = 0; i < costs.count; i++)
+        steps[i] = &costs.steps[i];
+    return costs.count;
+}
+
+const struct rp_step_cost *rp_cost_last(void)
+{
+    return costs.collected ? &costs.last : NULL;
+}
+
+uint64_t rp_cost_count(void)
+{
+    return costs.collected;
+}
+
+uint64_t rp_cost_peak(void)
+{
+    return costs.peak;
+}
+
+void rp_cost_restart(void)
+{
+    costs.count = 0;
+    for (size_t i = 0; i < IN_FLIGHT; i++)
+        costs.flights[i].cost.by_part = false; /* begun under what no longer holds */
+}
+
+void rp_cost_lost(void)
+{
+    for (size_t i = 0; i < IN_FLIGHT; i++) {
+        rp_timeline_abandon(costs.flights[i].timeline);
+        costs.flights[i].timeline = NULL;
+        costs.flights[i].is_out = false;
+    }
+    costs.now = NULL;
+}
+
+void rp_cost_forget(void)
+{
+    rp_cost_lost();
+    for (size_t i = 0; i < RP_COST_STEPS; i++)
+        release(&costs.steps[i]);
+    for (size_t i = 0; i < IN_FLIGHT; i++)
+        release(&costs.flights[i].cost);
+    costs.count = 0;
+    costs.collected = costs.peak = 0;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Costs: what each part of a step takes, in time on the device and in its memory.
+ *
+ * A step is divided without gaps, by marks in the job's own streams (cuda/timeline.h):
+ *
+ *     forward k    from the first call of segment k's forward to that of the next segment's, or
+ *                  of the first replay. What comes before the first forward counts for it.
+ *     replay k     the calls of the replay
+ *     backward k   from the replay's end to the next replay, or to the step's end
+ *     copies       of the layer's own, by what they are for, whosever calls they stand between
+ *
+ * Nothing here waits for the device: a step's times are collected when they have come. A step
+ * is not measured where times would mislead, and says why (a departure): streams side by side,
+ * captures, replays in another order than the reverse.
+ *
+ * All functions want the core's lock. Without steps in the contract there is nothing to
+ * measure, and nothing is done. */
+#ifndef RP_INTERPOSE_COST_H
+#define RP_INTERPOSE_COST_H
+
+#include "cuda/preserve.h"
+#include "interpose/run/execution.h"
+#include "planner/profile.h"
+
+enum rp_phase { RP_PHASE_OF_FORWARD, RP_PHASE_OF_REPLAY, RP_PHASE_OF_BACKWARD, RP_PHASE_COUNT };
+
+/* Of one segment in one step. */
+struct rp_part {
+    uint32_t name;
+    enum rp_choice choice; /* by which it was replayed, if it was */
+    bool replayed;
+    uint64_t ns[RP_PHASE_COUNT], copy_ns[RP_COPYING_COUNT];
+    uint64_t bytes[RP_COPYING_COUNT], pieces[RP_COPYING_COUNT];
+    uint64_t job[RP_PHASE_COUNT];          /* the most bytes of the job's own, by phase */
+    uint64_t whole_bytes, whole_pieces;    /* what policy whole would keep */
+    uint64_t kept_bytes, kept_pieces;      /* outputs that would have to be copied to be kept */
+    uint64_t served_bytes, served_pieces;  /* outputs that serving would copy into place */
+    const char *no_retain;                 /* why its outputs can't serve, or NULL */
+};
+
+struct rp_step_cost {
+    uint32_t step;
+    struct rp_part *parts; /* by place in the chain */
+    size_t count, capacity;
+    uint64_t ns;           /* from the step's first call to its end */
+    uint64_t peak;         /* bytes on the device, of job and layer together */
+    const char *departure; /* why it is not what a plan can be made from, or NULL */
+    uint32_t plan;         /* the number of the plan that was in force, 0 for none */
+    bool by_part;          /* false: only the sums were measured */
+};
+
+/* A step begins or ends; an end without a beginning is nothing. */
+void rp_cost_step_begins(void);
+void rp_cost_step_ends(void);
+/* The segment at `place` is in this phase now. */
+void rp_cost_phase(enum rp_phase phase, uint32_t place);
+/* A call is about to go out, after all that the layer has put before it. */
+void rp_cost_call(rp_stream stream);
+/* The job's memory has changed. */
+void rp_cost_memory(void);
+/* rp_bench.meter. */
+void rp_cost_meter(uint32_t place, enum rp_copying what, uint64_t bytes, rp_stream stream);
+
+/* True while this step is measured part by part. */
+bool rp_cost_by_part(void);
+/* This step is not what a plan can be made from. `reason` lives for ever; the first one stays. */
+void rp_cost_depart(const char *reason);
+/* The part of this step at `place`; NULL when the step is not measured. */
+struct rp_part *rp_cost_part(uint32_t place);
+/* The replay of `execution` is about to begin: whether the order is one that can be planned. */
+void rp_cost_replay(const struct rp_execution *execution);
+
+/* Takes in the times that have come. */
+void rp_cost_collect(void);
+/* The steps that were measured by part, oldest first. Once there are RP_COST_STEPS, later
+ * steps' sums alone are measured, until rp_cost_restart; so are those of steps under a plan, which
+ * the marks would slow down. Valid until the next call of any function here. */
+#define RP_COST_STEPS 8
+size_t rp_cost_steps(const struct rp_step_cost *steps[RP_COST_STEPS]);
+/* The last step of which the sums are known, or NULL. */
+const struct rp_step_cost *rp_cost_last(void);
+/* How many steps' sums have come in all. */
+uint64_t rp_cost_count(void);
+
+/* Forgets the parts: from the next step on, steps are measured by part again. */
+void rp_cost_restart(void);
+/* The most bytes of job and layer together, in any step. */
+uint64_t rp_cost_peak(void);
+/* After a fork. */
+void rp_cost_forget(void);
+/* The contexts of the events are gone. */
+void rp_cost_lost(void);
+
+#endif

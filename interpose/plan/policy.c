@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/plan/policy.h"
+
+#include "interpose/plan/chain.h"
+#include "interpose/plan/estimate.h"
+#include "interpose/run/core.h"
+#include "interpose/run/report.h"
+#include "planner/planner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PROFILED = 3,     /* steps under the safe policy before a plan is made of them */
+    REMEMBERED = 64,  /* step times under a plan, for their median */
+    MOST_PLANS = 64,  /* a job whose step keeps changing stays with the safe policy */
+    SLACK_PERCENT = 2 /* by which a step may take more memory than its plan says */
+};
+
+static struct {
+    struct rp_plan *plan;
+    uint32_t plans, wait; /* steps before the next attempt at a plan */
+    bool in_force;
+    const char *reason;
+    uint64_t times[REMEMBERED], steps, peak;
+} policy;
+
+static bool is_joint(void)
+{
+    return rp_core.config.mode == RP_MODE_GUARD &&
+           rp_core.config.contract->policy == RP_POLICY_JOINT;
+}
+
+bool rp_policy_is_planned(void)
+{
+    return is_joint() || rp_core.config.plan_path;
+}
+
+uint32_t rp_policy_plan(void)
+{
+    return policy.in_force ? policy.plans : 0;
+}
+
+/* ---- a plan comes and goes -------------------------------------------------- */
+
+static void put_in_force(struct rp_plan *plan)
+{
+    rp_plan_destroy(policy.plan);
+    policy.plan = plan;
+    policy.plans++;
+    policy.in_force = true;
+    policy.reason = NULL;
+    policy.steps = policy.peak = 0;
+}
+
+static void fall_back(const char *reason)
+{
+    if (!policy.in_force)
+        return;
+    policy.in_force = false;
+    policy.reason = reason;
+    /* Longer each time: a step that never stands still is not worth planning. */
+    policy.wait = 1u << (policy.plans < 10 ? policy.plans : 10);
+    rp_remark("plan", reason);
+    rp_cost_restart();
+}
+
+enum rp_status rp_policy_start(char *message, size_t message_size)
+{
+    const char *path = rp_core.config.plan_path;
+    struct rp_plan *plan;
+    if (!path)
+        return RP_OK;
+    enum rp_status status = rp_plan_load(path, &plan, message, message_size);
+    if (status != RP_OK)
+        return status;
+    /* The segments are not known before they come, nor the device before there is a context. */
+    struct rp_purpose purpose = *rp_estimate_purpose();
+    status = rp_plan_fits(plan, &purpose, (const char *const *)plan->names, plan->count, message,
+                          message_size);
+    if (status != RP_OK)
+        rp_plan_destroy(plan);
+    else
+        put_in_force(plan);
+    return status;
+}
+
+void rp_policy_forget(void)
+{
+    rp_plan_destroy(policy.plan);
+    memset(&policy, 0, sizeof policy);
+}
+
+/* ---- in a step -------------------------------------------------------------- */
+
+static enum rp_choice planned_choice(uint32_t place)
+{
+    const char *name = rp_name(rp_chain_name(place));
+    if (policy.in_force && (place >= policy.plan->count ||
+                            strcmp(policy.plan->names[place], name) != 0))
+        fall_back("the step's segments are not those of the plan: the safe policy is in force");
+    return policy.in_force ? policy.plan->choices[place] : RP_CHOICE_REGIONS;
+}
+
+enum rp_choice rp_policy_choice(uint32_t place)
+{
+    switch (rp_core.config.contract->policy) {
+    case RP_POLICY_WHOLE: return RP_CHOICE_WHOLE;
+    case RP_POLICY_REGIONS: return RP_CHOICE_REGIONS;
+    case RP_POLICY_RETAIN: return RP_CHOICE_RETAIN;
+    case RP_POLICY_JOINT:
+    case RP_POLICY_PLAN: return planned_choice(place);
+    }
+    return RP_CHOICE_REGIONS;
+}
+
+/* ---- between steps ---------------------------------------------------------- */
+
+static bool exceeds(uint64_t bytes, uint64_t planned)
+{
+    return bytes > planned && (bytes - planned) > planned / 100 * SLACK_PERCENT;
+}
+
+void rp_policy_measured(const struct rp_step_cost *cost)
+{
+    if (!cost->plan || cost->plan != rp_policy_plan())
+        return;
+    if (cost->ns)
+        policy.times[policy.steps % REMEMBERED] = cost->ns;
+    policy.steps += cost->ns > 0;
+    if (cost->peak > policy.peak)
+        policy.peak = cost->peak;
+    if (exceeds(cost->peak, policy.plan->peak))
+        fall_back("a step took more memory than the plan says: the safe policy is in force");
+}
+
+static void give_no_plan(const char *reason)
+{
+    policy.reason = reason;
+    policy.wait = PROFILED;
+}
+
+static const char *no_plan(enum rp_answer answer)
+{
+    return answer == RP_ANSWER_INFEASIBLE ? "no plan fits the budget: the safe policy is in force"
+                                          : "no plan was found for the budget: the safe policy "
+                                            "is in force";
+}
+
+/* `message` may be a segment's; what lives on is a name's text. */
+static const char *kept_text(const char *message)
+{
+    return rp_name(rp_names_id(rp_core.names, message));
+}
+
+static void solve(struct rp_profile *profile)
+{
+    char message[256] = "";
+    struct rp_plan *plan = NULL;
+    struct rp_question question = rp_question_default(profile, rp_core.config.budget);
+    if (question.budget > INT64_MAX)
+        question.budget = INT64_MAX - 1;
+    enum rp_status status = rp_profile_close(profile, message, sizeof message);
+    if (status == RP_OK)
+        status = rp_planner_solve(&question, &plan, message, sizeof message);
+    if (status != RP_OK) {
+        give_no_plan(kept_text(*message ? message : rp_status_text(status)));
+    } else if (rp_plan_has_choices(plan)) {
+        put_in_force(plan);
+    } else {
+        give_no_plan(no_plan(plan->answer));
+        rp_plan_destroy(policy.plan);
+        policy.plan = plan; /* it knows the smallest budget */
+    }
+}
+
+static void plan_anew(void)
+{
+    const struct rp_step_cost *steps[RP_COST_STEPS];
+    struct rp_profile *profile;
+    if (policy.wait) {
+        policy.wait--;
+        return;
+    }
+    if (rp_cost_steps(steps) < PROFILED || policy.plans >= MOST_PLANS)
+        return;
+    if (rp_estimate_profile(&profile) != RP_OK)
+        return;
+    solve(profile);
+    rp_profile_destroy(profile);
+}
+
+/* The step that ended had fewer segments than the plan: no place of it told. */
+static void check_length(void)
+{
+    if (policy.in_force && policy.steps && rp_chain_length() < policy.plan->count)
+        fall_back("the step's segments are not those of the plan: the safe policy is in force");
+}
+
+static void check_device(void)
+{
+    const char *device = rp_estimate_purpose()->device;
+    if (policy.in_force && device && policy.plan->device &&
+        strcmp(policy.plan->device, device) != 0)
+        fall_back("the plan was made for another device: the safe policy is in force");
+}
+
+void rp_policy_step_begins(void)
+{
+    if (rp_core.step == 0)
+        check_device();
+    else
+        check_length();
+    if (is_joint() && !policy.in_force)
+        plan_anew();
+}
+
+/* ---- the summary ------------------------------------------------------------ */
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static uint64_t median_time(void)
+{
+    uint64_t times[REMEMBERED];
+    size_t count = policy.steps < REMEMBERED ? policy.steps : REMEMBERED;
+    memcpy(times, policy.times, count * sizeof *times);
+    qsort(times, count, sizeof *times, compare);
+    return count ? times[count / 2] : 0;
+}
+
+void rp_policy_state(struct rp_policy_state *state)
+{
+    *state = (struct rp_policy_state){
+        .wanted = is_joint() || rp_core.config.plan_path,
+        .plan = policy.plan,
+        .plans = policy.plans,
+        .in_force = policy.in_force,
+        .reason = policy.reason,
+        .steps = policy.steps,
+        .median_ns = median_time(),
+        .peak = policy.peak,
+    };
+}

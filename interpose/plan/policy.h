@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Policy in force: how each segment of the step that runs is to be replayed.
+ *
+ *     whole, regions, retain   the same for every segment
+ *     a plan                   what the plan says of the segment at its place in the chain
+ *     joint                    the first steps under the safe policy, measured; then, at a step's
+ *                              beginning, a plan for the budget; measured on, and made anew when
+ *                              the step changes
+ *
+ * The safe policy is `regions`: every plan's needs are met by what it keeps. A plan stops fitting
+ * when the step's segments are not its own, or when the step takes more memory than it says; then
+ * the safe policy is in force again, from the next segment on, and the summary says so.
+ *
+ * All functions want the core's lock. */
+#ifndef RP_INTERPOSE_POLICY_H
+#define RP_INTERPOSE_POLICY_H
+
+#include "interpose/plan/cost.h"
+#include "planner/plan.h"
+
+/* Reads the plan that the configuration names. RP_INVALID with one line in `message` when it is
+ * none, or was made for another job. */
+enum rp_status rp_policy_start(char *message, size_t message_size);
+void rp_policy_forget(void);
+
+/* For the forward at `place` of the chain, which has just joined it. */
+enum rp_choice rp_policy_choice(uint32_t place);
+/* A step is about to begin: the moment to change plans. */
+void rp_policy_step_begins(void);
+/* The sums of a step have come; it ran under plan number `cost->plan`. */
+void rp_policy_measured(const struct rp_step_cost *cost);
+/* 0 while the safe or a fixed policy is in force, else the number of the plan, from 1. */
+uint32_t rp_policy_plan(void);
+/* True when memory is planned: what was replayed as often as promised is given up at once. */
+bool rp_policy_is_planned(void);
+
+/* What the summary says. Texts live as long as the process; plan is NULL when there is none. */
+struct rp_policy_state {
+    bool wanted;              /* a plan was asked for */
+    const struct rp_plan *plan; /* the one in force, or the last that was */
+    uint32_t plans;           /* made or read so far */
+    bool in_force;
+    const char *reason;       /* why none is in force, or why the last one fell */
+    uint64_t steps;           /* measured under this plan */
+    uint64_t median_ns, peak; /* of these */
+};
+void rp_policy_state(struct rp_policy_state *state);
+
+#endif

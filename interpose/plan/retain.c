@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/plan/retain.h"
+
+#include "cuda/switches.h"
+#include "interpose/plan/cost.h"
+#include "interpose/run/core.h"
+#include "interpose/run/guard.h"
+#include "interpose/run/keep.h"
+#include "interpose/run/report.h"
+
+#include <stdlib.h>
+
+enum { IN_PLACE = -1, COUNTED = -2 };
+
+/* [lo, hi) of `id`, `offset` bytes into a write of the forward's call number `call`. */
+struct output {
+    size_t call;
+    uint32_t write; /* which of the call's writes, from 0 */
+    uint64_t offset;
+    rp_alloc_id id;
+    uint64_t lo, hi;
+    int copy; /* index of its copy; IN_PLACE while it stands; COUNTED where it would be copied */
+};
+
+enum { MARKS = 4096 };
+
+struct rp_outputs {
+    struct output *items; /* by call */
+    size_t count, capacity;
+    uint64_t marks[MARKS / 64]; /* which allocations may hold outputs: most calls meet none */
+    uint64_t *shapes; /* a call each: a hash of its writes' sizes */
+    size_t shape_count, shape_capacity;
+    struct rp_copies copies;
+    uint64_t kept_bytes, kept_pieces;
+    const char *refused; /* why they can't serve, or NULL */
+};
+
+void rp_outputs_destroy(struct rp_outputs *outputs)
+{
+    if (!outputs)
+        return;
+    rp_copies_give(&outputs->copies, &rp_core.bench);
+    free(outputs->items);
+    free(outputs->shapes);
+    free(outputs);
+}
+
+static bool is_guarding(void)
+{
+    return rp_core.config.mode == RP_MODE_GUARD;
+}
+
+/* Kept in earnest, not just counted: by an execution that is to be served. */
+static bool is_kept(const struct rp_execution *execution)
+{
+    return execution->choice == RP_CHOICE_RETAIN;
+}
+
+static bool make_outputs(struct rp_execution *execution)
+{
+    if (!execution->outputs)
+        execution->outputs = calloc(1, sizeof *execution->outputs);
+    return execution->outputs;
+}
+
+void rp_retain_refuse(struct rp_execution *execution, const char *reason)
+{
+    if (make_outputs(execution) && !execution->outputs->refused)
+        execution->outputs->refused = reason;
+}
+
+/* ---- the forward ------------------------------------------------------------ */
+
+static bool grow(void **items, size_t *capacity, size_t count, size_t size)
+{
+    if (count < *capacity)
+        return true;
+    size_t more = *capacity ? *capacity * 2 : 16;
+    void *bigger = realloc(*items, more * size);
+    if (!bigger)
+        return false;
+    *items = bigger;
+    *capacity = more;
+    return true;
+}
+
+static bool may_hold(const struct rp_outputs *outputs, rp_alloc_id id)
+{
+    return outputs->marks[id % MARKS / 64] >> (id % 64) & 1;
+}
+
+static bool add_output(struct rp_outputs *outputs, const struct output *output)
+{
+    outputs->marks[output->id % MARKS / 64] |= UINT64_C(1) << (output->id % 64);
+    void *items = outputs->items;
+    bool room = grow(&items, &outputs->capacity, outputs->count, sizeof *output);
+    outputs->items = items;
+    if (room)
+        outputs->items[outputs->count++] = *output;
+    return room;
+}
+
+static bool add_shape(struct rp_outputs *outputs, uint64_t shape)
+{
+    void *shapes = outputs->shapes;
+    bool room = grow(&shapes, &outputs->shape_capacity, outputs->shape_count, sizeof shape);
+    outputs->shapes = shapes;
+    if (room)
+        outputs->shapes[outputs->shape_count++] = shape;
+    return room;
+}
+
+/* Calls of one shape write as many stretches, of the same sizes, in the same order. */
+static uint64_t shape_of(const struct rp_footprint *call)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < call->count; i++)
+        if (call->reaches[i].effect == RP_WRITE)
+            hash = (hash ^ (call->reaches[i].hi - call->reaches[i].lo)) * 0x100000001b3u;
+    return hash;
+}
+
+/* Undeclared bytes that were read before they are written: neither state nor plain output. */
+static bool evolves_unknown_state(const struct rp_execution *execution, rp_alloc_id id,
+                                  const struct rp_spans *outputs)
+{
+    const struct rp_live *live = rp_instance_live(execution->instance, id);
+    for (size_t i = 0; live && i < outputs->count; i++)
+        if (rp_spans_overlaps(&live->live_in, outputs->items[i].lo, outputs->items[i].hi))
+            return true;
+    return false;
+}
+
+/* What of a write is output: all but state. */
+static enum rp_status outputs_of(const struct rp_execution *execution,
+                                 const struct rp_reach *reach, struct rp_spans *outputs)
+{
+    struct rp_spans state = {0};
+    rp_spans_clear(outputs);
+    enum rp_status status =
+        rp_keep_state(execution, reach->id, reach->lo, reach->hi, &state);
+    if (status == RP_OK)
+        status = rp_spans_add(outputs, reach->lo, reach->hi);
+    if (status == RP_OK)
+        status = rp_spans_remove_all(outputs, &state);
+    rp_spans_release(&state);
+    return status;
+}
+
+static void add_write(struct rp_execution *execution, const struct rp_reach *reach,
+                      uint32_t write)
+{
+    struct rp_spans spans = {0};
+    bool good = outputs_of(execution, reach, &spans) == RP_OK;
+    if (good && spans.count && !reach->certain)
+        rp_retain_refuse(execution, "a call of it may leave bytes unwritten that count as written");
+    else if (good && evolves_unknown_state(execution, reach->id, &spans))
+        rp_retain_refuse(execution, "it reads, then writes bytes that are not declared as state");
+    for (size_t i = 0; good && i < spans.count; i++) {
+        const struct output output = {.call = execution->log_count, .write = write,
+                                      .offset = spans.items[i].lo - reach->lo, .id = reach->id,
+                                      .lo = spans.items[i].lo, .hi = spans.items[i].hi,
+                                      .copy = IN_PLACE};
+        good = add_output(execution->outputs, &output);
+    }
+    if (!good)
+        rp_retain_refuse(execution, "the host is out of memory");
+    rp_spans_release(&spans);
+}
+
+void rp_retain_written(struct rp_execution *execution, const struct rp_footprint *call)
+{
+    if (!is_guarding() || !(is_kept(execution) || rp_cost_by_part()) ||
+        !make_outputs(execution) || execution->outputs->refused)
+        return;
+    if (!call->on_device)
+        rp_retain_refuse(execution, "a call of it does more than to write device memory");
+    uint32_t write = 0;
+    for (size_t i = 0; i < call->count; i++)
+        if (call->reaches[i].effect == RP_WRITE)
+            add_write(execution, &call->reaches[i], write++);
+    if (!add_shape(execution->outputs, shape_of(call)))
+        rp_retain_refuse(execution, "the host is out of memory");
+}
+
+/* ---- until the replay ends -------------------------------------------------- */
+
+static enum rp_status copy_output(struct rp_execution *execution, struct output *output,
+                                  rp_stream stream)
+{
+    struct rp_copies *copies = &execution->outputs->copies;
+    const struct rp_driver *driver = &rp_core.driver;
+    if (rp_core.captures && driver->capturing(driver->self, stream))
+        return RP_UNSUPPORTED;
+    rp_meter(&rp_core.bench, execution->place, RP_COPYING_PRESERVE, output->hi - output->lo,
+             stream);
+    enum rp_status status =
+        rp_copy_out(copies, &rp_core.bench, output->id, output->lo, output->hi, stream);
+    if (status == RP_OK)
+        output->copy = (int)copies->count - 1;
+    return status;
+}
+
+/* An output that can't be kept: before the end of the forward there is still another way. */
+static void lose_output(struct rp_execution *execution, const struct output *output,
+                        const struct rp_footprint *call)
+{
+    if (execution->phase == RP_PHASE_FORWARD)
+        rp_retain_refuse(execution, "an output could not be copied");
+    else
+        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, output->id, output->lo, output->hi,
+                  NULL, NULL);
+}
+
+static void keep_output(struct rp_execution *execution, struct output *output,
+                        const struct rp_footprint *call, rp_stream stream)
+{
+    struct rp_outputs *outputs = execution->outputs;
+    if (!is_kept(execution))
+        output->copy = COUNTED;
+    else if (!rp_switch_on(RP_SWITCH_OUTPUTS))
+        return; /* it will not stand there any more */
+    else if (copy_output(execution, output, stream) != RP_OK)
+        lose_output(execution, output, call);
+    outputs->kept_bytes += output->hi - output->lo;
+    outputs->kept_pieces++;
+}
+
+static bool can_serve(const struct rp_execution *execution)
+{
+    return execution->outputs && !execution->outputs->refused;
+}
+
+/* One that was replayed as often as promised keeps what it has and gets no more. */
+static void keep_or_lose(struct rp_execution *execution, struct output *output,
+                         const struct rp_footprint *call, rp_stream stream)
+{
+    if (rp_execution_is_served(execution))
+        rp_retain_refuse(execution, "an output was overwritten after its replay");
+    else
+        keep_output(execution, output, call, stream);
+}
+
+/* The twin of the call that made it, in place: the very same bytes come again. */
+static bool is_own(const struct rp_execution *execution, const struct output *output,
+                   const struct rp_footprint *call, const struct rp_reach *reach)
+{
+    return call->repeats && call->replay->execution == execution &&
+           call->entry == output->call && output->lo == reach->lo && output->hi == reach->hi;
+}
+
+static void keep_reached(struct rp_execution *execution, const struct rp_footprint *call,
+                         const struct rp_reach *reach)
+{
+    struct rp_outputs *outputs = execution->outputs;
+    if (!may_hold(outputs, reach->id))
+        return;
+    for (size_t i = 0; i < outputs->count && can_serve(execution); i++) {
+        struct output *output = &outputs->items[i];
+        if (output->copy == IN_PLACE && output->id == reach->id && output->lo < reach->hi &&
+            reach->lo < output->hi && !is_own(execution, output, call, reach))
+            keep_or_lose(execution, output, call, call->stream);
+    }
+}
+
+void rp_retain_clobber(const struct rp_footprint *call)
+{
+    for (size_t i = 0; i < rp_executions_count(); i++) {
+        struct rp_execution *execution = rp_executions_at(i);
+        for (size_t j = 0; j < call->count && can_serve(execution); j++)
+            if (call->reaches[j].effect == RP_WRITE)
+                keep_reached(execution, call, &call->reaches[j]);
+    }
+}
+
+static enum rp_status last_writer(void *ctx, uint64_t lo, uint64_t hi,
+                                  const struct rp_writer *writer)
+{
+    (void)lo, (void)hi;
+    *(rp_stream *)ctx = writer->stream;
+    return RP_OK;
+}
+
+void rp_retain_free(rp_alloc_id id, rp_stream in)
+{
+    for (size_t i = 0; i < rp_executions_count(); i++) {
+        struct rp_execution *execution = rp_executions_at(i);
+        if (!can_serve(execution) || !may_hold(execution->outputs, id))
+            continue;
+        for (size_t j = 0; can_serve(execution) && j < execution->outputs->count; j++) {
+            struct output *output = &execution->outputs->items[j];
+            rp_stream stream = in;
+            if (output->copy != IN_PLACE || output->id != id)
+                continue;
+            if (!stream)
+                rp_versions_read(rp_core.bench.versions, id, output->lo, output->hi, last_writer,
+                                 &stream);
+            keep_or_lose(execution, output, NULL, stream);
+        }
+    }
+}
+
+void rp_retain_decide(struct rp_execution *execution)
+{
+    if (!is_guarding() || !is_kept(execution))
+        return;
+    const char *refused = execution->refused ? execution->refused
+                          : execution->outputs ? execution->outputs->refused
+                                               : "no call of it was seen";
+    if (!refused) {
+        execution->serves = true;
+        rp_copies_give(&execution->kept->copies, &rp_core.bench);
+        return;
+    }
+    execution->choice = RP_CHOICE_REGIONS;
+    rp_segment_figures(execution->instance->segment)->unserved = refused;
+    if (execution->outputs)
+        rp_copies_give(&execution->outputs->copies, &rp_core.bench);
+}
+
+/* ---- the replay ------------------------------------------------------------- */
+
+static const struct rp_reach *write_at(const struct rp_footprint *call, uint32_t write)
+{
+    for (size_t i = 0; i < call->count; i++)
+        if (call->reaches[i].effect == RP_WRITE && write-- == 0)
+            return &call->reaches[i];
+    return NULL;
+}
+
+static size_t first_output(const struct rp_outputs *outputs, size_t at)
+{
+    size_t i = 0;
+    while (i < outputs->count && outputs->items[i].call < at)
+        i++;
+    return i;
+}
+
+/* Bytes that a call wrote which the replay leaves out: it counts on finding them ready, and so
+ * they are state, however little of it showed in the forward. */
+static bool is_found_ready(const struct rp_execution *execution, const struct output *output)
+{
+    const struct rp_outputs *outputs = execution->outputs;
+    for (size_t i = 0; i < outputs->count && outputs->items[i].call < output->call; i++) {
+        const struct output *earlier = &outputs->items[i];
+        if (!execution->log[earlier->call].repeated && earlier->id == output->id &&
+            earlier->lo < output->hi && output->lo < earlier->hi)
+            return true;
+    }
+    return false;
+}
+
+/* The call's writes become those of its outputs; what it reads is not read. */
+static bool replace_reaches(const struct rp_execution *execution, size_t at,
+                            struct rp_footprint *call)
+{
+    const struct rp_outputs *outputs = execution->outputs;
+    struct rp_reach served[64];
+    size_t count = 0;
+    for (size_t i = first_output(outputs, at); i < outputs->count; i++) {
+        const struct output *output = &outputs->items[i];
+        if (output->call != at)
+            break;
+        if (is_found_ready(execution, output))
+            continue;
+        const struct rp_reach *reach = write_at(call, output->write);
+        if (!reach || count == sizeof served / sizeof *served)
+            return false;
+        uint64_t lo = reach->lo + output->offset;
+        served[count++] = (struct rp_reach){.id = reach->id, .lo = lo,
+                                            .hi = lo + (output->hi - output->lo),
+                                            .effect = RP_WRITE, .verdict = RP_VERDICT_EXACT,
+                                            .certain = true};
+    }
+    if (count > call->capacity)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        call->reaches[i] = served[i];
+    call->count = count;
+    return true;
+}
+
+bool rp_retain_serve(struct rp_execution *execution, size_t at, struct rp_footprint *call)
+{
+    const struct rp_outputs *outputs = execution->outputs;
+    call->served = can_serve(execution) && !call->in_graph && at < outputs->shape_count &&
+                   outputs->shapes[at] == shape_of(call) && replace_reaches(execution, at, call);
+    return call->served;
+}
+
+static enum rp_status deliver(struct rp_execution *execution, struct output *output,
+                              const struct rp_reach *to, rp_stream stream)
+{
+    const struct rp_bench *bench = &rp_core.bench;
+    bool here = output->id == to->id && output->lo == to->lo;
+    if (output->copy == IN_PLACE && here)
+        return RP_OK;
+    rp_meter(bench, execution->place, RP_COPYING_RESTORE, to->hi - to->lo, stream);
+    if (output->copy == IN_PLACE)
+        return rp_copy_across(bench, output->id, output->lo, to->id, to->lo, to->hi, stream);
+    return rp_copy_to(&execution->outputs->copies.items[output->copy], bench, 0, to->id, to->lo,
+                      to->hi, stream);
+}
+
+static void deliver_or_report(struct rp_execution *execution, struct output *output,
+                              const struct rp_footprint *call, const struct rp_reach *to)
+{
+    if (deliver(execution, output, to, call->stream) != RP_OK)
+        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, to->id, to->lo, to->hi, NULL, NULL);
+    execution->last_stream = call->stream;
+}
+
+void rp_retain_deliver(struct rp_execution *execution, const struct rp_footprint *call)
+{
+    struct rp_outputs *outputs = execution->outputs;
+    size_t i = first_output(outputs, call->entry), reach = 0;
+    rp_core.figures.launches_served += call->is_launch;
+    for (; i < outputs->count && outputs->items[i].call == call->entry; i++)
+        if (!is_found_ready(execution, &outputs->items[i]))
+            deliver_or_report(execution, &outputs->items[i], call, &call->reaches[reach++]);
+}
+
+/* ---- costs ------------------------------------------------------------------ */
+
+void rp_retain_note(const struct rp_execution *execution)
+{
+    struct rp_part *part = rp_cost_part(execution->place);
+    const struct rp_outputs *outputs = execution->outputs;
+    if (!part)
+        return;
+    part->no_retain = execution->refused ? execution->refused
+                      : outputs ? outputs->refused
+                                : "no call of it was seen";
+    for (size_t i = 0; outputs && i < outputs->count; i++) {
+        part->served_bytes += outputs->items[i].hi - outputs->items[i].lo;
+        part->served_pieces++;
+    }
+    part->kept_bytes = outputs ? outputs->kept_bytes : 0;
+    part->kept_pieces = outputs ? outputs->kept_pieces : 0;
+}

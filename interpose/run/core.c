@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/door/real.h"
+
+#include "interpose/plan/cost.h"
+#include "interpose/run/core.h"
+
+#include "cuda/driver_real.h"
+#include "interpose/run/execution.h"
+
+#include <string.h>
+
+struct rp_core rp_core = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void rp_core_lock(void)
+{
+    pthread_mutex_lock(&rp_core.lock);
+}
+
+void rp_core_unlock(void)
+{
+    pthread_mutex_unlock(&rp_core.lock);
+}
+
+union rp_value rp_value_text(const char *text)
+{
+    return (union rp_value){.t = {text ? text : "", text ? strlen(text) : 0}};
+}
+
+static struct rp_trace_writer *inherited_trace; /* of the parent, after a fork */
+
+enum rp_status rp_core_start(void)
+{
+    struct rp_bench *bench = &rp_core.bench;
+    if (inherited_trace)
+        rp_trace_writer_abandon(inherited_trace);
+    inherited_trace = NULL;
+    rp_core.driver = rp_driver_real(&rp_real);
+    bench->driver = &rp_core.driver;
+    bench->meter = rp_cost_meter;
+    rp_core.segments_wanted = rp_core.config.contract && rp_core.config.mode != RP_MODE_OBSERVE;
+    enum rp_status status = rp_memory_create(&bench->memory);
+    if (status == RP_OK)
+        status = rp_versions_create(&bench->versions);
+    if (status == RP_OK)
+        status = rp_order_create(bench->driver, &bench->order);
+    if (status == RP_OK)
+        status = rp_store_create(bench->driver, bench->order, &bench->store);
+    if (status == RP_OK)
+        rp_store_on_shortage(bench->store, rp_executions_spare);
+    if (status == RP_OK)
+        status = rp_state_create(&rp_core.state);
+    if (status == RP_OK)
+        status = rp_names_create(&rp_core.names);
+    return status;
+}
+
+void rp_core_forget(void)
+{
+    /* Not abandoned here: the trace's own fork handler still holds its lock in the child. It
+     * has already cut the writer off from the parent's file. */
+    inherited_trace = rp_core.trace;
+    /* The rest belongs to the parent's driver; the copies in this process are small and are
+     * left where they are: freeing them could trip over what another thread held locked. */
+    rp_core = (struct rp_core){.lock = PTHREAD_MUTEX_INITIALIZER};
+}

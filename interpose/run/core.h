@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The running state that ties the floors together: one a process.
+ *
+ * Everything here is guarded by `lock`, which a thread holds for the bookkeeping of one
+ * driver call and never across the driver call itself. */
+#ifndef RP_INTERPOSE_CORE_H
+#define RP_INTERPOSE_CORE_H
+
+#include "cuda/calls/call.h"
+#include "cuda/preserve.h"
+#include "interpose/run/config.h"
+#include "tracker/events.h"
+#include "tracker/hazard.h"
+#include "tracker/memory.h"
+#include "tracker/name.h"
+#include "tracker/state.h"
+#include "tracker/trace.h"
+#include "tracker/version.h"
+
+#include <pthread.h>
+
+struct rp_execution;
+struct rp_scope;
+
+/* Figures of the summary; plain counts unless said otherwise. */
+struct rp_figures {
+    uint64_t launches, launches_served, transactions, unreplayed;
+    uint64_t audits, audit_misses, audits_failed;
+    uint64_t bytes_preserved, bytes_restored, bytes_reinstated;
+    uint64_t bytes_recalled; /* of what first runs made, kept in case a replay finds it ready */
+    uint64_t bytes_held_peak, bytes_reserved; /* of stores whose context is gone */
+    uint64_t launches_by_verdict[6]; /* by enum rp_verdict of the writes */
+};
+
+struct rp_core {
+    pthread_mutex_t lock;
+    struct rp_config config;
+    struct rp_driver driver;
+    struct rp_bench bench; /* memory, versions, order, store and driver under one name */
+    struct rp_state *state;
+    struct rp_names *names;
+    uint32_t call_names[RP_CALL_COUNT]; /* by call id; 0 until the call is first met */
+    struct rp_hazards hazards;
+    struct rp_trace_writer *trace; /* NULL when no trace is written */
+    uint32_t trace_ids[RP_EVENT_COUNT];
+    uint64_t seq;            /* of the last tracked call; also its write version */
+    uint32_t step;           /* 0 before the first */
+    uint64_t launch_in_step;
+    struct rp_figures figures;
+    uint64_t device_bytes;   /* of the job, on the device */
+    unsigned captures;       /* stream captures that are open */
+    uint64_t graph_seq;      /* of the first node of the graph launch being tracked, or 0 */
+    bool segments_wanted;    /* a contract is in force */
+};
+
+extern struct rp_core rp_core;
+
+/* Builds everything from rp_core.config. The trace is opened last. */
+enum rp_status rp_core_start(void);
+/* The child of a fork starts without the parent's driver, trace or history. */
+void rp_core_forget(void);
+
+void rp_core_lock(void);
+void rp_core_unlock(void);
+
+static inline const char *rp_name(uint32_t id)
+{
+    return rp_names_text(rp_core.names, id);
+}
+
+/* Writes one event of the layer's own; costs one test when there is no trace. */
+#define RP_NOTE(event, ...)                                                                      \
+    do {                                                                                         \
+        if (rp_core.trace) {                                                                     \
+            const union rp_value values_[] = {__VA_ARGS__};                                      \
+            rp_trace_emit(rp_core.trace, rp_core.trace_ids[RP_EVENT_##event], values_);          \
+        }                                                                                        \
+    } while (0)
+#define RP_U(value) {.u = (uint64_t)(value)}
+#define RP_T(text_) rp_value_text(text_)
+
+union rp_value rp_value_text(const char *text); /* NULL becomes "" */
+
+#endif

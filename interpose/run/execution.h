@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executions: one forward run of a segment, from its first call until nobody can ask for a
+ * replay of it any more.
+ *
+ * It owns the instance's contract, the copies kept for it, and the log of its calls, by
+ * which a replay's calls are recognised and its writes get the versions of the writes that
+ * they repeat.
+ *
+ * Until it was replayed as often as its rule promises, every write is held against it. Then it
+ * is served: its copies stay until the step ends, in case that it is replayed once more, but no
+ * new ones are made, and they go first when memory is short. All functions want the core's
+ * lock. */
+#ifndef RP_INTERPOSE_EXECUTION_H
+#define RP_INTERPOSE_EXECUTION_H
+
+#include "cuda/preserve.h"
+#include "interpose/run/footprint.h"
+#include "planner/profile.h"
+#include "tracker/contract.h"
+#include "tracker/instance.h"
+
+#define RP_KEY_BYTES 128
+
+enum rp_execution_phase { RP_PHASE_FORWARD, RP_PHASE_PENDING, RP_PHASE_REPLAY };
+
+struct rp_logged {
+    uint64_t signature, values, content;
+    uint64_t inputs; /* hash of where it read: tells one forward's call from another's */
+    uint64_t sight;  /* what it saw, see rp_footprint_sight */
+    rp_version version;
+    uint32_t name;
+    bool is_content_doubtful;
+    bool repeated; /* by the replay that is under way */
+};
+
+struct rp_outputs;
+
+/* The content of declared host variables, see interpose/run/host.h. */
+struct rp_host_copy {
+    size_t bytes;
+    unsigned char content[];
+};
+
+struct rp_execution {
+    struct rp_instance *instance;
+    struct rp_kept *kept;
+    struct rp_kept *recalled; /* what the forward first read of its own writes, or NULL */
+    struct rp_host_copy *host; /* what host variables held when it began, or NULL */
+    enum rp_execution_phase phase;
+    uint64_t outer;   /* the instance of the forward that this one ran inside, or 0 */
+    uint32_t replays; /* that are over */
+    bool dropped;     /* served, and its copies were given up */
+    uint32_t place;        /* in the step's chain */
+    enum rp_choice choice; /* how it is to be replayed */
+    struct rp_outputs *outputs; /* of its forward, see interpose/plan/retain.h; NULL before any */
+    bool serves;           /* its replay is served from them: nothing of it is run */
+    char key[RP_KEY_BYTES];
+    struct rp_logged *log;
+    size_t log_count, log_capacity;
+    const char *refused;   /* why discovery can't vouch for it, or NULL */
+    rp_stream last_stream; /* of its latest copy or call */
+};
+
+/* Starts the next instance of `segment`; it joins the list of those that are alive. */
+struct rp_execution *rp_execution_begin(uint32_t segment, const char *key);
+/* Gives its copies back and forgets it. */
+void rp_execution_end(struct rp_execution *execution);
+enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_footprint *call);
+
+/* True when the one forward ran inside the other. */
+bool rp_execution_is_part_of(const struct rp_execution *inner, const struct rp_execution *outer);
+
+/* A replay of it begins, respectively was one of another, respectively is over. */
+void rp_execution_replay_begins(struct rp_execution *execution);
+void rp_execution_replay_withdrawn(struct rp_execution *execution);
+void rp_execution_replay_ends(struct rp_execution *execution);
+bool rp_execution_is_served(const struct rp_execution *execution);
+
+/* A step is over: pending executions will not be replayed. */
+void rp_executions_expire(void);
+
+/* Alive executions in order of their forwards; the list changes with begin and end. */
+size_t rp_executions_count(void);
+struct rp_execution *rp_executions_at(size_t index);
+
+/* After a fork: they belong to the parent's device. */
+void rp_executions_forget(void);
+
+/* Gives up the copies of one that was replayed as often as promised: a plan counts on it. */
+void rp_execution_give_up(struct rp_execution *execution);
+/* Gives up the copies of the oldest served execution; for rp_store_on_shortage. */
+bool rp_executions_spare(bool needed);
+
+/* Bytes in copies of what forwards first read of their own writes: kept for luck. */
+uint64_t rp_executions_recalled_bytes(void);
+
+/* Per segment rule, for the summary. */
+struct rp_segment_figures {
+    uint64_t forwards, replays;
+    uint64_t unreplayed;    /* forwards that were given up without a replay */
+    uint64_t again;         /* replays after the first of their forward */
+    uint64_t stopped_early; /* replays that left out the end of their forward */
+    uint64_t skipped;       /* calls that replays left out in the middle, found harmless */
+    uint32_t most_replays;  /* of any one forward */
+    uint64_t first_matches; /* launches of the rule's first kernel in this step, for `nth` */
+    const char *refused;
+    const char *unserved;   /* why a replay that was to be served was not */
+};
+struct rp_segment_figures *rp_segment_figures(uint32_t segment);
+/* Forwards that still wait for their first replay. */
+uint64_t rp_segment_waiting(uint32_t segment);
+
+#endif

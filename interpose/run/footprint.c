@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/run/footprint.h"
+
+#include "interpose/run/core.h"
+
+#include <stdlib.h>
+
+/* Free ones, as many as were ever out at once: as many as the job has threads in the driver. */
+static struct pooled {
+    struct rp_footprint footprint; /* first: one is turned into the other */
+    struct pooled *next;
+} *pool;
+static _Thread_local struct rp_footprint last_resort;
+
+struct rp_footprint *rp_footprint_take(void)
+{
+    struct pooled *pooled = pool;
+    if (pooled)
+        pool = pooled->next;
+    else
+        pooled = calloc(1, sizeof *pooled);
+    return pooled ? &pooled->footprint : &last_resort;
+}
+
+void rp_footprint_give(struct rp_footprint *call)
+{
+    if (call == &last_resort)
+        return;
+    struct pooled *pooled = (struct pooled *)(void *)call;
+    pooled->next = pool;
+    pool = pooled;
+}
+
+void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stream)
+{
+    struct rp_reach *reaches = call->reaches;
+    size_t capacity = call->capacity;
+    *call = (struct rp_footprint){.name = name, .stream = stream, .signature = name,
+                             .reaches = reaches, .capacity = capacity};
+}
+
+enum rp_status rp_footprint_add(struct rp_footprint *call, struct rp_reach reach)
+{
+    if (call->count == call->capacity) {
+        size_t capacity = call->capacity ? call->capacity * 2 : 32;
+        struct rp_reach *bigger = realloc(call->reaches, capacity * sizeof *bigger);
+        if (!bigger)
+            return RP_NO_MEMORY;
+        call->reaches = bigger;
+        call->capacity = capacity;
+    }
+    size_t at = call->count++;
+    /* Reads stay in front: a call reads before it writes. */
+    for (; reach.effect == RP_READ && at > 0 && call->reaches[at - 1].effect == RP_WRITE; at--)
+        call->reaches[at] = call->reaches[at - 1];
+    call->reaches[at] = reach;
+    enum rp_verdict *worst = reach.effect == RP_READ ? &call->reads : &call->writes;
+    if (reach.verdict > *worst)
+        *worst = reach.verdict;
+    return RP_OK;
+}
+
+struct reaching {
+    struct rp_footprint *call;
+    struct rp_reach like;
+    bool unknown;
+};
+
+static enum rp_status add_piece(void *ctx, uint64_t address, uint64_t length, rp_alloc_id id,
+                                uint64_t offset)
+{
+    (void)address;
+    struct reaching *reaching = ctx;
+    if (!id) {
+        reaching->unknown = true;
+        return RP_OK;
+    }
+    struct rp_reach reach = reaching->like;
+    reach.id = id;
+    reach.lo = offset;
+    reach.hi = offset + length;
+    return rp_footprint_add(reaching->call, reach);
+}
+
+enum rp_status rp_footprint_reach(struct rp_footprint *call, uint64_t address, uint64_t bytes,
+                                  struct rp_reach like, bool *unknown)
+{
+    struct reaching reaching = {.call = call, .like = like};
+    enum rp_status status =
+        rp_memory_resolve(rp_core.bench.memory, address, bytes, add_piece, &reaching);
+    if (unknown)
+        *unknown = reaching.unknown;
+    return status;
+}
+
+enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
+                                 struct rp_reach like)
+{
+    uint64_t start, end;
+    enum rp_status status = rp_memory_run(rp_core.bench.memory, address, &start, &end);
+    like.certain = false;
+    return status == RP_OK ? rp_footprint_reach(call, start, end - start, like, NULL) : status;
+}
+
+/* ---- sight ---------------------------------------------------------------------- */
+
+enum { MOST_STRETCHES = 256 }; /* of one version each; a call that reads more is not vouched for */
+
+struct seeing {
+    uint64_t hash;
+    uint64_t start; /* of the reach that is walked */
+    unsigned stretches;
+};
+
+static uint64_t mix(uint64_t hash, uint64_t word) /* FNV-1a over 64-bit words, folded */
+{
+    hash = (hash ^ word) * 0x100000001b3u;
+    return hash ^ hash >> 32;
+}
+
+static enum rp_status see(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *writer)
+{
+    struct seeing *seeing = ctx;
+    if (++seeing->stretches > MOST_STRETCHES || writer->speculative)
+        return RP_END;
+    seeing->hash = mix(mix(mix(seeing->hash, lo - seeing->start), hi - lo), writer->version);
+    return RP_OK;
+}
+
+uint64_t rp_footprint_sight(const struct rp_footprint *call)
+{
+    struct seeing seeing = {.hash = 0xcbf29ce484222325u};
+    if (call->reads >= RP_VERDICT_REACHABLE)
+        return 0;
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        seeing.start = reach->lo;
+        seeing.hash = mix(seeing.hash, reach->hi - reach->lo);
+        if (rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi, see,
+                             &seeing) != RP_OK)
+            return 0;
+    }
+    return seeing.hash ? seeing.hash : 1;
+}
+
+struct suspecting {
+    struct rp_footprint *call;
+    bool reads, writes;
+};
+
+static enum rp_status suspect(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    const struct suspecting *suspecting = ctx;
+    struct rp_reach reach = {.id = id, .lo = lo, .hi = hi, .verdict = RP_VERDICT_REACHABLE};
+    enum rp_status status = RP_OK;
+    reach.effect = RP_READ;
+    if (suspecting->reads)
+        status = rp_footprint_add(suspecting->call, reach);
+    reach.effect = RP_WRITE;
+    return status == RP_OK && suspecting->writes ? rp_footprint_add(suspecting->call, reach)
+                                                 : status;
+}
+
+enum rp_status rp_footprint_suspect_state(struct rp_footprint *call)
+{
+    struct suspecting suspecting = {call, call->reads == RP_VERDICT_REACHABLE,
+                                    call->writes == RP_VERDICT_REACHABLE};
+    if (!suspecting.reads && !suspecting.writes)
+        return RP_OK;
+    return rp_state_each(rp_core.state, suspect, &suspecting);
+}
+
+struct sweeping {
+    struct rp_footprint *call;
+    enum rp_effect effect;
+    enum rp_status status;
+};
+
+static void add_allocation(void *ctx, const struct rp_alloc *alloc)
+{
+    struct sweeping *sweeping = ctx;
+    if (sweeping->status == RP_OK)
+        sweeping->status = rp_footprint_add(sweeping->call, (struct rp_reach){
+                                                    .id = alloc->id, .hi = alloc->bytes,
+                                                    .effect = sweeping->effect,
+                                                    .verdict = RP_VERDICT_EVERYTHING});
+}
+
+enum rp_status rp_footprint_everything(struct rp_footprint *call, enum rp_effect effect)
+{
+    struct sweeping sweeping = {call, effect, RP_OK};
+    rp_memory_each(rp_core.bench.memory, add_allocation, &sweeping);
+    return sweeping.status;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/run/forward.h"
+
+#include "interpose/calls/unseen.h"
+#include "interpose/plan/retain.h"
+#include "interpose/run/core.h"
+#include "interpose/run/guard.h"
+#include "interpose/run/keep.h"
+#include "interpose/run/report.h"
+
+void rp_forward_refuse(struct rp_execution *execution, const char *reason)
+{
+    if (execution->refused)
+        return;
+    execution->refused = reason;
+    rp_segment_figures(execution->instance->segment)->refused = reason;
+}
+
+/* Discovery must tell state from output by what is written for certain before it is read. */
+static void doubt_read(struct rp_execution *execution, const struct rp_footprint *call,
+                       const struct rp_reach *reach)
+{
+    if (!rp_instance_is_ambiguous(execution->instance, reach->id, reach->lo, reach->hi))
+        return;
+    if (!rp_keep_discovers()) { /* declared bytes are safe all the same; for others, say so */
+        struct rp_spans doubtful = {0};
+        if (rp_spans_add(&doubtful, reach->lo, reach->hi) == RP_OK &&
+            (!rp_state_of(rp_core.state, reach->id) ||
+             rp_spans_remove_all(&doubtful, rp_state_of(rp_core.state, reach->id)) == RP_OK) &&
+            doubtful.count)
+            rp_remark(rp_name(call->name), "reads undeclared bytes that the segment possibly "
+                                           "wrote: their older content is not checked");
+        rp_spans_release(&doubtful);
+        return;
+    }
+    rp_forward_refuse(execution, "a call reads bytes that an earlier call of the segment may or "
+                                 "may not have written: declare the state");
+    rp_remark(rp_name(call->name), "reads bytes that the segment possibly wrote");
+}
+
+static void doubt_write(struct rp_execution *execution, const struct rp_footprint *call,
+                        const struct rp_reach *reach)
+{
+    if (!rp_keep_discovers())
+        return;
+    const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
+    if (reach->verdict >= RP_VERDICT_REACHABLE) {
+        rp_forward_refuse(execution, "the segment holds a call whose writes are not proved: "
+                                     "declare the state");
+        rp_remark(rp_name(call->name), call->reason ? call->reason : "its writes are not proved");
+    } else if (live && rp_spans_overlaps(&live->doubtful, reach->lo, reach->hi)) {
+        rp_forward_refuse(execution, "the segment writes bytes that it possibly read before: "
+                                     "declare the state");
+        rp_remark(rp_name(call->name), "writes bytes that the segment possibly read");
+    }
+}
+
+/* What the forward reads there, the replay may find changed by no call that anyone saw. What a copy
+ * takes from host memory is compared by value. */
+static void doubt_unseen(struct rp_execution *execution, const struct rp_footprint *call,
+                         const struct rp_reach *reach)
+{
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, reach->id);
+    const char *why = alloc ? rp_unseen_why(alloc) : NULL;
+    if (!why || (alloc->kind == RP_ALLOC_PINNED && !call->is_launch))
+        return;
+    const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
+    struct rp_spans others = {0};
+    bool is_own = live &&
+                  rp_spans_missing(&live->written, reach->lo, reach->hi, &others) == RP_OK &&
+                  !others.count;
+    rp_spans_release(&others);
+    if (is_own)
+        return;
+    rp_remark(rp_name(call->name), why);
+    if (rp_keep_discovers())
+        rp_forward_refuse(execution, why);
+}
+
+enum rp_status rp_forward_may_stay(const struct rp_reach *reach, struct rp_spans *spans)
+{
+    const struct rp_spans *declared = rp_state_of(rp_core.state, reach->id);
+    if (reach->effect == RP_READ || reach->certain || !declared)
+        return RP_OK;
+    return rp_spans_within(declared, reach->lo, reach->hi, spans);
+}
+
+static enum rp_status read_what_may_stay(struct rp_execution *execution,
+                                         const struct rp_reach *reach)
+{
+    struct rp_spans spans = {0};
+    enum rp_status status = rp_forward_may_stay(reach, &spans);
+    for (size_t i = 0; status == RP_OK && i < spans.count; i++)
+        status = rp_instance_read(execution->instance, rp_core.bench.versions, reach->id,
+                                  spans.items[i].lo, spans.items[i].hi, true);
+    rp_spans_release(&spans);
+    return status;
+}
+
+static enum rp_status forward_reads(struct rp_execution *execution,
+                                    const struct rp_footprint *call)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (reach->effect == RP_READ) {
+            doubt_read(execution, call, reach);
+            doubt_unseen(execution, call, reach);
+            status = rp_instance_read(execution->instance, rp_core.bench.versions, reach->id,
+                                      reach->lo, reach->hi, reach->certain || reach->coupled);
+        } else {
+            doubt_write(execution, call, reach);
+            status = read_what_may_stay(execution, reach);
+        }
+    }
+    return status;
+}
+
+static enum rp_status forward_writes(struct rp_execution *execution,
+                                     const struct rp_footprint *call)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (reach->effect == RP_WRITE)
+            status = rp_instance_write(execution->instance, reach->id, reach->lo, reach->hi,
+                                       reach->certain);
+    }
+    return status;
+}
+
+void rp_forward_before(struct rp_execution *execution, const struct rp_footprint *call)
+{
+    rp_keep_touch(execution, call);
+    if (forward_reads(execution, call) != RP_OK)
+        rp_forward_refuse(execution, "the host is out of memory");
+}
+
+void rp_forward_after(struct rp_execution *execution, const struct rp_footprint *call)
+{
+    rp_retain_written(execution, call);
+    if (forward_writes(execution, call) != RP_OK || rp_execution_log(execution, call) != RP_OK)
+        rp_forward_refuse(execution, "the host is out of memory");
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/run/guard.h"
+
+#include "cuda/switches.h"
+#include "interpose/run/core.h"
+#include "interpose/run/keep.h"
+#include "interpose/run/report.h"
+
+static bool is_guarding(void)
+{
+    return rp_core.config.mode == RP_MODE_GUARD;
+}
+
+/* A replay's call reads what its forward made, and the replay has left out. */
+static enum rp_status bring_back(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    struct rp_execution *execution = scope->execution;
+    struct rp_spans missed = {0};
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && execution->recalled && i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (reach->effect != RP_READ)
+            continue;
+        status = rp_instance_first_missed(execution->instance, rp_core.bench.versions, reach->id,
+                                          reach->lo, reach->hi, &missed);
+        for (size_t j = 0; status == RP_OK && j < missed.count; j++)
+            status = rp_transaction_restore(scope->transaction, execution->recalled, reach->id,
+                                            missed.items[j].lo, missed.items[j].hi);
+    }
+    rp_spans_release(&missed);
+    return status;
+}
+
+/* ---- transactions ------------------------------------------------------------- */
+
+/* What a transaction has stashed and `execution` expects: copied for it, as far as the contract
+ * wants it kept. */
+static enum rp_status fetch(struct rp_execution *execution, struct rp_transaction *transaction,
+                            rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
+{
+    struct rp_spans lost = {0}, wanted = {0}, handed = {0};
+    enum rp_status status = rp_instance_displaced(execution->instance, rp_core.bench.versions, id,
+                                                  lo, hi, &lost);
+    if (status == RP_OK)
+        status = rp_keep_wanted(execution, id, &lost, &wanted);
+    for (size_t i = 0; status == RP_OK && i < wanted.count; i++) {
+        status = rp_transaction_hand_on(transaction, execution->kept,
+                                        execution->instance->expected, id, wanted.items[i].lo,
+                                        wanted.items[i].hi, stream, &handed);
+        for (size_t j = 0; status == RP_OK && j < handed.count; j++) {
+            status = rp_instance_keep(execution->instance, id, handed.items[j].lo,
+                                      handed.items[j].hi);
+            rp_core.figures.bytes_preserved += handed.items[j].hi - handed.items[j].lo;
+        }
+    }
+    rp_spans_release(&lost);
+    rp_spans_release(&wanted);
+    rp_spans_release(&handed);
+    return status;
+}
+
+/* A replay inside another: what the outer one has stashed is what this one's forward saw, or
+ * what will stand again when the outer one ends. */
+static enum rp_status fetch_from_outer(const struct rp_scope *scope, rp_stream stream)
+{
+    struct rp_execution *execution = scope->execution;
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; i < rp_transactions_count(); i++) {
+        const struct rp_scope *outer = rp_transactions_at(i);
+        if (!rp_segment_is_own(outer))
+            continue;
+        for (size_t j = 0; status == RP_OK && j < execution->instance->live_count; j++)
+            status = fetch(execution, outer->transaction, execution->instance->lives[j].id, 0,
+                           UINT64_MAX, stream);
+    }
+    return status;
+}
+
+/* Two replays that rewind the same bytes at the same time would take each other's past for
+ * live. Inside one another on one thread is fine: the inner one ends first. */
+static void refuse_overlap(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    const struct rp_copies *copies = &scope->execution->kept->copies;
+    struct rp_spans rewound = {0};
+    for (size_t i = 0; i < rp_transactions_count(); i++) {
+        const struct rp_scope *other = rp_transactions_at(i);
+        for (size_t j = 0; !rp_segment_is_own(other) && j < copies->count; j++) {
+            const struct rp_copy *copy = &copies->items[j];
+            if (rp_transaction_rewound(other->transaction, copy->id, copy->lo, copy->hi,
+                                       &rewound) == RP_OK && rewound.count)
+                rp_report_rewound(other->execution, other->repeating, call, copy->id, copy->lo,
+                                  copy->hi);
+        }
+    }
+    rp_spans_release(&rewound);
+}
+
+/* A buffer that is kept whole holds more than the forward has read of it: of the rest, what the
+ * segment itself writes is made again, or stands there, and must not be put back. */
+static enum rp_status read_by_forward(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                                      struct rp_spans *out)
+{
+    const struct rp_execution *execution = ctx;
+    const struct rp_live *live = rp_instance_live(execution->instance, id);
+    return live ? rp_spans_within(&live->live_in, lo, hi, out) : RP_OK;
+}
+
+static void begin(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    struct rp_execution *execution = scope->execution;
+    refuse_overlap(scope, call);
+    if (execution->dropped)
+        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, 0, 0, 0, NULL, NULL);
+    /* The past would stand already when the graph's first nodes run, which are not the replay's. */
+    bool too_late = rp_core.graph_seq && call->seq > rp_core.graph_seq;
+    enum rp_status status = too_late ? RP_UNSUPPORTED : fetch_from_outer(scope, call->stream);
+    if (status == RP_OK)
+        status = rp_transaction_begin(&rp_core.bench, execution->kept, read_by_forward, execution,
+                                      call->stream, &scope->transaction);
+    if (status != RP_OK || !rp_transactions_add(scope)) {
+        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, 0, 0, 0, NULL, NULL);
+        return;
+    }
+    execution->last_stream = call->stream;
+    rp_core.figures.transactions++;
+    rp_core.figures.bytes_restored += rp_transaction_restored_bytes(scope->transaction);
+    const struct rp_copies *copies = &execution->kept->copies;
+    for (size_t i = 0; rp_core.trace && i < copies->count; i++)
+        RP_NOTE(restore, RP_U(execution->instance->id), RP_U(copies->items[i].id),
+                RP_U(copies->items[i].lo), RP_U(copies->items[i].hi - copies->items[i].lo),
+                RP_U(0));
+}
+
+/* Discovery takes for state what the forward read. A replay that writes such bytes where its
+ * forward wrote none has its output there, and reinstating would destroy it. */
+static void refuse_strange_output(const struct rp_scope *scope, const struct rp_footprint *call,
+                                  const struct rp_reach *reach)
+{
+    const struct rp_live *live = rp_instance_live(scope->execution->instance, reach->id);
+    struct rp_spans strange = {0};
+    if (!rp_keep_discovers() || !live ||
+        rp_spans_within(&live->live_in, reach->lo, reach->hi, &strange) != RP_OK)
+        return;
+    if (rp_spans_remove_all(&strange, &live->touched) == RP_OK && strange.count)
+        rp_report(RP_HAZARD_UNPROVED, scope->execution, call, reach->id, strange.items[0].lo,
+                  strange.items[strange.count - 1].hi, NULL, NULL);
+    rp_spans_release(&strange);
+}
+
+/* What is stashed already, the graph may well write before. */
+static enum rp_status stash(struct rp_scope *scope, rp_alloc_id id, struct rp_span span,
+                            rp_stream stream)
+{
+    struct rp_spans rewound = {0}, fresh = {0};
+    enum rp_status status =
+        rp_transaction_rewound(scope->transaction, id, span.lo, span.hi, &rewound);
+    if (status == RP_OK)
+        status = rp_spans_missing(&rewound, span.lo, span.hi, &fresh);
+    for (size_t i = 0; status == RP_OK && i < fresh.count; i++)
+        if (rp_keep_is_yet_to_come(id, fresh.items[i].lo, fresh.items[i].hi))
+            status = RP_UNSUPPORTED;
+    rp_spans_release(&rewound);
+    rp_spans_release(&fresh);
+    return status == RP_OK ? rp_transaction_stash(scope->transaction, id, span.lo, span.hi, stream)
+                           : status;
+}
+
+static enum rp_status stash_state(struct rp_scope *scope, const struct rp_footprint *call,
+                                  const struct rp_reach *reach, struct rp_spans *state)
+{
+    refuse_strange_output(scope, call, reach);
+    enum rp_status status =
+        rp_keep_state(scope->execution, reach->id, reach->lo, reach->hi, state);
+    for (size_t i = 0; status == RP_OK && i < state->count; i++)
+        status = stash(scope, reach->id, state->items[i], call->stream);
+    return status;
+}
+
+void rp_guard_replay(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    if (!is_guarding() || scope->execution->refused)
+        return;
+    scope->repeating = call->name;
+    if (!scope->transaction)
+        begin(scope, call);
+    if (!scope->transaction)
+        return;
+    enum rp_status status = rp_transaction_join(scope->transaction, call->stream);
+    if (status == RP_OK)
+        status = bring_back(scope, call);
+    struct rp_spans state = {0};
+    for (size_t i = 0; status == RP_OK && i < call->count; i++)
+        if (call->reaches[i].effect == RP_WRITE)
+            status = stash_state(scope, call, &call->reaches[i], &state);
+    rp_spans_release(&state);
+    if (status != RP_OK)
+        rp_report(RP_HAZARD_NOT_PRESERVED, scope->execution, call, 0, 0, 0, NULL, NULL);
+}
+
+static void outside_reach(const struct rp_scope *scope, struct rp_footprint *call,
+                          const struct rp_reach *reach, struct rp_spans *rewound)
+{
+    struct rp_transaction *transaction = scope->transaction;
+    if (rp_transaction_rewound(transaction, reach->id, reach->lo, reach->hi, rewound) != RP_OK ||
+        !rewound->count)
+        return;
+    if (reach->effect == RP_READ) {
+        for (size_t i = 0; i < rewound->count; i++)
+            rp_report_rewound(scope->execution, scope->repeating, call, reach->id,
+                              rewound->items[i].lo, rewound->items[i].hi);
+        return;
+    }
+    /* After the restoring copy, so that the live write is the one that stays. */
+    enum rp_status status = rp_transaction_join(transaction, call->stream);
+    for (size_t i = 0; status == RP_OK && i < rp_executions_count(); i++)
+        if (rp_keep_protects(rp_executions_at(i)) && rp_executions_at(i) != scope->execution)
+            status = fetch(rp_executions_at(i), transaction, reach->id, reach->lo, reach->hi,
+                           call->stream);
+    if (status == RP_OK && reach->certain)
+        status = rp_transaction_live_write(transaction, reach->id, reach->lo, reach->hi);
+    call->wrote_live = true;
+    if (status != RP_OK || !reach->certain) /* which bytes are live now can't be told */
+        rp_report(RP_HAZARD_UNPROVED, scope->execution, call, reach->id, rewound->items[0].lo,
+                  rewound->items[rewound->count - 1].hi, NULL, NULL);
+}
+
+void rp_guard_outside(struct rp_footprint *call)
+{
+    struct rp_spans rewound = {0};
+    for (size_t i = 0; i < rp_transactions_count(); i++) {
+        const struct rp_scope *scope = rp_transactions_at(i);
+        for (size_t j = 0; j < call->count; j++) {
+            const struct rp_reach *reach = &call->reaches[j];
+            outside_reach(scope, call, reach, &rewound);
+            if (reach->effect == RP_WRITE)
+                rp_instance_unwrite(scope->execution->instance, reach->id, reach->lo, reach->hi);
+        }
+    }
+    rp_spans_release(&rewound);
+}
+
+struct ending {
+    const struct rp_scope *scope;
+    struct rp_footprint call; /* the reinstatement, as one that writes */
+};
+
+/* A forward inside the replay has seen history, which the live bytes are about to replace; but
+ * where these are of the same version, nothing changes. */
+static void clobber_by_end_of(const struct ending *ending, struct rp_execution *execution,
+                              rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    struct rp_spans same = {0}, changed = {0};
+    enum rp_status status = rp_transaction_holds(ending->scope->transaction,
+                                                 execution->instance->expected, id, lo, hi, &same);
+    if (status == RP_OK)
+        status = rp_spans_missing(&same, lo, hi, &changed);
+    for (size_t i = 0; status == RP_OK && i < changed.count; i++)
+        rp_keep_bytes(execution, &ending->call, id, changed.items[i].lo, changed.items[i].hi);
+    if (status != RP_OK)
+        rp_keep_bytes(execution, &ending->call, id, lo, hi);
+    rp_spans_release(&same);
+    rp_spans_release(&changed);
+}
+
+static void clobber_by_end(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    const struct ending *ending = ctx;
+    for (size_t i = 0; i < rp_executions_count(); i++) {
+        struct rp_execution *execution = rp_executions_at(i);
+        if (execution != ending->scope->execution && rp_keep_protects(execution))
+            clobber_by_end_of(ending, execution, id, lo, hi);
+    }
+}
+
+void rp_guard_end(struct rp_scope *scope)
+{
+    if (!scope->transaction)
+        return;
+    uint64_t bytes;
+    struct ending ending = {scope, {.name = rp_names_id(rp_core.names, "reinstatement"),
+                                    .stream = rp_transaction_stream(scope->transaction)}};
+    rp_transaction_each(scope->transaction, clobber_by_end, &ending);
+    enum rp_status status = rp_transaction_end(scope->transaction, &bytes);
+    scope->transaction = NULL;
+    rp_core.figures.bytes_reinstated += bytes;
+    RP_NOTE(reinstate, RP_U(scope->execution->instance->id), RP_U(0), RP_U(0), RP_U(bytes));
+    if (status != RP_OK)
+        rp_report(RP_HAZARD_STATE_LEFT, scope->execution, NULL, 0, 0, 0, NULL, NULL);
+}

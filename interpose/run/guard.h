@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Guard: turns replays into transactions over what is kept for them. In check it does nothing
+ * but look. All functions want the core's lock. */
+#ifndef RP_INTERPOSE_GUARD_H
+#define RP_INTERPOSE_GUARD_H
+
+#include "interpose/run/segment.h"
+
+/* A replay's call is about to go out: begins the transaction with the first one, lets each
+ * further stream join, and stashes the state that the call will write. */
+void rp_guard_replay(struct rp_scope *scope, const struct rp_footprint *call);
+
+/* A call that belongs to no replay meets open transactions. */
+void rp_guard_outside(struct rp_footprint *call);
+
+/* The replay is over: reinstates. */
+void rp_guard_end(struct rp_scope *scope);
+
+#endif

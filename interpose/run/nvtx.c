@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NVTX: the layer is an injection library, which is how it hears of ranges.
+ *
+ * Interface: NVTX 3, nvtx3/nvtxDetail/nvtxTypes.h. NVTX opens the library that
+ * NVTX_INJECTION64_PATH names, calls InitializeInjectionNvtx2, and lets it fill the
+ * callback tables. */
+#include "interpose/door/wrap.h"
+
+#include "interpose/run/core.h"
+#include "interpose/run/segment.h"
+
+#include <nvtx3/nvToolsExt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_following(void)
+{
+    return rp_wrap_life() == RP_LIFE_READY && rp_core.segments_wanted;
+}
+
+/* A run that is only observed tells its ranges, for `reprise discover`. */
+static void note_range(const char *message, const char *phase)
+{
+    if (rp_wrap_life() != RP_LIFE_READY || rp_core.config.mode != RP_MODE_OBSERVE)
+        return;
+    rp_inside = true;
+    RP_NOTE(range, RP_T(message), RP_T(phase));
+    rp_inside = false;
+}
+
+static int push(const char *message)
+{
+    struct rp_thread *thread = rp_thread_self();
+    note_range(message, "begins");
+    if (!is_following())
+        return 0;
+    rp_inside = true;
+    rp_core_lock();
+    rp_segment_push(thread, message);
+    int depth = (int)thread->range_depth - 1;
+    rp_core_unlock();
+    rp_inside = false;
+    return depth;
+}
+
+static int pop(void)
+{
+    struct rp_thread *thread = rp_thread_self();
+    note_range("", "ends");
+    if (!is_following())
+        return 0;
+    rp_inside = true;
+    rp_core_lock();
+    rp_segment_pop(thread);
+    int depth = (int)thread->range_depth;
+    rp_core_unlock();
+    rp_inside = false;
+    return depth;
+}
+
+/* Registered strings are handed back to the job as pointers to our copies. */
+static const char *text_of(const nvtxEventAttributes_t *attributes)
+{
+    if (!attributes)
+        return "";
+    if (attributes->messageType == NVTX_MESSAGE_TYPE_ASCII && attributes->message.ascii)
+        return attributes->message.ascii;
+    if (attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED && attributes->message.registered)
+        return (const char *)(const void *)attributes->message.registered;
+    return "";
+}
+
+static int NVTX_API push_ascii(const char *message)
+{
+    return push(message ? message : "");
+}
+
+static int NVTX_API push_attributes(const nvtxEventAttributes_t *attributes)
+{
+    return push(text_of(attributes));
+}
+
+static int NVTX_API push_wide(const wchar_t *message)
+{
+    char text[256];
+    size_t length = message ? wcstombs(text, message, sizeof text - 1) : 0;
+    if (length == (size_t)-1)
+        length = 0;
+    text[length] = '\0';
+    return push(text);
+}
+
+static int NVTX_API pop_range(void)
+{
+    return pop();
+}
+
+static int NVTX_API push_in_domain(nvtxDomainHandle_t domain,
+                                   const nvtxEventAttributes_t *attributes)
+{
+    (void)domain;
+    return push(text_of(attributes));
+}
+
+static int NVTX_API pop_in_domain(nvtxDomainHandle_t domain)
+{
+    (void)domain;
+    return pop();
+}
+
+static nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t domain, const char *string)
+{
+    (void)domain;
+    return (nvtxStringHandle_t)(void *)strdup(string ? string : ""); /* for the job's life */
+}
+
+static void replace(NvtxFunctionTable table, unsigned size, unsigned index,
+                    NvtxFunctionPointer hook)
+{
+    if (index < size && table[index])
+        *table[index] = hook;
+}
+
+static int fill_tables(const NvtxExportTableCallbacks *callbacks)
+{
+    NvtxFunctionTable core, domains;
+    unsigned core_size = 0, domains_size = 0;
+    if (!callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &core, &core_size) ||
+        !callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &domains, &domains_size))
+        return 0;
+    replace(core, core_size, NVTX_CBID_CORE_RangePushA, (NvtxFunctionPointer)push_ascii);
+    replace(core, core_size, NVTX_CBID_CORE_RangePushEx, (NvtxFunctionPointer)push_attributes);
+    replace(core, core_size, NVTX_CBID_CORE_RangePushW, (NvtxFunctionPointer)push_wide);
+    replace(core, core_size, NVTX_CBID_CORE_RangePop, (NvtxFunctionPointer)pop_range);
+    replace(domains, domains_size, NVTX_CBID_CORE2_DomainRangePushEx,
+            (NvtxFunctionPointer)push_in_domain);
+    replace(domains, domains_size, NVTX_CBID_CORE2_DomainRangePop,
+            (NvtxFunctionPointer)pop_in_domain);
+    replace(domains, domains_size, NVTX_CBID_CORE2_DomainRegisterStringA,
+            (NvtxFunctionPointer)register_string);
+    return 1;
+}
+
+RP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
+RP_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
+{
+    const NvtxExportTableCallbacks *callbacks = get_table ? get_table(NVTX_ETID_CALLBACKS) : NULL;
+    if (!callbacks || !callbacks->GetModuleFunctionTable)
+        return 0;
+    return fill_tables(callbacks);
+}
+
+/* ---- the same by calls of the job ------------------------------------------------- */
+
+RP_EXPORT int reprise_segment_begin(const char *name, const char *key);
+RP_EXPORT int reprise_replay_begin(const char *name, const char *key);
+RP_EXPORT int reprise_segment_end(void);
+
+static int begin(const char *name, const char *key, bool replay)
+{
+    if (!is_following() || !name)
+        return -1;
+    rp_inside = true;
+    rp_core_lock();
+    enum rp_status status = rp_segment_begin(rp_thread_self(), name, key ? key : "", replay);
+    rp_core_unlock();
+    rp_inside = false;
+    return status == RP_OK ? 0 : -1;
+}
+
+int reprise_segment_begin(const char *name, const char *key)
+{
+    return begin(name, key, false);
+}
+
+int reprise_replay_begin(const char *name, const char *key)
+{
+    return begin(name, key, true);
+}
+
+int reprise_segment_end(void)
+{
+    if (!is_following())
+        return -1;
+    rp_inside = true;
+    rp_core_lock();
+    enum rp_status status = rp_segment_end(rp_thread_self());
+    rp_core_unlock();
+    rp_inside = false;
+    return status == RP_OK ? 0 : -1;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pairing: which forward a replay belongs to. What can't be told is never passed for told. All
+ * functions want the core's lock. */
+#ifndef RP_INTERPOSE_PAIRING_H
+#define RP_INTERPOSE_PAIRING_H
+
+#include "interpose/run/execution.h"
+
+/* Which forward a replay of `segment` with `key` belongs to. The rule's pairing names it, among
+ * those that were replayed least, before the replay's first call; that call, when it comes, may
+ * tell better: it works on the same buffers as its twin in the forward. */
+struct rp_pairing {
+    struct rp_execution *execution; /* NULL when there is none */
+    bool guessed; /* it is one of several that were all replayed as often as was promised */
+};
+struct rp_pairing rp_pairing_find(uint32_t segment, const char *key);
+/* `before` is what was named before the first call. */
+struct rp_pairing rp_pairing_settle(struct rp_pairing before, const char *key,
+                                      const struct rp_footprint *first);
+/* The pending execution that began with the same call on the same inputs, or NULL. */
+struct rp_execution *rp_pairing_repeated(uint32_t segment, const struct rp_footprint *first);
+
+/* True when the call is given what its twin in the forward was given, by value and from the
+ * host. */
+bool rp_pairing_same_values(const struct rp_logged *entry, const struct rp_footprint *call);
+
+/* Hash of where a call reads: tells one forward's call from another's. */
+uint64_t rp_pairing_inputs(const struct rp_footprint *call);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/run/profiler.h"
+
+#include "interpose/door/next.h"
+#include "tracker/array.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the interface, as far as it is used ----------------------------------------------- */
+
+enum {
+    KIND_MEMCPY = 1,
+    KIND_MEMSET = 2,
+    KIND_CONCURRENT_KERNEL = 10,
+    KIND_EXTERNAL_CORRELATION = 39,
+    EXTERNAL_KIND_CUSTOM0 = 3,
+};
+
+struct kernel_record {
+    uint32_t kind, flags[3];
+    uint64_t start, end, completed;
+    uint32_t others[13], correlation;
+};
+struct copy_record { /* and of sets: what is read stands alike */
+    uint32_t kind, flags[3];
+    uint64_t start, end;
+    uint32_t others[3], correlation;
+};
+struct external_record {
+    uint32_t kind, external_kind;
+    uint64_t external;
+    uint32_t correlation;
+};
+_Static_assert(offsetof(struct kernel_record, correlation) == 92, "as in CUPTI");
+_Static_assert(offsetof(struct copy_record, correlation) == 44, "as in CUPTI");
+_Static_assert(offsetof(struct external_record, correlation) == 16, "as in CUPTI");
+
+typedef void (*request_fn)(uint8_t **buffer, size_t *size, size_t *most);
+typedef void (*complete_fn)(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+                            size_t valid);
+
+static struct {
+    int (*RegisterCallbacks)(request_fn request, complete_fn complete);
+    int (*Enable)(int kind);
+    int (*Disable)(int kind);
+    int (*FlushAll)(uint32_t flag);
+    int (*GetNextRecord)(uint8_t *buffer, size_t valid, void **record);
+    int (*PushExternalCorrelationId)(int kind, uint64_t id);
+    int (*PopExternalCorrelationId)(int kind, uint64_t *last);
+} cupti;
+
+/* ---- records ---------------------------------------------------------------------------- */
+
+enum { BUFFER_BYTES = 1 << 20, ALIGNMENT = 8, MOST_RECORDS = 1 << 20 };
+
+struct known {
+    uint64_t value; /* a tag, or a time */
+    uint32_t correlation;
+};
+
+struct list {
+    struct known *items;
+    size_t count, capacity;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct list tags, times;
+    bool tried, runs;
+    const char *refused;
+} profiler = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local uint64_t tagged; /* what this thread's calls belong to; 0 for nothing */
+
+/* What comes past the limit is lost, and what it belonged to takes less time than it did; no
+ * step that is worth planning has a million kernels. */
+static void add(struct list *list, uint64_t value, uint32_t correlation)
+{
+    struct known *bigger = rp_array_reserve(list->items, &list->capacity, list->count + 1,
+                                            sizeof(*bigger));
+    if (!bigger || list->count >= MOST_RECORDS)
+        return;
+    list->items = bigger;
+    list->items[list->count++] = (struct known){value, correlation};
+}
+
+static void take_record(const void *record)
+{
+    const struct kernel_record *kernel = record;
+    const struct copy_record *copy = record;
+    const struct external_record *external = record;
+    switch (kernel->kind) {
+    case KIND_CONCURRENT_KERNEL:
+        add(&profiler.times, kernel->end - kernel->start, kernel->correlation);
+        break;
+    case KIND_MEMCPY:
+    case KIND_MEMSET: add(&profiler.times, copy->end - copy->start, copy->correlation); break;
+    case KIND_EXTERNAL_CORRELATION:
+        if (external->external_kind == EXTERNAL_KIND_CUSTOM0)
+            add(&profiler.tags, external->external, external->correlation);
+        break;
+    default: break;
+    }
+}
+
+static void request_buffer(uint8_t **buffer, size_t *size, size_t *most)
+{
+    *buffer = aligned_alloc(ALIGNMENT, BUFFER_BYTES);
+    *size = *buffer ? BUFFER_BYTES : 0;
+    *most = 0; /* as many as fit */
+}
+
+static void complete_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+                            size_t valid)
+{
+    (void)context, (void)stream, (void)size;
+    void *record = NULL;
+    pthread_mutex_lock(&profiler.lock);
+    while (valid && cupti.GetNextRecord(buffer, valid, &record) == 0)
+        take_record(record);
+    pthread_mutex_unlock(&profiler.lock);
+    free(buffer);
+}
+
+/* ---- starting ----------------------------------------------------------------------------- */
+
+static const char *find_library(void **library)
+{
+    static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+    const char *injected = getenv("CUDA_INJECTION64_PATH");
+    if (injected && *injected)
+        return "another profiler is there (CUDA_INJECTION64_PATH)";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD))
+            return "another profiler may be there: libcupti is loaded already";
+    for (size_t i = 0; i < sizeof names / sizeof *names && !*library; i++)
+        *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return *library ? NULL : "libcupti was not found";
+}
+
+static bool look_up(void *library, const char *name, void *function)
+{
+    void *found = rp_next_dlsym(library, name);
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
+}
+
+static bool look_all_up(void *library)
+{
+    return look_up(library, "cuptiActivityRegisterCallbacks", &cupti.RegisterCallbacks) &&
+           look_up(library, "cuptiActivityEnable", &cupti.Enable) &&
+           look_up(library, "cuptiActivityDisable", &cupti.Disable) &&
+           look_up(library, "cuptiActivityFlushAll", &cupti.FlushAll) &&
+           look_up(library, "cuptiActivityGetNextRecord", &cupti.GetNextRecord) &&
+           look_up(library, "cuptiActivityPushExternalCorrelationId",
+                   &cupti.PushExternalCorrelationId) &&
+           look_up(library, "cuptiActivityPopExternalCorrelationId",
+                   &cupti.PopExternalCorrelationId);
+}
+
+static const char *start(void)
+{
+    static const int kinds[] = {KIND_EXTERNAL_CORRELATION, KIND_CONCURRENT_KERNEL, KIND_MEMCPY,
+                                KIND_MEMSET};
+    void *library = NULL;
+    const char *refused = find_library(&library);
+    if (refused)
+        return refused;
+    if (!look_all_up(library))
+        return "libcupti has not what is needed";
+    if (cupti.RegisterCallbacks(request_buffer, complete_buffer) != 0)
+        return "CUPTI takes no callbacks";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (cupti.Enable(kinds[i]) == 0)
+            continue;
+        while (i-- > 0)
+            cupti.Disable(kinds[i]);
+        return "CUPTI does not record activity on this device";
+    }
+    return NULL;
+}
+
+bool rp_profiler_start(void)
+{
+    const char *wanted = getenv("REPRISE_TIMES");
+    if (profiler.tried || !wanted || strcmp(wanted, "cupti") != 0)
+        return profiler.runs;
+    profiler.tried = true;
+    profiler.refused = start();
+    return profiler.runs = !profiler.refused;
+}
+
+bool rp_profiler_runs(void)
+{
+    return profiler.runs;
+}
+
+const char *rp_profiler_refused(void)
+{
+    return profiler.refused;
+}
+
+/* ---- tags ------------------------------------------------------------------------------------ */
+
+void rp_profiler_tag(uint64_t tag)
+{
+    uint64_t last;
+    if (!profiler.runs || tag == tagged)
+        return;
+    if (tagged)
+        cupti.PopExternalCorrelationId(EXTERNAL_KIND_CUSTOM0, &last);
+    if (tag)
+        cupti.PushExternalCorrelationId(EXTERNAL_KIND_CUSTOM0, tag);
+    tagged = tag;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct known *x = a, *y = b;
+    return (x->correlation > y->correlation) - (x->correlation < y->correlation);
+}
+
+static const struct known *time_of(const struct known *tag)
+{
+    return bsearch(tag, profiler.times.items, profiler.times.count, sizeof *tag, compare);
+}
+
+/* Steps end one after the other: what a tag up to `last` has no time for, never gets one. */
+static void forget_until(uint64_t last)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < profiler.tags.count; i++) {
+        struct known tag = profiler.tags.items[i];
+        struct known *time = (struct known *)(uintptr_t)time_of(&tag);
+        if (tag.value > last)
+            profiler.tags.items[kept++] = tag;
+        else if (time)
+            time->value = UINT64_MAX; /* taken */
+    }
+    profiler.tags.count = kept;
+    kept = 0;
+    for (size_t i = 0; i < profiler.times.count; i++)
+        if (profiler.times.items[i].value != UINT64_MAX)
+            profiler.times.items[kept++] = profiler.times.items[i];
+    profiler.times.count = kept;
+}
+
+void rp_profiler_take(uint64_t first, uint64_t last, rp_profiler_fn visit, void *ctx)
+{
+    if (!profiler.runs)
+        return;
+    cupti.FlushAll(0);
+    pthread_mutex_lock(&profiler.lock);
+    qsort(profiler.times.items, profiler.times.count, sizeof(struct known), compare);
+    for (size_t i = 0; i < profiler.tags.count; i++) {
+        const struct known *tag = &profiler.tags.items[i], *time = time_of(tag);
+        if (time && tag->value >= first && tag->value <= last)
+            visit(ctx, tag->value, time->value);
+    }
+    forget_until(last);
+    pthread_mutex_unlock(&profiler.lock);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/run/replay.h"
+
+#include "interpose/plan/cost.h"
+#include "interpose/plan/retain.h"
+#include "interpose/run/core.h"
+#include "interpose/run/forward.h"
+#include "interpose/run/guard.h"
+#include "interpose/run/host.h"
+#include "interpose/run/keep.h"
+#include "interpose/run/pairing.h"
+#include "interpose/run/report.h"
+
+#include <string.h>
+
+/* ---- what a call meets -------------------------------------------------------------- */
+
+struct meeting {
+    struct rp_scope *scope;
+    const struct rp_footprint *call;
+    const struct rp_reach *reach;
+    bool same; /* the call finds what its twin found */
+};
+
+static enum rp_status mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                               const struct rp_writer *found, const struct rp_writer *expected)
+{
+    struct meeting *meeting = ctx;
+    if (!expected && !found->version)
+        return RP_OK; /* never written since birth: undefined in the forward too */
+    /* What only speculation says was read or written is no hazard unless it was declared. */
+    if ((meeting->reach->verdict >= RP_VERDICT_REACHABLE || found->speculative) &&
+        !rp_keep_discovers() && !rp_state_name(rp_core.state, id, lo, hi, NULL, NULL)) {
+        rp_remark(rp_name(meeting->call->name),
+                  "undeclared bytes that it may read may have changed: nothing is proved of them");
+        return RP_OK;
+    }
+    meeting->scope->tainted = true;
+    rp_report(expected ? RP_HAZARD_STALE_READ : RP_HAZARD_FOREIGN_READ, meeting->scope->execution,
+              meeting->call, id, lo, hi, found, expected);
+    return RP_OK;
+}
+
+struct leaving {
+    const struct rp_scope *scope;
+    const struct rp_footprint *call;
+    rp_alloc_id id;
+};
+
+/* The live version is what should stand after the replay; the replay is about to write over
+ * it, and nothing will put it back. */
+static enum rp_status report_left(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *live)
+{
+    const struct leaving *leaving = ctx;
+    const struct rp_footprint *call = leaving->call;
+    const struct rp_writer replay = {.version = call->seq, .seq = call->seq, .name = call->name,
+                                     .launch = call->launch, .stream = call->stream,
+                                     .step = rp_core.step};
+    rp_report(RP_HAZARD_STATE_LEFT, leaving->scope->execution, call, leaving->id, lo, hi, &replay,
+              live);
+    return RP_OK;
+}
+
+static void check_state_left(const struct rp_scope *scope, const struct rp_footprint *call,
+                             const struct rp_reach *reach)
+{
+    struct leaving leaving = {scope, call, reach->id};
+    struct rp_spans state = {0};
+    if (rp_core.config.mode == RP_MODE_CHECK &&
+        rp_keep_state(scope->execution, reach->id, reach->lo, reach->hi, &state) == RP_OK)
+        for (size_t i = 0; i < state.count; i++)
+            rp_versions_read(rp_core.bench.versions, reach->id, state.items[i].lo,
+                             state.items[i].hi, report_left, &leaving);
+    rp_spans_release(&state);
+}
+
+struct evolving {
+    const struct rp_scope *scope;
+    const struct rp_footprint *call;
+    rp_alloc_id id;
+    rp_version forward; /* what the forward's own call wrote */
+};
+
+/* The segment itself has carried on from the value, in a later call of its own. */
+static bool is_own_version(const struct rp_execution *execution, rp_version version)
+{
+    for (size_t i = 0; i < execution->log_count; i++)
+        if (execution->log[i].version == version)
+            return true;
+    return false;
+}
+
+static enum rp_status report_evolved(void *ctx, uint64_t lo, uint64_t hi,
+                                     const struct rp_writer *live)
+{
+    const struct evolving *evolving = ctx;
+    const struct rp_instance *instance = evolving->scope->execution->instance;
+    if (live->origin != evolving->forward ||
+        is_own_version(evolving->scope->execution, live->version))
+        return RP_OK;
+    struct rp_spans written = {0}; /* live-in bytes are state, and taken care of as such */
+    const struct rp_live *known = rp_instance_live(instance, evolving->id);
+    if (rp_spans_add(&written, lo, hi) == RP_OK && known &&
+        rp_spans_remove_all(&written, &known->live_in) == RP_OK && written.count)
+        rp_report(RP_HAZARD_UNPROVED, evolving->scope->execution, evolving->call, evolving->id, lo,
+                  hi, live, NULL);
+    rp_spans_release(&written);
+    return RP_OK;
+}
+
+/* State that the segment writes without reading looks like output, until somebody carries on
+ * from its value: the replay would set it back. Discovery cannot tell which is meant. */
+static void refuse_evolved(const struct rp_scope *scope, const struct rp_footprint *call,
+                           const struct rp_reach *reach)
+{
+    struct evolving evolving = {scope, call, reach->id,
+                                scope->execution->log[call->entry].version};
+    if (rp_keep_discovers())
+        rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi, report_evolved,
+                         &evolving);
+}
+
+/* The call finds, place by place, the versions that its twin in the forward found: whatever was
+ * left out or came in another order, it does the same. */
+static bool sees_the_same(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    uint64_t sight = rp_footprint_sight(call);
+    return sight && sight == scope->execution->log[call->entry].sight;
+}
+
+static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
+{
+    const struct rp_instance *instance = meeting->scope->execution->instance;
+    const struct rp_versions *now = rp_core.bench.versions;
+    struct rp_spans spans = {0};
+    meeting->reach = reach;
+    if (reach->effect == RP_READ && !meeting->same)
+        rp_instance_check(instance, now, reach->id, reach->lo, reach->hi, mismatch, meeting);
+    else if (reach->effect == RP_WRITE && rp_forward_may_stay(reach, &spans) == RP_OK)
+        for (size_t i = 0; i < spans.count; i++)
+            rp_instance_check(instance, now, reach->id, spans.items[i].lo, spans.items[i].hi,
+                              mismatch, meeting);
+    rp_spans_release(&spans);
+}
+
+static void diverges(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    scope->tainted = true;
+    rp_report_diverged(scope->execution, call, call->entry);
+}
+
+static void check_call(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    struct meeting meeting = {.scope = scope, .call = call};
+    if (scope->execution->refused && rp_core.config.mode == RP_MODE_GUARD)
+        rp_report(RP_HAZARD_UNPROVED, scope->execution, call, 0, 0, 0, NULL, NULL);
+    rp_guard_replay(scope, call);
+    meeting.same = sees_the_same(scope, call);
+    for (size_t i = 0; i < call->count; i++) {
+        check_reach(&meeting, &call->reaches[i]);
+        if (call->reaches[i].effect != RP_WRITE)
+            continue;
+        check_state_left(scope, call, &call->reaches[i]);
+        refuse_evolved(scope, call, &call->reaches[i]);
+    }
+    /* Where nothing was left out, what the replay has written itself needs no check. */
+    if (scope->skips && !scope->tainted && !meeting.same)
+        diverges(scope, call);
+}
+
+/* ---- calls against the log --------------------------------------------------------- */
+
+static size_t find_from(const struct rp_execution *execution, size_t at,
+                        const struct rp_footprint *call)
+{
+    while (at < execution->log_count && (execution->log[at].repeated ||
+                                         execution->log[at].signature != call->signature))
+        at++;
+    return at;
+}
+
+/* The entry of the log that this call of a replay repeats, or log_count when it repeats none:
+ * the next one of its kind, or one that was left out before. */
+static size_t find_in_log(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    size_t at = find_from(scope->execution, scope->cursor, call);
+    return at < scope->execution->log_count ? at : find_from(scope->execution, 0, call);
+}
+
+/* A call that the forward did not have. */
+static bool sees_history(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    if (call->reads >= RP_VERDICT_REACHABLE || call->writes >= RP_VERDICT_REACHABLE)
+        return false;
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (!rp_instance_is_historic(scope->execution->instance, rp_core.bench.versions, reach->id,
+                                     reach->lo, reach->hi))
+            return false;
+    }
+    return true;
+}
+
+/* What it would have written is what its twin has written: no version needs to be checked. */
+static void serve(struct rp_scope *scope, struct rp_footprint *call)
+{
+    if (!rp_retain_serve(scope->execution, call->entry, call))
+        diverges(scope, call);
+    for (size_t i = 0; i < call->count; i++)
+        if (call->reaches[i].effect == RP_WRITE)
+            refuse_evolved(scope, call, &call->reaches[i]);
+    if (!scope->tainted)
+        call->version = scope->execution->log[call->entry].version;
+}
+
+static void join(struct rp_scope *scope, struct rp_footprint *call)
+{
+    const struct rp_logged *entry = &scope->execution->log[call->entry];
+    if (!rp_pairing_same_values(entry, call))
+        diverges(scope, call);
+    scope->skips = scope->skips || call->entry != scope->cursor;
+    if (scope->execution->serves) {
+        serve(scope, call);
+        return;
+    }
+    check_call(scope, call);
+    if (!scope->tainted)
+        call->version = entry->version;
+}
+
+/* Where both patterns have a `*`, its texts are a second opinion on the pairing by order. */
+static bool contradicts_keys(const struct rp_scope *scope)
+{
+    const struct rp_segment_rule *rule = &rp_core.config.contract->segments[scope->segment];
+    return rule->forward.kind == RP_WHERE_NVTX && rule->replay.kind == RP_WHERE_NVTX &&
+           strchr(rule->forward.nvtx, '*') && strchr(rule->replay.nvtx, '*') &&
+           strcmp(scope->execution->key, scope->key) != 0;
+}
+
+void rp_replay_settle(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    if (scope->settled)
+        return;
+    const struct rp_pairing before = {scope->execution, scope->guessed};
+    const struct rp_pairing after = rp_pairing_settle(before, scope->key, call);
+    if (after.execution != before.execution) {
+        rp_execution_replay_withdrawn(before.execution);
+        rp_execution_replay_begins(after.execution);
+        scope->execution = after.execution;
+    } else if (find_in_log(scope, call) == scope->execution->log_count) {
+        return; /* it is none of theirs */
+    }
+    scope->settled = true;
+    scope->guessed = after.guessed;
+    /* The host's own variables were given back before anybody could know better. */
+    bool too_late = rp_host_differs(before.execution, after.execution);
+    if (scope->guessed || too_late || contradicts_keys(scope))
+        rp_report_unpaired(rp_core.config.contract->segments[scope->segment].name, scope->key);
+    rp_cost_replay(scope->execution);
+}
+
+/* Another call over what the replay itself has made: its output is no longer the forward's. */
+static void check_output(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    struct rp_spans changed = {0}, state = {0};
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        const struct rp_live *live = rp_instance_live(scope->execution->instance, reach->id);
+        if (reach->effect != RP_WRITE || !live ||
+            rp_spans_within(&live->replayed, reach->lo, reach->hi, &changed) != RP_OK ||
+            rp_keep_state(scope->execution, reach->id, reach->lo, reach->hi, &state) != RP_OK ||
+            rp_spans_remove_all(&changed, &state) != RP_OK || !changed.count)
+            continue;
+        rp_report_diverged(scope->execution, call, scope->cursor);
+        break;
+    }
+    rp_spans_release(&changed);
+    rp_spans_release(&state);
+}
+
+void rp_replay_before(struct rp_scope *scope, struct rp_footprint *call)
+{
+    rp_replay_settle(scope, call);
+    call->replay = scope;
+    call->entry = find_in_log(scope, call);
+    call->repeats = call->entry < scope->execution->log_count;
+    if (call->repeats) {
+        join(scope, call);
+        return;
+    }
+    call->historic = sees_history(scope, call);
+    check_output(scope, call);
+}
+
+static void rewrite(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    for (size_t i = 0; i < call->count; i++)
+        if (call->reaches[i].effect == RP_WRITE &&
+            rp_instance_rewrite(scope->execution->instance, call->reaches[i].id,
+                                call->reaches[i].lo, call->reaches[i].hi) != RP_OK)
+            scope->tainted = true;
+}
+
+static void meet_stranger(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    if (!scope->stranger) {
+        scope->stranger = call->name;
+        scope->stranger_at = scope->cursor;
+    }
+    for (size_t i = 0; call->historic && i < call->count; i++)
+        if (call->reaches[i].effect == RP_WRITE)
+            rp_instance_write_extra(scope->execution->instance, call->reaches[i].id,
+                                    call->reaches[i].lo, call->reaches[i].hi);
+}
+
+static void note_repeated(struct rp_scope *scope, size_t entry)
+{
+    scope->execution->log[entry].repeated = true;
+    scope->repeated++;
+    scope->cursor = entry + 1;
+}
+
+void rp_replay_after(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    if (!call->repeats) {
+        meet_stranger(scope, call);
+        return;
+    }
+    note_repeated(scope, call->entry);
+    rewrite(scope, call);
+}
+
+void rp_replay_echo(struct rp_scope *scope, const struct rp_footprint *call)
+{
+    size_t at = find_in_log(scope, call);
+    if (at < scope->execution->log_count)
+        note_repeated(scope, at);
+}
+
+void rp_replay_close(struct rp_scope *scope)
+{
+    const struct rp_execution *execution = scope->execution;
+    struct rp_segment_figures *figures = rp_segment_figures(scope->segment);
+    size_t missing = execution->log_count - scope->repeated, at = 0;
+    if (!missing)
+        return;
+    while (at < execution->log_count && execution->log[at].repeated)
+        at++;
+    if (scope->stranger || !scope->repeated) {
+        const struct rp_footprint call = {.name = scope->stranger};
+        rp_report_diverged(execution, scope->stranger ? &call : NULL, at);
+        return;
+    }
+    figures->stopped_early += scope->cursor < execution->log_count;
+    if (at < scope->cursor) {
+        figures->skipped++;
+        rp_remark(rp_name(execution->log[at].name),
+                  "a replay left it out; what the others read was right all the same");
+    }
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/run/report.h"
+
+#include "interpose/run/core.h"
+#include "interpose/run/summary.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_harmless(const char *buffer)
+{
+    const struct rp_contract *contract = rp_core.config.contract;
+    for (size_t i = 0; buffer && i < contract->harmless_count; i++)
+        if (rp_glob_match(contract->harmless[i], buffer, NULL, 0))
+            return true;
+    return false;
+}
+
+/* What the job has printed is not lost with it, as far as nobody has to be waited for: not for
+ * a thread that holds the stream, nor for a reader of a full pipe. */
+static void flush_output(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    if (poll(&out, 1, 0) != 1 || !(out.revents & POLLOUT) || ftrylockfile(stdout) != 0)
+        return;
+    fflush_unlocked(stdout);
+    funlockfile(stdout);
+}
+
+_Noreturn void rp_stop(int code, const char *line)
+{
+    flush_output();
+    dprintf(STDERR_FILENO, "reprise: %s\n", line);
+    rp_summary_write();
+    if (rp_core.trace)
+        rp_trace_writer_close(rp_core.trace);
+    _exit(code);
+}
+
+static void note_hazard(const struct rp_hazard *hazard)
+{
+    RP_NOTE(hazard, RP_T(rp_hazard_kind_name(hazard->kind)), RP_T(hazard->segment),
+            RP_U(hazard->instance), RP_T(hazard->buffer), RP_U(hazard->allocation),
+            RP_U(hazard->offset), RP_U(hazard->bytes), RP_U(hazard->version_read),
+            RP_U(hazard->version_wanted), RP_T(hazard->writer), RP_U(hazard->written.seq),
+            RP_U(hazard->written.step), RP_U(hazard->written.launch),
+            RP_U(hazard->written.stream), RP_U(hazard->step), RP_U(1), RP_T(hazard->reader),
+            RP_T(rp_hazard_advice(hazard)), RP_T(hazard->key), RP_T(hazard->memory),
+            RP_U(hazard->birth_seq), RP_U(hazard->reader_launch), RP_T(hazard->other),
+            RP_U(hazard->position));
+}
+
+static void record(struct rp_hazard *hazard)
+{
+    bool is_new;
+    hazard->step = rp_core.step;
+    hazard->guarded = rp_core.config.mode == RP_MODE_GUARD;
+    hazard->harmless = is_harmless(hazard->buffer);
+    if (rp_hazards_add(&rp_core.hazards, hazard, &is_new) != RP_OK)
+        rp_remark("hazard", "the host is out of memory: hazards are missing from the list");
+    if (is_new)
+        note_hazard(hazard);
+    if (rp_core.config.mode != RP_MODE_GUARD || hazard->harmless ||
+        rp_core.config.contract->on_violation == RP_VIOLATION_REPORT)
+        return;
+    char text[640], line[1024];
+    rp_hazard_format(hazard, text, sizeof text);
+    snprintf(line, sizeof line, "stopped: %s; %s", text, rp_hazard_advice(hazard));
+    rp_stop(rp_core.config.error_exitcode, line);
+}
+
+static void locate(struct rp_hazard *hazard, rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
+    uint64_t start = 0;
+    const char *name = rp_state_name(rp_core.state, id, lo, hi, &start, NULL);
+    hazard->allocation = id;
+    hazard->allocation_bytes = alloc ? alloc->bytes : 0;
+    hazard->memory = alloc ? rp_alloc_kind_name(alloc->kind) : NULL;
+    hazard->birth_seq = alloc ? alloc->birth_seq : 0;
+    hazard->buffer = name ? rp_name(rp_names_id(rp_core.names, name)) : NULL;
+    if (!name && alloc && alloc->name)
+        hazard->buffer = rp_name(rp_names_id(rp_core.names, alloc->name));
+    hazard->offset = name && lo > start ? lo - start : name ? 0 : lo;
+    hazard->bytes = hi - lo;
+}
+
+/* What is known before any bytes are looked at. */
+static struct rp_hazard met_by(enum rp_hazard_kind kind, const struct rp_execution *execution,
+                               const struct rp_footprint *call)
+{
+    struct rp_hazard hazard = {.kind = kind};
+    if (execution) {
+        const struct rp_contract *contract = rp_core.config.contract;
+        hazard.segment = contract->segments[execution->instance->segment].name;
+        hazard.instance = execution->instance->id;
+        hazard.again = execution->replays > 0;
+    }
+    if (call) {
+        hazard.reader = rp_name(call->name);
+        hazard.reader_launch = call->launch;
+    }
+    return hazard;
+}
+
+void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
+               const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
+               const struct rp_writer *found, const struct rp_writer *wanted)
+{
+    struct rp_hazard hazard = met_by(kind, execution, call);
+    if (id)
+        locate(&hazard, id, lo, hi);
+    if (found) {
+        hazard.version_read = found->version;
+        hazard.written = *found;
+        hazard.writer = found->version ? rp_name(found->name) : NULL;
+    }
+    if (wanted) {
+        hazard.version_wanted = wanted->version;
+        hazard.wants_version = true;
+    }
+    record(&hazard);
+}
+
+void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
+                       const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_LIVE_READ, execution, call);
+    locate(&hazard, id, lo, hi);
+    hazard.other = replayed ? rp_name(replayed) : NULL;
+    record(&hazard);
+}
+
+void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,
+                        size_t entry)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_DIVERGED, execution, call);
+    if (entry < execution->log_count)
+        hazard.other = rp_name(execution->log[entry].name);
+    hazard.position = entry;
+    record(&hazard);
+}
+
+void rp_report_unpaired(const char *segment, const char *key)
+{
+    struct rp_hazard hazard = {.kind = RP_HAZARD_UNPAIRED, .segment = segment};
+    if (*key)
+        hazard.key = rp_name(rp_names_id(rp_core.names, key));
+    record(&hazard);
+}
+
+static struct remark {
+    const char *call, *reason;
+    uint64_t count;
+} remarks[256]; /* past this, reasons repeat themselves */
+static size_t remark_count;
+
+void rp_remark(const char *call, const char *reason)
+{
+    for (size_t i = 0; i < remark_count; i++) {
+        if (strcmp(remarks[i].call, call) == 0 && strcmp(remarks[i].reason, reason) == 0) {
+            remarks[i].count++;
+            return;
+        }
+    }
+    if (remark_count == sizeof remarks / sizeof *remarks)
+        return;
+    remarks[remark_count++] = (struct remark){rp_name(rp_names_id(rp_core.names, call)),
+                                              rp_name(rp_names_id(rp_core.names, reason)), 1};
+    RP_NOTE(unknown, RP_T(call), RP_U(1), RP_T(reason));
+}
+
+void rp_remarks_each(rp_remark_fn visit, void *ctx)
+{
+    for (size_t i = 0; i < remark_count; i++)
+        visit(ctx, remarks[i].call, remarks[i].reason, remarks[i].count);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hazards met in the run, and the one place where the layer may stop a job. */
+#ifndef RP_INTERPOSE_REPORT_H
+#define RP_INTERPOSE_REPORT_H
+
+#include "interpose/run/execution.h"
+#include "interpose/run/footprint.h"
+#include "tracker/hazard.h"
+
+/* Records a hazard about bytes [lo, hi) of `id` met by `call` (both may be absent: id 0,
+ * call NULL). In guard, unless the contract says "report" or lists the buffer as harmless,
+ * this does not return. */
+void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
+               const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
+               const struct rp_writer *found, const struct rp_writer *wanted);
+
+/* `call` meets bytes that are rewound for another replay, whose call `replayed` (a name, 0 when
+ * unknown) needs them so: an order that the replay has made wrong. */
+void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
+                       const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi);
+
+/* A replay did not do what its forward did in call number `entry` of its log: `call` is what it
+ * did instead, or NULL when it did nothing at all. */
+void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,
+                        size_t entry);
+
+/* The same where no execution is known: `segment` is the rule's name. */
+void rp_report_unpaired(const char *segment, const char *key);
+
+/* Something worth knowing that is no hazard: a line of the summary, once each with a count. */
+void rp_remark(const char *call, const char *reason);
+typedef void (*rp_remark_fn)(void *ctx, const char *call, const char *reason, uint64_t count);
+void rp_remarks_each(rp_remark_fn visit, void *ctx);
+
+/* Ends the process: one line on stderr, trace and summary written, exit code as configured. The
+ * job's exit handlers do not run; what it has printed through stdio's stdout is flushed where
+ * that takes no waiting, what other buffers of its own hold is lost.
+ * The only way in which the layer ever stops a job. */
+_Noreturn void rp_stop(int code, const char *line);
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/run/segment.h"
+
+#include "interpose/plan/chain.h"
+#include "interpose/plan/cost.h"
+#include "interpose/plan/policy.h"
+#include "interpose/plan/retain.h"
+#include "interpose/run/core.h"
+#include "interpose/run/guard.h"
+#include "interpose/run/host.h"
+#include "interpose/run/pairing.h"
+#include "interpose/run/replay.h"
+#include "interpose/run/report.h"
+#include "tracker/array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* On the heap: a preloaded object's thread-local storage is scarce. */
+static __thread struct rp_thread *self;
+
+struct rp_thread *rp_thread_self(void)
+{
+    /* Where memory is short no scope can be opened, and ranges are not counted. */
+    static struct rp_thread full = {.scope_count = 0, .is_full = true};
+    if (!self)
+        self = calloc(1, sizeof *self);
+    return self ? self : &full;
+}
+
+static void close_scope(struct rp_thread *thread);
+
+/* A thread that ends inside a segment ends the segment: nobody else may look into its scopes
+ * after that. */
+static void thread_ended(void *thread)
+{
+    rp_core_lock();
+    while (((struct rp_thread *)thread)->scope_count)
+        close_scope(thread);
+    rp_core_unlock();
+    if (self == thread)
+        self = NULL;
+    free(thread);
+}
+
+static pthread_key_t ended_key;
+
+static void make_ended_key(void)
+{
+    pthread_key_create(&ended_key, thread_ended);
+}
+
+static void watch_thread(struct rp_thread *thread)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_ended_key);
+    pthread_setspecific(ended_key, thread);
+}
+
+static struct rp_scope **open_transactions;
+static size_t open_count, open_capacity;
+
+size_t rp_transactions_count(void)
+{
+    return open_count;
+}
+
+struct rp_scope *rp_transactions_at(size_t index)
+{
+    return open_transactions[index];
+}
+
+bool rp_transactions_add(struct rp_scope *scope)
+{
+    struct rp_scope **bigger = rp_array_reserve(open_transactions, &open_capacity, open_count + 1,
+                                                sizeof(*bigger));
+    if (!bigger)
+        return false;
+    open_transactions = bigger;
+    open_transactions[open_count++] = scope;
+    return true;
+}
+
+static void transactions_remove(const struct rp_scope *scope)
+{
+    for (size_t i = 0; i < open_count; i++)
+        if (open_transactions[i] == scope)
+            open_transactions[i] = open_transactions[--open_count];
+}
+
+void rp_segments_forget(void)
+{
+    rp_host_forget();
+    open_count = 0;
+    if (self)
+        *self = (struct rp_thread){.scope_count = 0};
+}
+
+static const struct rp_segment_rule *rule_of(uint32_t segment)
+{
+    return &rp_core.config.contract->segments[segment];
+}
+
+static const char *phase_word(const struct rp_scope *scope)
+{
+    return scope->kind == RP_SCOPE_FORWARD ? "forward" : "replay";
+}
+
+static void note_scope(const struct rp_scope *scope, bool begins)
+{
+    const struct rp_execution *execution = scope->execution;
+    char phase[32];
+    strcpy(phase, phase_word(scope));
+    strcat(phase, begins ? " begins" : " ends");
+    RP_NOTE(segment, RP_T(rule_of(scope->segment)->name), RP_T(execution ? execution->key : ""),
+            RP_U(execution ? execution->instance->id : 0), RP_T(phase), RP_U(rp_core.step),
+            RP_U(execution ? execution->last_stream : 0),
+            RP_U(execution ? execution->log_count : 0));
+}
+
+static bool open_scope(struct rp_thread *thread, struct rp_scope scope)
+{
+    if (thread->scope_count == RP_MAX_SCOPES || thread->is_full) {
+        rp_remark("segment", "more than 16 segments inside each other: the innermost are not seen");
+        if (scope.kind == RP_SCOPE_REPLAY)
+            rp_report_unpaired(rule_of(scope.segment)->name, "");
+        return false;
+    }
+    watch_thread(thread);
+    thread->scopes[thread->scope_count++] = scope;
+    note_scope(&scope, true);
+    return true;
+}
+
+static void note_nesting(const struct rp_thread *thread, struct rp_execution *execution)
+{
+    rp_cost_depart("segments lie in one another");
+    rp_retain_refuse(execution, "it lies in another segment");
+    for (unsigned i = 0; i < thread->scope_count; i++)
+        if (thread->scopes[i].kind == RP_SCOPE_FORWARD)
+            rp_retain_refuse(thread->scopes[i].execution, "another segment lies in it");
+}
+
+static bool open_forward(struct rp_thread *thread, uint32_t segment, const char *key,
+                         bool by_launch)
+{
+    struct rp_execution *execution = rp_execution_begin(segment, key);
+    if (!execution) {
+        rp_remark("segment", "the host is out of memory: a forward is not followed");
+        return false;
+    }
+    rp_host_forward_opens(execution);
+    rp_cost_phase(RP_PHASE_OF_FORWARD, execution->place);
+    if (thread->scope_count) {
+        const struct rp_scope *around = &thread->scopes[thread->scope_count - 1];
+        execution->outer = around->kind == RP_SCOPE_FORWARD ? around->execution->instance->id : 0;
+        note_nesting(thread, execution);
+    }
+    return open_scope(thread, (struct rp_scope){.kind = RP_SCOPE_FORWARD,
+                                                .segment = segment,
+                                                .execution = execution,
+                                                .by_launch = by_launch});
+}
+
+static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *key,
+                        struct rp_pairing pairing, bool by_launch)
+{
+    struct rp_scope scope = {.kind = RP_SCOPE_REPLAY,
+                             .segment = segment,
+                             .execution = pairing.execution,
+                             .guessed = pairing.guessed,
+                             .by_launch = by_launch};
+    snprintf(scope.key, sizeof scope.key, "%s", key);
+    if (!pairing.execution)
+        rp_report_unpaired(rule_of(segment)->name, key);
+    rp_segment_figures(segment)->replays++;
+    if (!open_scope(thread, scope))
+        return false;
+    if (pairing.execution) {
+        struct rp_scope *opened = &thread->scopes[thread->scope_count - 1];
+        rp_execution_replay_begins(pairing.execution);
+        if (rp_segment_owner(thread, opened) == opened)
+            rp_host_replay_opens(opened);
+    }
+    return true;
+}
+
+static void close_scope(struct rp_thread *thread)
+{
+    struct rp_scope *scope = &thread->scopes[thread->scope_count - 1];
+    note_scope(scope, false);
+    if (scope->kind == RP_SCOPE_FORWARD) {
+        rp_retain_decide(scope->execution);
+        scope->execution->phase = RP_PHASE_PENDING;
+    } else if (scope->execution) {
+        rp_replay_close(scope);
+        transactions_remove(scope);
+        rp_guard_end(scope);
+        rp_host_replay_closes(scope);
+        rp_retain_note(scope->execution);
+        rp_execution_replay_ends(scope->execution);
+        rp_execution_give_up(scope->execution);
+        rp_cost_phase(RP_PHASE_OF_BACKWARD, scope->execution->place);
+    }
+    thread->scope_count--;
+}
+
+struct rp_scope *rp_segment_replay(struct rp_thread *thread)
+{
+    for (unsigned i = thread->scope_count; i-- > 0;)
+        if (thread->scopes[i].kind == RP_SCOPE_REPLAY)
+            return &thread->scopes[i];
+    return NULL;
+}
+
+struct rp_scope *rp_segment_owner(struct rp_thread *thread, struct rp_scope *replay)
+{
+    struct rp_scope *owner = replay;
+    for (struct rp_scope *scope = replay; scope-- > thread->scopes;)
+        if (scope->kind == RP_SCOPE_REPLAY && scope->execution &&
+            rp_execution_is_part_of(owner->execution, scope->execution))
+            owner = scope;
+    return owner;
+}
+
+bool rp_segment_is_own(const struct rp_scope *scope)
+{
+    return self && scope >= self->scopes && scope < self->scopes + RP_MAX_SCOPES;
+}
+
+/* A replay runs the forward's own code, and with it the forward's own annotations. */
+static bool repeats_annotation(struct rp_thread *thread, uint32_t segment, const char *key)
+{
+    const struct rp_scope *replay = rp_segment_replay(thread);
+    return replay && replay->segment == segment &&
+           (!replay->execution || strcmp(replay->execution->key, key) == 0);
+}
+
+static bool push_scope(struct rp_thread *thread, const char *message)
+{
+    const struct rp_contract *contract = rp_core.config.contract;
+    char key[RP_KEY_BYTES];
+    for (uint32_t i = 0; i < contract->segment_count; i++) {
+        const struct rp_segment_rule *rule = &contract->segments[i];
+        if (rule->replay.kind == RP_WHERE_NVTX &&
+            rp_glob_match(rule->replay.nvtx, message, key, sizeof key))
+            return open_replay(thread, i, key, rp_pairing_find(i, key), false);
+        if (rule->forward.kind == RP_WHERE_NVTX &&
+            rp_glob_match(rule->forward.nvtx, message, key, sizeof key))
+            return !repeats_annotation(thread, i, key) && open_forward(thread, i, key, false);
+    }
+    return false;
+}
+
+/* A step began: `nth` counts from here. */
+static void restart_matches(void)
+{
+    for (uint32_t i = 0; i < rp_core.config.contract->segment_count; i++)
+        rp_segment_figures(i)->first_matches = 0;
+}
+
+static void begin_step(void)
+{
+    rp_executions_expire();
+    rp_cost_step_ends();
+    rp_cost_collect();
+    rp_policy_step_begins();
+    rp_chain_step_began();
+    rp_core.step++;
+    rp_core.launch_in_step = 0;
+    restart_matches();
+    rp_cost_step_begins();
+    RP_NOTE(step, RP_U(rp_core.step));
+}
+
+void rp_segment_push(struct rp_thread *thread, const char *message)
+{
+    unsigned depth = thread->range_depth++;
+    if (depth >= RP_MAX_RANGES)
+        return;
+    const char *step = rp_core.config.contract->step_nvtx;
+    thread->ranges[depth] = RP_RANGE_NOTHING;
+    if (step && rp_glob_match(step, message, NULL, 0)) {
+        begin_step();
+        thread->ranges[depth] = RP_RANGE_STEP;
+    } else if (push_scope(thread, message)) {
+        thread->ranges[depth] = RP_RANGE_SCOPE;
+    }
+}
+
+void rp_segment_pop(struct rp_thread *thread)
+{
+    if (!thread->range_depth)
+        return; /* opened before the layer was there */
+    unsigned depth = --thread->range_depth;
+    if (depth < RP_MAX_RANGES && thread->ranges[depth] == RP_RANGE_SCOPE)
+        close_scope(thread);
+    else if (depth < RP_MAX_RANGES && thread->ranges[depth] == RP_RANGE_STEP)
+        rp_cost_step_ends();
+}
+
+enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, const char *key,
+                                bool replay)
+{
+    const struct rp_contract *contract = rp_core.config.contract;
+    for (uint32_t i = 0; i < contract->segment_count; i++) {
+        const struct rp_segment_rule *rule = &contract->segments[i];
+        if (rule->forward.kind != RP_WHERE_CALLS || strcmp(rule->name, name) != 0)
+            continue;
+        bool opened = replay ? open_replay(thread, i, key, rp_pairing_find(i, key), false)
+                             : open_forward(thread, i, key, false);
+        return opened ? RP_OK : RP_NO_MEMORY;
+    }
+    return RP_NOT_FOUND;
+}
+
+enum rp_status rp_segment_end(struct rp_thread *thread)
+{
+    if (!thread->scope_count)
+        return RP_NOT_FOUND;
+    close_scope(thread);
+    return RP_OK;
+}
+
+static bool is_open_by_launch(const struct rp_thread *thread, uint32_t segment)
+{
+    for (unsigned i = 0; i < thread->scope_count; i++)
+        if (thread->scopes[i].by_launch && thread->scopes[i].segment == segment)
+            return true;
+    return false;
+}
+
+static void open_by_launch(struct rp_thread *thread, uint32_t segment,
+                           const struct rp_footprint *call)
+{
+    const struct rp_segment_rule *rule = rule_of(segment);
+    const char *kernel = rp_name(call->name);
+    if (rule->replay.kind == RP_WHERE_LAUNCHES &&
+        rp_glob_match(rule->replay.first, kernel, NULL, 0)) {
+        open_replay(thread, segment, "", rp_pairing_find(segment, ""), true);
+        return;
+    }
+    if (rule->forward.kind != RP_WHERE_LAUNCHES ||
+        !rp_glob_match(rule->forward.first, kernel, NULL, 0))
+        return;
+    struct rp_execution *repeated = NULL;
+    if (rule->replay.kind == RP_WHERE_REPEAT)
+        repeated = rp_pairing_repeated(segment, call);
+    if (repeated) {
+        open_replay(thread, segment, "", (struct rp_pairing){repeated, false}, true);
+        return;
+    }
+    uint64_t match = rp_segment_figures(segment)->first_matches++;
+    if (!rule->forward.has_first_nth || match == rule->forward.first_nth)
+        open_forward(thread, segment, "", true);
+}
+
+void rp_segment_before_launch(struct rp_thread *thread, const struct rp_footprint *call)
+{
+    for (uint32_t i = 0; i < rp_core.config.contract->segment_count; i++)
+        if (!is_open_by_launch(thread, i))
+            open_by_launch(thread, i, call);
+}
+
+void rp_segment_after_launch(struct rp_thread *thread, uint32_t kernel)
+{
+    while (thread->scope_count) {
+        const struct rp_scope *scope = &thread->scopes[thread->scope_count - 1];
+        const struct rp_segment_rule *rule = rule_of(scope->segment);
+        const struct rp_where *where = &rule->forward;
+        if (scope->kind == RP_SCOPE_REPLAY && rule->replay.kind == RP_WHERE_LAUNCHES)
+            where = &rule->replay;
+        if (!scope->by_launch || !rp_glob_match(where->last, rp_name(kernel), NULL, 0))
+            return;
+        close_scope(thread);
+    }
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Segments on the move: which call belongs to which forward, replay, or to neither.
+ *
+ * Each thread has a stack of open scopes, innermost last. A scope is one forward or one
+ * replay of a segment rule; NVTX ranges, launch names and the reprise_segment_ calls open and
+ * close them. All functions want the core's lock. */
+#ifndef RP_INTERPOSE_SEGMENT_H
+#define RP_INTERPOSE_SEGMENT_H
+
+#include "cuda/transaction.h"
+#include "interpose/run/execution.h"
+#include "interpose/run/footprint.h"
+
+#define RP_MAX_SCOPES 16
+#define RP_MAX_RANGES 128
+
+enum rp_scope_kind { RP_SCOPE_FORWARD, RP_SCOPE_REPLAY };
+
+struct rp_scope {
+    enum rp_scope_kind kind;
+    uint32_t segment;
+    struct rp_execution *execution; /* NULL for a replay that could not be paired */
+    bool by_launch;                 /* opened by a launch's name, closed by one */
+    char key[RP_KEY_BYTES];         /* what the replay's own range says */
+    bool guessed;                   /* the pairing is no more than a guess so far */
+    bool settled;                   /* its first call has confirmed the pairing, or named another */
+    /* Replay only: */
+    struct rp_host_copy *host;          /* the live content of host variables, or NULL */
+    struct rp_transaction *transaction; /* NULL until the replay's first call, and in check */
+    size_t cursor;        /* the next call of the log that should come */
+    size_t repeated;      /* calls of the log that came */
+    bool skips;           /* some were left out so far, or came in another order */
+    bool tainted;         /* it read something else than the forward did */
+    uint32_t repeating;   /* name of its latest call that the forward had too */
+    uint32_t stranger;    /* name of the first call in its range that the forward had not */
+    size_t stranger_at;   /* where the log stood then */
+};
+
+enum rp_range { RP_RANGE_NOTHING, RP_RANGE_SCOPE, RP_RANGE_STEP };
+
+struct rp_thread {
+    struct rp_scope scopes[RP_MAX_SCOPES];
+    unsigned scope_count;
+    /* What each open NVTX range of this thread opened; deeper ranges are only counted. Bytes:
+     * this lies in static thread-local storage, of which a late dlopen gets little. */
+    uint8_t ranges[RP_MAX_RANGES];
+    unsigned range_depth;
+    bool is_full; /* no memory was left for the thread: no scope can be opened */
+};
+
+/* The calling thread's state; never NULL. */
+struct rp_thread *rp_thread_self(void);
+
+void rp_segment_push(struct rp_thread *thread, const char *message);
+void rp_segment_pop(struct rp_thread *thread);
+/* reprise_segment_begin/end: by the rule's name. RP_NOT_FOUND when no rule has it. */
+enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, const char *key,
+                                bool replay);
+enum rp_status rp_segment_end(struct rp_thread *thread);
+
+/* Before and after each launch: scopes that are found by kernel names. */
+void rp_segment_before_launch(struct rp_thread *thread, const struct rp_footprint *call);
+void rp_segment_after_launch(struct rp_thread *thread, uint32_t kernel);
+
+/* The thread's innermost replay, or NULL. */
+struct rp_scope *rp_segment_replay(struct rp_thread *thread);
+/* The replay that `replay`, the innermost one, is a part of, because its forward ran inside that
+ * one's: what that one needs is rewound, and nothing more for the parts. Often `replay` itself. */
+struct rp_scope *rp_segment_owner(struct rp_thread *thread, struct rp_scope *replay);
+/* True when the scope is one of the calling thread's. */
+bool rp_segment_is_own(const struct rp_scope *scope);
+
+/* Scopes of any thread whose transaction is open: what calls outside must be held against.
+ * Adding fails when the host is out of memory. */
+size_t rp_transactions_count(void);
+struct rp_scope *rp_transactions_at(size_t index);
+bool rp_transactions_add(struct rp_scope *scope);
+/* After a fork, in the only thread that is left. */
+void rp_segments_forget(void);
+
+#endif

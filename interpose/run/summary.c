@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/door/wrap.h"
+
+#include "interpose/run/summary.h"
+
+#include "cuda/access/access.h"
+#include "interpose/plan/cost.h"
+#include "interpose/plan/estimate.h"
+#include "interpose/plan/policy.h"
+#include "interpose/run/buffer.h"
+#include "interpose/run/core.h"
+#include "interpose/run/execution.h"
+#include "interpose/run/profiler.h"
+#include "interpose/run/report.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void put_count(json_t *object, const char *key, uint64_t value)
+{
+    /* JSON readers stop at 63 bits; no count of ours comes near. */
+    json_object_set_new(object, key, json_integer((json_int_t)(value & INT64_MAX)));
+}
+
+static void put_most(json_t *object, const char *key, uint64_t a, uint64_t b)
+{
+    put_count(object, key, a > b ? a : b);
+}
+
+/* jansson refuses what is not UTF-8, such as a stray kernel name. */
+static void put_text(json_t *object, const char *key, const char *text)
+{
+    json_t *value = json_string(text);
+    if (!value) {
+        char clean[256];
+        size_t length = strlen(text);
+        if (length >= sizeof clean)
+            length = sizeof clean - 1;
+        for (size_t i = 0; i < length; i++)
+            clean[i] = (text[i] & 0x80) ? '?' : text[i];
+        clean[length] = '\0';
+        value = json_string(clean);
+    }
+    json_object_set_new(object, key, value);
+}
+
+static json_t *hazard_json(const struct rp_hazard *hazard)
+{
+    json_t *object = json_object();
+    char stream[32];
+    snprintf(stream, sizeof stream, "0x%llx", (unsigned long long)hazard->written.stream);
+    put_text(object, "hazard", rp_hazard_kind_name(hazard->kind));
+    if (hazard->segment)
+        put_text(object, "segment", hazard->segment);
+    put_count(object, "instance", hazard->instance);
+    if (hazard->buffer)
+        put_text(object, "buffer", hazard->buffer);
+    put_count(object, "allocation", hazard->allocation);
+    put_count(object, "allocation_bytes", hazard->allocation_bytes);
+    if (hazard->allocation) {
+        put_text(object, "memory", hazard->memory ? hazard->memory : "");
+        put_count(object, "birth_seq", hazard->birth_seq);
+    }
+    put_count(object, "offset", hazard->offset);
+    put_count(object, "bytes", hazard->bytes);
+    if (hazard->allocation)
+        put_count(object, "version_read", hazard->version_read);
+    if (hazard->wants_version)
+        put_count(object, "version_wanted", hazard->version_wanted);
+    if (hazard->key)
+        put_text(object, "key", hazard->key);
+    if (hazard->writer) {
+        put_text(object, "writer", hazard->writer);
+        put_count(object, "writer_seq", hazard->written.seq);
+        put_count(object, "writer_step", hazard->written.step);
+        put_count(object, "writer_launch", hazard->written.launch);
+        put_text(object, "writer_stream", stream);
+    }
+    if (hazard->reader) {
+        put_text(object, "reader", hazard->reader);
+        put_count(object, "reader_launch", hazard->reader_launch);
+    }
+    if (hazard->other)
+        put_text(object, "other", hazard->other);
+    if (hazard->kind == RP_HAZARD_DIVERGED)
+        put_count(object, "position", hazard->position);
+    put_count(object, "step", hazard->step);
+    put_count(object, "count", hazard->count);
+    put_count(object, "order", hazard->order);
+    json_object_set_new(object, "harmless", json_boolean(hazard->harmless));
+    put_text(object, "advice", rp_hazard_advice(hazard));
+    return object;
+}
+
+static json_t *hazards_json(void)
+{
+    json_t *array = json_array();
+    rp_hazards_sort(&rp_core.hazards);
+    for (size_t i = 0; i < rp_core.hazards.count; i++)
+        json_array_append_new(array, hazard_json(&rp_core.hazards.items[i]));
+    return array;
+}
+
+static json_t *segments_json(void)
+{
+    const struct rp_contract *contract = rp_core.config.contract;
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < contract->segment_count; i++) {
+        const struct rp_segment_figures *figures = rp_segment_figures(i);
+        json_t *object = json_object();
+        put_text(object, "name", contract->segments[i].name);
+        put_count(object, "forwards", figures->forwards);
+        put_count(object, "replays", figures->replays);
+        put_count(object, "unreplayed", figures->unreplayed + rp_segment_waiting(i));
+        put_count(object, "replayed_again", figures->again);
+        put_count(object, "stopped_early", figures->stopped_early);
+        put_count(object, "skipped", figures->skipped);
+        if (figures->refused)
+            put_text(object, "refused", figures->refused);
+        if (figures->unserved)
+            put_text(object, "unserved", figures->unserved);
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
+static json_t *buffers_json(void)
+{
+    const struct rp_contract *contract = rp_core.config.contract;
+    json_t *array = json_array();
+    for (size_t i = 0; i < contract->buffer_count; i++) {
+        json_t *object = json_object();
+        put_text(object, "name", contract->buffers[i].name);
+        put_count(object, "found", rp_buffer_found(i));
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
+static void add_remark(void *ctx, const char *call, const char *reason, uint64_t count)
+{
+    json_t *object = json_object();
+    put_text(object, "call", call);
+    put_count(object, "count", count);
+    put_text(object, "reason", reason);
+    json_array_append_new(ctx, object);
+}
+
+static json_t *proofs_json(void)
+{
+    json_t *object = json_object();
+    for (int verdict = RP_VERDICT_NONE; verdict <= RP_VERDICT_EVERYTHING; verdict++)
+        put_count(object, rp_verdict_name((enum rp_verdict)verdict),
+                  rp_core.figures.launches_by_verdict[verdict]);
+    return object;
+}
+
+/* What the steps took, beside what a plan may have promised. */
+static void put_steps(json_t *summary)
+{
+    const struct rp_step_cost *last = rp_cost_last();
+    const char *refused = rp_estimate_refused();
+    json_t *object = json_object();
+    put_count(object, "measured", rp_cost_count());
+    put_count(object, "peak_bytes", rp_cost_peak());
+    if (last)
+        put_count(object, "last_ns", last->ns);
+    if (refused)
+        put_text(object, "no_profile", refused);
+    if (rp_profiler_refused())
+        put_text(object, "no_cupti", rp_profiler_refused());
+    json_object_set_new(summary, "step_costs", object);
+}
+
+static void put_measured(json_t *object, const struct rp_policy_state *state)
+{
+    if (rp_plan_has_choices(state->plan)) {
+        put_count(object, "planned_ns", state->plan->time);
+        put_count(object, "planned_peak_bytes", state->plan->peak);
+    }
+    if (state->plan->has_min_budget)
+        put_count(object, "min_budget_bytes", state->plan->min_budget);
+    put_count(object, "steps", state->steps);
+    if (!state->steps)
+        return;
+    put_count(object, "measured_ns", state->median_ns);
+    put_count(object, "measured_peak_bytes", state->peak);
+}
+
+static json_t *choices_json(const struct rp_plan *plan)
+{
+    json_t *object = json_object();
+    for (size_t k = 0; rp_plan_has_choices(plan) && k < plan->count; k++)
+        put_text(object, plan->names[k], rp_choice_name(plan->choices[k]));
+    return object;
+}
+
+/* What was planned, beside what was measured. */
+static void put_plan(json_t *summary)
+{
+    struct rp_policy_state state;
+    rp_policy_state(&state);
+    if (!state.wanted)
+        return;
+    json_t *object = json_object();
+    json_object_set_new(object, "in_force", json_boolean(state.in_force));
+    put_count(object, "plans", state.plans);
+    if (state.reason)
+        put_text(object, "reason", state.reason);
+    if (state.plan) {
+        put_text(object, "answer", rp_answer_name(state.plan->answer));
+        put_measured(object, &state);
+        json_object_set_new(object, "choices", choices_json(state.plan));
+    }
+    json_object_set_new(summary, "plan", object);
+}
+
+static void put_contract(json_t *summary)
+{
+    const struct rp_contract *contract = rp_core.config.contract;
+    put_text(summary, "policy", rp_policy_name(contract->policy));
+    put_text(summary, "state", contract->state == RP_STATE_DECLARED ? "declared" : "discovered");
+    put_count(summary, "transactions", rp_core.figures.transactions);
+    put_count(summary, "launches_served", rp_core.figures.launches_served);
+    put_count(summary, "bytes_preserved", rp_core.figures.bytes_preserved);
+    put_count(summary, "bytes_recalled", rp_core.figures.bytes_recalled);
+    put_count(summary, "bytes_restored", rp_core.figures.bytes_restored);
+    put_count(summary, "bytes_reinstated", rp_core.figures.bytes_reinstated);
+    put_most(summary, "bytes_held_peak", rp_store_held_peak(rp_core.bench.store),
+             rp_core.figures.bytes_held_peak);
+    put_most(summary, "bytes_reserved", rp_store_reserved(rp_core.bench.store),
+             rp_core.figures.bytes_reserved);
+    put_steps(summary);
+    put_plan(summary);
+    json_object_set_new(summary, "segments", segments_json());
+    json_object_set_new(summary, "buffers", buffers_json());
+}
+
+static json_t *summary_json(void)
+{
+    json_t *summary = json_object();
+    put_text(summary, "format", "reprise-summary");
+    put_count(summary, "version", 1);
+    put_count(summary, "pid", (uint64_t)getpid());
+    if (*rp_core.config.rank)
+        put_count(summary, "rank", strtoull(rp_core.config.rank, NULL, 10));
+    put_text(summary, "mode", rp_mode_name(rp_core.config.mode));
+    put_text(summary, "driver", rp_real_path());
+    put_count(summary, "calls", rp_wrap_calls());
+    put_count(summary, "tracked_calls", rp_core.seq);
+    put_count(summary, "launches", rp_core.figures.launches);
+    if (rp_core.config.audit) {
+        put_count(summary, "audits", rp_core.figures.audits);
+        put_count(summary, "audit_misses", rp_core.figures.audit_misses);
+        put_count(summary, "audits_failed", rp_core.figures.audits_failed);
+    }
+    put_count(summary, "steps", rp_core.step);
+    if (rp_core.trace) {
+        struct rp_trace_stats stats;
+        rp_trace_writer_stats(rp_core.trace, &stats);
+        put_count(summary, "trace_events", stats.events);
+        put_count(summary, "trace_bytes", stats.bytes_written);
+        put_count(summary, "trace_lost", stats.lost);
+        put_count(summary, "trace_waits", stats.waits);
+    }
+    if (rp_core.segments_wanted)
+        put_contract(summary);
+    json_object_set_new(summary, "hazards", hazards_json());
+    json_object_set_new(summary, "proofs", proofs_json());
+    json_t *unknown = json_array();
+    rp_remarks_each(add_remark, unknown);
+    json_object_set_new(summary, "unknown", unknown);
+    return summary;
+}
+
+void rp_summary_write(void)
+{
+    char path[4096], beside[4200];
+    if (!rp_core.config.output)
+        return;
+    json_t *summary = summary_json();
+    snprintf(path, sizeof path, "%s/summary-%d.json", rp_core.config.output, (int)getpid());
+    snprintf(beside, sizeof beside, "%s.part", path);
+    int file = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file >= 0) {
+        bool written = json_dumpfd(summary, file, JSON_INDENT(2)) == 0;
+        written = close(file) == 0 && written;
+        if (!written || rename(beside, path) != 0)
+            unlink(beside);
+    }
+    json_decref(summary);
+}

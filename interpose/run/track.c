@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/run/track.h"
+
+#include "interpose/plan/cost.h"
+#include "interpose/plan/retain.h"
+#include "interpose/run/core.h"
+#include "interpose/run/forward.h"
+#include "interpose/run/guard.h"
+#include "interpose/run/keep.h"
+#include "interpose/run/replay.h"
+#include "interpose/run/report.h"
+
+/* ---- versions --------------------------------------------------------------------- */
+
+static bool modifies(const struct rp_footprint *call, const struct rp_reach *write)
+{
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *read = &call->reaches[i];
+        if (read->id == write->id && read->lo < write->hi && write->lo < read->hi)
+            return true;
+    }
+    return false;
+}
+
+struct origins {
+    struct rp_writer writer;
+    rp_alloc_id id;
+    uint64_t hi; /* end of what was visited */
+};
+
+/* One stretch at a time: the map may not change while it is walked. */
+static enum rp_status take_origin(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *old)
+{
+    (void)lo;
+    struct origins *origins = ctx;
+    origins->writer.origin = old->origin ? old->origin : origins->writer.version;
+    origins->hi = hi;
+    return RP_END;
+}
+
+static enum rp_status write_modified(const struct rp_reach *reach, const struct rp_writer *writer)
+{
+    struct origins origins = {.writer = *writer, .id = reach->id};
+    enum rp_status status = RP_OK;
+    for (uint64_t lo = reach->lo; status == RP_OK && lo < reach->hi; lo = origins.hi) {
+        origins.hi = reach->hi;
+        rp_versions_read(rp_core.bench.versions, reach->id, lo, reach->hi, take_origin, &origins);
+        status = rp_versions_write(rp_core.bench.versions, reach->id, lo, origins.hi,
+                                   &origins.writer);
+    }
+    return status;
+}
+
+static void write_versions(const struct rp_footprint *call)
+{
+    struct rp_writer writer = {
+        .version = call->version,
+        .origin = call->version,
+        .seq = call->seq,
+        .launch = call->launch,
+        .stream = call->stream,
+        .step = rp_core.step,
+        .name = call->name,
+    };
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (reach->effect != RP_WRITE)
+            continue;
+        writer.speculative = reach->verdict >= RP_VERDICT_REACHABLE;
+        if (modifies(call, reach))
+            write_modified(reach, &writer);
+        else
+            rp_versions_write(rp_core.bench.versions, reach->id, reach->lo, reach->hi, &writer);
+    }
+}
+
+static const char *effect_word(enum rp_effect effect)
+{
+    return effect == RP_READ ? "read" : "write";
+}
+
+static void note_reaches(const struct rp_footprint *call)
+{
+    for (size_t i = 0; rp_core.trace && i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        RP_NOTE(access, RP_U(call->seq), RP_U(reach->id), RP_U(reach->lo),
+                RP_U(reach->hi - reach->lo), RP_T(effect_word(reach->effect)),
+                RP_T(rp_verdict_name(reach->verdict)), RP_U(call->version));
+    }
+}
+
+/* ---- the way of a call ------------------------------------------------------------ */
+
+/* What may write anything may also have destroyed what discovery would have to keep. */
+static void doubt_pending(const struct rp_footprint *call)
+{
+    if (!rp_keep_discovers() || call->writes < RP_VERDICT_REACHABLE)
+        return;
+    for (size_t i = 0; i < rp_executions_count(); i++)
+        rp_forward_refuse(rp_executions_at(i), "a call whose writes are not proved came before "
+                                               "the replay: declare the state");
+    rp_remark(rp_name(call->name), call->reason ? call->reason : "its writes are not proved");
+}
+
+/* Innermost first: which forward it repeats may depend on its first call. */
+static struct rp_scope *enter_replay(struct rp_thread *thread, struct rp_footprint *call)
+{
+    struct rp_scope *replay = rp_segment_replay(thread);
+    if (!replay || !replay->execution)
+        return NULL;
+    rp_replay_settle(replay, call);
+    struct rp_scope *owner = rp_segment_owner(thread, replay);
+    rp_replay_before(owner, call);
+    return owner;
+}
+
+static void before_in_segments(struct rp_footprint *call)
+{
+    struct rp_thread *thread = rp_thread_self();
+    if (call->is_launch && !call->in_graph)
+        rp_segment_before_launch(thread, call);
+    const struct rp_scope *replay = enter_replay(thread, call);
+    if (!call->repeats)
+        rp_guard_outside(call);
+    if (thread->scope_count)
+        call->sight = rp_footprint_sight(call);
+    for (unsigned i = 0; i < thread->scope_count; i++)
+        if (thread->scopes[i].kind == RP_SCOPE_FORWARD)
+            rp_forward_before(thread->scopes[i].execution, call);
+    rp_keep_clobber(call, call->repeats ? replay->execution : NULL);
+    rp_retain_clobber(call);
+}
+
+static void after_in_segments(const struct rp_footprint *call)
+{
+    struct rp_thread *thread = rp_thread_self();
+    if (call->replay)
+        rp_replay_after(call->replay, call);
+    for (struct rp_scope *part = rp_segment_replay(thread); part && part > call->replay; part--)
+        if (part->kind == RP_SCOPE_REPLAY && part->execution)
+            rp_replay_echo(part, call);
+    for (unsigned i = 0; i < thread->scope_count; i++)
+        if (thread->scopes[i].kind == RP_SCOPE_FORWARD)
+            rp_forward_after(thread->scopes[i].execution, call);
+}
+
+/* The reads of a rejected call stay noted: they can only make more bytes count as state,
+ * which nothing but discovery would have to be sure of. */
+static void rejected_in_segments(const struct rp_footprint *call)
+{
+    struct rp_thread *thread = rp_thread_self();
+    rp_remark(rp_name(call->name), "the driver rejected it: it changed nothing");
+    for (unsigned i = 0; i < thread->scope_count; i++)
+        if (thread->scopes[i].kind == RP_SCOPE_FORWARD && rp_keep_discovers())
+            rp_forward_refuse(thread->scopes[i].execution,
+                              "the driver rejected a call of the segment: declare the state");
+    if (call->wrote_live) /* they would not be reinstated, and nobody has written them */
+        rp_report(RP_HAZARD_UNPROVED, NULL, call, 0, 0, 0, NULL, NULL);
+}
+
+void rp_track(struct rp_footprint *call)
+{
+    call->seq = call->version = ++rp_core.seq;
+    call->launch = rp_core.launch_in_step;
+    rp_core.launch_in_step += call->is_launch;
+    if (!rp_core.segments_wanted)
+        return;
+    if (rp_core.config.mode == RP_MODE_GUARD)
+        rp_order_meet(rp_core.bench.order, call->stream);
+    doubt_pending(call);
+    /* A check says what it knows; the guard must not miss what it does not know. */
+    if (rp_core.config.mode == RP_MODE_GUARD && rp_footprint_suspect_state(call) != RP_OK)
+        rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
+    before_in_segments(call);
+    if (call->served)
+        rp_retain_deliver(call->replay->execution, call);
+    else
+        rp_cost_call(call->stream);
+}
+
+void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)
+{
+    if (outcome == RP_OUTCOME_REJECTED) {
+        if (rp_core.segments_wanted)
+            rejected_in_segments(call);
+        return;
+    }
+    for (size_t i = 0; outcome == RP_OUTCOME_UNSURE && i < call->count; i++)
+        call->reaches[i].certain = false;
+    if (rp_core.segments_wanted)
+        after_in_segments(call);
+    write_versions(call);
+    note_reaches(call);
+    if (call->is_launch) {
+        rp_core.figures.launches++;
+        rp_core.figures.launches_by_verdict[call->writes]++;
+    }
+}
+
+void rp_track_death(rp_alloc_id id)
+{
+    rp_versions_forget(rp_core.bench.versions, id);
+    rp_state_forget(rp_core.state, id);
+}
