@@ -61,8 +61,11 @@ static inline uint64_t rp_trace_clock_now(struct rp_trace_clock *clock)
         if (rate == 0)
             return rp_trace_clock_monotonic() - clock->start_ns;
         atomic_thread_fence(memory_order_acquire);
-        if ((turn & 1) == 0 && turn == atomic_load_explicit(&clock->turn, memory_order_relaxed))
-            return ns + (uint64_t)((rp_trace_wide)(rp_trace_ticks() - ticks) * rate >> 32);
+        if ((turn & 1) != 0 || turn != atomic_load_explicit(&clock->turn, memory_order_relaxed))
+            continue;
+        /* The processor may have read the counter before it read the rest. */
+        uint64_t since = rp_trace_ticks() - ticks;
+        return (int64_t)since < 0 ? ns : ns + (uint64_t)((rp_trace_wide)since * rate >> 32);
     }
 }
 

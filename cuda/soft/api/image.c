@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static CUresult copy_text(const char *text, size_t length, char **out, size_t *out_length)
 {
@@ -106,19 +107,26 @@ CUresult soft_image_read(const void *image, char **text, size_t *length, char *m
     return CUDA_ERROR_INVALID_IMAGE;
 }
 
+#define MOST_IMAGE_BYTES (INT64_C(4) << 30)
+
+/* The file's size, or -1 for what is none: a folder has a size that no memory holds. */
+static long long file_bytes(FILE *file)
+{
+    struct stat info;
+    bool good = fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) &&
+                info.st_size <= MOST_IMAGE_BYTES;
+    return good ? (long long)info.st_size : -1;
+}
+
 CUresult soft_image_load(const char *path, char **out)
 {
     FILE *file = fopen(path, "rb");
-    long bytes = -1;
-    char *text = NULL;
 
     if (file == NULL)
         return errno == ENOENT ? CUDA_ERROR_FILE_NOT_FOUND : CUDA_ERROR_OPERATING_SYSTEM;
-    if (fseek(file, 0, SEEK_END) == 0)
-        bytes = ftell(file);
-    rewind(file);
-    if (bytes >= 0)
-        text = calloc(1, (size_t)bytes + 8); /* room for any magic number, too */
+    long long bytes = file_bytes(file);
+    /* Room for any magic number, too. */
+    char *text = bytes >= 0 ? calloc(1, (size_t)bytes + 8) : NULL;
     if (text == NULL || fread(text, 1, (size_t)bytes, file) != (size_t)bytes) {
         free(text);
         fclose(file);
