@@ -47,8 +47,9 @@ def ours(folder):
 def theirs(folder):
     data = folder / "uftrace.data"
     shutil.rmtree(data, ignore_errors=True)
-    bare = float(run(PEER, CALLS))
-    traced = float(run("uftrace", "record", "-d", data, "--no-libcall", PEER, CALLS).split()[0])
+    bare = float(run(PEER, CALLS, cwd=folder))
+    traced = float(run("uftrace", "record", "-d", data, "--no-libcall", PEER, CALLS,
+                       cwd=folder).split()[0])
     records = sum(file.stat().st_size for file in data.glob("*.dat"))
     read, lines = timed("uftrace", "replay", "-d", data, "--no-pager", "-f", "none")
     return {"M calls/s": CALLS / (traced - bare) / 1e6, "bytes/call": records / CALLS,
