@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/live.h"
 
+#include "tracker/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static bool grow(void **items, size_t count, size_t *capacity, size_t size)
 {
-    if (count < *capacity)
-        return true;
-    size_t more = *capacity ? 2 * *capacity : 16;
-    void *grown = realloc(*items, more * size);
-    if (grown) {
+    void *grown = rp_array_reserve(*items, capacity, count + 1, size);
+    if (grown)
         *items = grown;
-        *capacity = more;
-    }
     return grown != NULL;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Growing and splicing plain arrays: what every sorted array of the tracker is made of.
  *
- * Internal to tracker/. An array is a pointer, a count and a capacity in its owner. */
+ * For the sources of this project, not installed. An array is a pointer, a count and a
+ * capacity in its owner. */
 #ifndef RP_TRACKER_ARRAY_H
 #define RP_TRACKER_ARRAY_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/discover/finding.h"
 
+#include "tracker/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,17 +111,14 @@ const char *rp_find_confidence(double agreeing, double shared)
 
 struct rp_found_segment *rp_find_segment(struct rp_finding *finding)
 {
-    if (finding->segment_count == finding->segment_capacity) {
-        size_t more = finding->segment_capacity ? 2 * finding->segment_capacity : 8;
-        struct rp_found_segment *grown =
-            realloc(finding->segments, more * sizeof(*finding->segments));
-        if (!grown) {
-            finding->no_memory = true;
-            return NULL;
-        }
-        finding->segments = grown;
-        finding->segment_capacity = more;
+    struct rp_found_segment *grown =
+        rp_array_reserve(finding->segments, &finding->segment_capacity,
+                         finding->segment_count + 1, sizeof(*finding->segments));
+    if (!grown) {
+        finding->no_memory = true;
+        return NULL;
     }
+    finding->segments = grown;
     struct rp_found_segment *segment = &finding->segments[finding->segment_count++];
     memset(segment, 0, sizeof(*segment));
     return segment;
@@ -128,17 +127,14 @@ struct rp_found_segment *rp_find_segment(struct rp_finding *finding)
 bool rp_find_occurrence(struct rp_finding *finding, struct rp_found_segment *segment,
                         struct rp_occurrence occurrence)
 {
-    if (segment->count == segment->capacity) {
-        size_t more = segment->capacity ? 2 * segment->capacity : 16;
-        struct rp_occurrence *grown =
-            realloc(segment->occurrences, more * sizeof(*segment->occurrences));
-        if (!grown) {
-            finding->no_memory = true;
-            return false;
-        }
-        segment->occurrences = grown;
-        segment->capacity = more;
+    struct rp_occurrence *grown =
+        rp_array_reserve(segment->occurrences, &segment->capacity, segment->count + 1,
+                         sizeof(*segment->occurrences));
+    if (!grown) {
+        finding->no_memory = true;
+        return false;
     }
+    segment->occurrences = grown;
     segment->occurrences[segment->count++] = occurrence;
     return true;
 }

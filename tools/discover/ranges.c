@@ -3,6 +3,8 @@
  * of the same step is a forward, and the later one its replay. */
 #include "tools/discover/finding.h"
 
+#include "tracker/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,16 +33,14 @@ static uint64_t launches_in(const struct rp_story *story, size_t first, size_t e
 
 static bool add_step(struct rp_finding *finding, size_t first, size_t end)
 {
-    if (finding->step_count == finding->step_capacity) {
-        size_t more = finding->step_capacity ? 2 * finding->step_capacity : 64;
-        struct rp_occurrence *grown = realloc(finding->steps, more * sizeof(*finding->steps));
-        if (!grown) {
-            finding->no_memory = true;
-            return false;
-        }
-        finding->steps = grown;
-        finding->step_capacity = more;
+    struct rp_occurrence *grown =
+        rp_array_reserve(finding->steps, &finding->step_capacity, finding->step_count + 1,
+                         sizeof(*finding->steps));
+    if (!grown) {
+        finding->no_memory = true;
+        return false;
     }
+    finding->steps = grown;
     finding->steps[finding->step_count++] = (struct rp_occurrence){first, end, 0, 0};
     return true;
 }
@@ -101,16 +101,13 @@ static struct pair *pair_of(struct rp_finding *finding, struct pairs *pairs, uin
     for (size_t i = 0; i < pairs->count; i++)
         if (pairs->items[i].forward == forward && pairs->items[i].replay == replay)
             return &pairs->items[i];
-    if (pairs->count == pairs->capacity) {
-        size_t more = pairs->capacity ? 2 * pairs->capacity : 16;
-        struct pair *grown = realloc(pairs->items, more * sizeof(*grown));
-        if (!grown) {
-            finding->no_memory = true;
-            return NULL;
-        }
-        pairs->items = grown;
-        pairs->capacity = more;
+    struct pair *grown =
+        rp_array_reserve(pairs->items, &pairs->capacity, pairs->count + 1, sizeof(*grown));
+    if (!grown) {
+        finding->no_memory = true;
+        return NULL;
     }
+    pairs->items = grown;
     struct pair *pair = &pairs->items[pairs->count++];
     *pair = (struct pair){.forward = forward, .replay = replay, .shared = 1.0};
     return pair;

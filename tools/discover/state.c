@@ -3,6 +3,8 @@
  * replay included, overwrites before the replay has ended. */
 #include "tools/discover/finding.h"
 
+#include "tracker/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,16 +26,13 @@ static struct memory *memory_of(struct search *search, uint64_t id)
     for (size_t i = search->count; i-- > 0;)
         if (search->items[i].id == id)
             return &search->items[i];
-    if (search->count == search->capacity) {
-        size_t more = search->capacity ? 2 * search->capacity : 64;
-        struct memory *grown = realloc(search->items, more * sizeof(*grown));
-        if (!grown) {
-            search->finding->no_memory = true;
-            return NULL;
-        }
-        search->items = grown;
-        search->capacity = more;
+    struct memory *grown =
+        rp_array_reserve(search->items, &search->capacity, search->count + 1, sizeof(*grown));
+    if (!grown) {
+        search->finding->no_memory = true;
+        return NULL;
     }
+    search->items = grown;
     search->items[search->count] = (struct memory){.id = id};
     return &search->items[search->count++];
 }
@@ -173,17 +172,14 @@ static void find_size(const struct rp_story *story, struct rp_found_buffer *buff
 
 static struct rp_found_buffer *new_buffer(struct rp_finding *finding)
 {
-    if (finding->buffer_count == finding->buffer_capacity) {
-        size_t more = finding->buffer_capacity ? 2 * finding->buffer_capacity : 16;
-        struct rp_found_buffer *grown =
-            realloc(finding->buffers, more * sizeof(*finding->buffers));
-        if (!grown) {
-            finding->no_memory = true;
-            return NULL;
-        }
-        finding->buffers = grown;
-        finding->buffer_capacity = more;
+    struct rp_found_buffer *grown =
+        rp_array_reserve(finding->buffers, &finding->buffer_capacity, finding->buffer_count + 1,
+                         sizeof(*finding->buffers));
+    if (!grown) {
+        finding->no_memory = true;
+        return NULL;
     }
+    finding->buffers = grown;
     struct rp_found_buffer *buffer = &finding->buffers[finding->buffer_count++];
     memset(buffer, 0, sizeof(*buffer));
     return buffer;

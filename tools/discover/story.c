@@ -3,6 +3,7 @@
 
 #include "tools/group.h"
 #include "tools/say.h"
+#include "tracker/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,17 +22,11 @@ struct reading {
 /* Room for one more in a list; false when the host is out of memory. */
 static bool grow(struct rp_story *story, void **items, size_t count, size_t *capacity, size_t size)
 {
-    if (count < *capacity)
-        return true;
-    size_t more = *capacity ? 2 * *capacity : 256;
-    void *grown = realloc(*items, more * size);
-    if (!grown) {
-        story->no_memory = true;
-        return false;
-    }
-    *items = grown;
-    *capacity = more;
-    return true;
+    void *grown = rp_array_reserve(*items, capacity, count + 1, size);
+    if (grown)
+        *items = grown;
+    story->no_memory |= !grown;
+    return grown != NULL;
 }
 
 #define ROOM(story, list, count, capacity)                                                       \

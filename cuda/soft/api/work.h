@@ -11,9 +11,8 @@
  * (REPRISE_SOFT_SCHEDULE), calls of the program draw from a generator: each may put some of
  * the operations that could run now, or parts of them, into one total order, and waiting calls
  * put as many as they need (seeded.c). One thing at a time happens in that order, so a program
- * that makes the same calls
- * gets the same interleaving. Functions of the program run on a thread of their own in
- * either mode, and the order goes on without one that doesn't return soon.
+ * that makes the same calls gets the same interleaving. Functions of the program run on a thread
+ * of their own in either mode, and the order goes on without one that doesn't return soon.
  *
  * Everything here is called with the device's lock held. Functions that wait give it up. */
 #ifndef RP_CUDA_SOFT_API_WORK_H
