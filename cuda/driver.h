@@ -7,7 +7,7 @@
  * on its own account.
  *
  * None of these operations synchronises the device or a stream, none may be called while
- * `capturing` answers true for the stream, and all act in the context that is current on
+ * `stream` captures, and all act in the context that is current on
  * the calling thread. Handles are the driver's own, as integers. */
 #ifndef RP_CUDA_DRIVER_H
 #define RP_CUDA_DRIVER_H
@@ -41,8 +41,10 @@ struct rp_driver {
     bool (*event_done)(void *self, rp_event_handle event);
     /* Nanoseconds from one done timer to another, of one context. */
     enum rp_status (*elapsed)(void *self, rp_event_handle from, rp_event_handle to, int64_t *ns);
-    /* True while `stream` records into a graph instead of running. */
-    bool (*capturing)(void *self, rp_stream stream);
+    /* Whether `stream` records into a graph instead of running. Where the driver does not say,
+     * `*yes` is true and the status an error: what must not be captured then can't be done, and
+     * what must not be left out can't be left out. */
+    enum rp_status (*capturing)(void *self, rp_stream stream, bool *yes);
     void *self;
 };
 

@@ -193,10 +193,11 @@ static enum rp_status host_elapsed(void *self, rp_event_handle from, rp_event_ha
     return RP_OK;
 }
 
-static bool host_capturing(void *self, rp_stream stream)
+static enum rp_status host_capturing(void *self, rp_stream stream, bool *yes)
 {
     const struct rp_host *host = self;
-    return host->captured && host->captured == stream;
+    *yes = host->captured && host->captured == stream;
+    return RP_OK;
 }
 
 enum rp_status rp_host_submit(struct rp_host *host, rp_stream stream, void (*run)(void *ctx),

@@ -134,13 +134,14 @@ static enum rp_status real_elapsed(void *self, rp_event_handle from, rp_event_ha
     return status;
 }
 
-static bool real_capturing(void *self, rp_stream stream)
+static enum rp_status real_capturing(void *self, rp_stream stream, bool *yes)
 {
     const struct rp_real *real = self;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult result = real->cuStreamIsCapturing(stream_of(stream), &capture);
-    /* The legacy stream answers with an error while another stream captures: doubt is "yes". */
-    return result != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE;
+    *yes = result != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE;
+    /* What the legacy stream answers while another stream captures: it can be given nothing. */
+    return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? RP_OK : status_of(result);
 }
 
 struct rp_driver rp_driver_real(const struct rp_real *real)

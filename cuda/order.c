@@ -95,18 +95,24 @@ enum rp_status rp_order_meet(struct rp_order *order, rp_stream stream)
     return order->released ? rp_order_after(order, stream, order->released) : RP_OK;
 }
 
-static bool can_wait(const struct rp_order *order, rp_stream stream)
+/* Between one known stream and another, unless the one at the line captures. */
+static enum rp_status unless_captured(struct rp_order *order, rp_stream stream,
+                                      rp_stream earlier, rp_stream line)
 {
-    return !order->driver->capturing(order->driver->self, stream);
+    bool captures;
+    enum rp_status status = order->driver->capturing(order->driver->self, line, &captures);
+    return status != RP_OK || captures ? status : rp_order_after(order, stream, earlier);
 }
 
 enum rp_status rp_order_gather(struct rp_order *order, rp_stream stream)
 {
     enum rp_status status = rp_order_meet(order, stream);
     for (size_t i = 0; status == RP_OK && i < order->count; i++) {
-        const struct line *line = &order->lines[i];
-        if (line->stream != stream && (line->retired || can_wait(order, line->stream)))
-            status = rp_order_after(order, stream, line->stream);
+        rp_stream other = order->lines[i].stream;
+        if (other == stream)
+            continue;
+        status = order->lines[i].retired ? rp_order_after(order, stream, other)
+                                         : unless_captured(order, stream, other, other);
     }
     return status;
 }
@@ -116,9 +122,9 @@ enum rp_status rp_order_release(struct rp_order *order, rp_stream stream)
     enum rp_status status = rp_order_meet(order, stream);
     order->released = stream;
     for (size_t i = 0; status == RP_OK && i < order->count; i++) {
-        const struct line *line = &order->lines[i];
-        if (line->stream != stream && !line->retired && can_wait(order, line->stream))
-            status = rp_order_after(order, line->stream, stream);
+        rp_stream other = order->lines[i].stream;
+        if (other != stream && !order->lines[i].retired)
+            status = unless_captured(order, other, stream, other);
     }
     return status;
 }

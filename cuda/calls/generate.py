@@ -238,6 +238,21 @@ def nop(rows):
     yield "};\n"
 
 
+def faults(rows):
+    """Stand before the driver in test builds, and let single calls of the layer's own fail."""
+    yield '#include "interpose/door/fault.h"\n\nstruct rp_real rp_fault_real;\n'
+    for call in rows:
+        name = call.symbol
+        yield (f"\nstatic CUresult fault_{name}({call.parameters()})\n{{\n"
+               f"    CUresult rp_result;\n"
+               f"    return rp_fault_due({call.id}, &rp_result)\n"
+               f"        ? rp_result : rp_fault_real.{name}({call.names()});\n}}\n")
+    yield "\nvoid (*const rp_fault_thunks[RP_CALL_COUNT])(void) = {\n"
+    for call in rows:
+        yield f"    (void (*)(void))fault_{call.symbol},\n"
+    yield "};\n"
+
+
 def handler_names(rows):
     return sorted({name for call in rows for name in call.handlers if name != "-"})
 
@@ -357,6 +372,7 @@ def page(rows):
 
 
 PRODUCTS = {"ids": ids, "calls": calls, "table": table, "wrappers": wrappers, "nop": nop,
+            "faults": faults,
             "handler_list": handler_list, "handlers": handlers, "stubs": stubs, "page": page,
             "fake": fake, "probes": probes}
 

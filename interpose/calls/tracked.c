@@ -31,10 +31,13 @@ uint32_t rp_handler_name(enum rp_call_id id)
 }
 
 /* What is captured into a graph does not run now. Asking the driver for each call would cost
- * more than the tracking, so it is asked only while a capture is known to be open. */
+ * more than the tracking, so it is asked only while a capture is known to be open. A call of which
+ * the driver does not say is followed like one that runs. */
 bool rp_handler_is_captured(rp_stream stream)
 {
-    return rp_core.captures && rp_core.driver.capturing(rp_core.driver.self, stream);
+    bool yes;
+    return rp_core.captures &&
+           rp_core.driver.capturing(rp_core.driver.self, stream, &yes) == RP_OK && yes;
 }
 
 enum { TRACKED = 3 }; /* the frame's scratch that holds the footprint */

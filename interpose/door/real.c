@@ -2,6 +2,7 @@
 #include "interpose/door/real.h"
 
 #include "cuda/find_driver.h"
+#include "interpose/door/fault.h"
 #include "interpose/door/next.h"
 
 #include <dlfcn.h>
@@ -101,6 +102,7 @@ static void publish(const struct attempt *attempt)
     }
     struct link_map *map;
     fill_slots(attempt->handle);
+    rp_fault_install();
     if (dlinfo(attempt->handle, RTLD_DI_LINKMAP, &map) == 0)
         atomic_store(&driver_path, map->l_name);
     atomic_store(&is_soft, rp_next_dlsym(attempt->handle, "reprise_soft_device") != NULL);
@@ -150,7 +152,7 @@ bool rp_real_runs_machine_code(void)
 
 bool rp_real_has(enum rp_call_id id)
 {
-    void (*function)(void) = rp_real.by_id[id];
+    void (*function)(void) = rp_fault_behind()->by_id[id];
     return function != NULL && function != filler_too_old && function != filler_no_driver;
 }
 
@@ -161,10 +163,11 @@ bool rp_real_has(enum rp_call_id id)
 enum rp_call_id rp_real_identify(void *pointer, enum rp_call_id wanted)
 {
     uintptr_t address = (uintptr_t)pointer;
-    if (wanted != RP_CALL_NONE && (uintptr_t)rp_real.by_id[wanted] == address)
+    const struct rp_real *exports = rp_fault_behind();
+    if (wanted != RP_CALL_NONE && (uintptr_t)exports->by_id[wanted] == address)
         return wanted;
     for (int id = 0; id < RP_CALL_COUNT; id++) {
-        if ((uintptr_t)rp_real.by_id[id] == address)
+        if ((uintptr_t)exports->by_id[id] == address)
             return (enum rp_call_id)id;
     }
     return RP_CALL_NONE;

@@ -189,8 +189,7 @@ static enum rp_status copy_output(struct rp_execution *execution, struct output 
                                   rp_stream stream)
 {
     struct rp_copies *copies = &execution->outputs->copies;
-    const struct rp_driver *driver = &rp_core.driver;
-    if (rp_core.captures && driver->capturing(driver->self, stream))
+    if (!rp_core_can_copy(stream))
         return RP_UNSUPPORTED;
     rp_meter(&rp_core.bench, execution->place, RP_COPYING_PRESERVE, output->hi - output->lo,
              stream);

@@ -54,6 +54,14 @@ enum rp_status rp_core_start(void)
     return status;
 }
 
+bool rp_core_can_copy(rp_stream stream)
+{
+    bool captured = false;
+    if (rp_core.captures)
+        rp_core.driver.capturing(rp_core.driver.self, stream, &captured);
+    return !captured;
+}
+
 void rp_core_forget(void)
 {
     /* Not abandoned here: the trace's own fork handler still holds its lock in the child. It

@@ -52,9 +52,8 @@ bool rp_keep_is_yet_to_come(rp_alloc_id id, uint64_t lo, uint64_t hi)
 
 static bool can_copy_now(rp_alloc_id id, struct rp_span span, rp_stream stream)
 {
-    const struct rp_driver *driver = &rp_core.driver;
-    if (rp_core.captures && driver->capturing(driver->self, stream))
-        return false; /* the copy would become a node of the graph and not run now */
+    if (!rp_core_can_copy(stream))
+        return false;
     return !rp_keep_is_yet_to_come(id, span.lo, span.hi);
 }
 

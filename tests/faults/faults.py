@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each driver call that the layer makes on its own account fails once, in turn.
+
+usage: faults.py JOB KERNELS REPRISE [--all] [SCENARIO...]
+
+The job sees what it would have seen without the layer, or it is stopped on one line: no other
+bytes, no signal, no wait without end. Without --all only the first, the middle and the last call
+of each name fail, each with one code.
+"""
+import collections
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+JOB, KERNELS, REPRISE = map(os.path.abspath, sys.argv[1:4])
+ALL = "--all" in sys.argv
+STOPPED = 70  # the exit code of a job that was stopped on a hazard
+GIVEN_UP = 2  # of one that could not be guarded from the start
+OUT_OF_MEMORY, INVALID_VALUE, LAUNCH_FAILED = 2, 1, 719  # cuda.h, CUresult
+SCENARIOS = ["accumulator", "queue", "lifo", "alias", "side-stream", "two-streams",
+             "second-context", "recycled-address", "live-write-aside", "lazy-state"]
+MODES = {"observe": ["--no-trace", "--audit", "3"], "check": [], "guard": ["--no-trace"],
+         "guard, whole": ["--no-trace", "--policy", "whole"],
+         "guard, joint": ["--no-trace", "--policy", "joint", "--budget", "1GiB"]}
+STOP_LINE = re.compile("reprise: (stopped: |the host is out of memory$)")
+WAIT = 60  # seconds: a run takes a fraction of one
+
+CONTRACT = {"version": 1, "state": "discovered", "policy": "regions", "on_violation": "stop",
+            "step": {"nvtx": "step"},
+            "segments": [{"name": "segment", "forward": {"nvtx": "forward/*"},
+                          "replay": {"nvtx": "recompute/*"}}]}
+PAIRED = {"two-streams": "key"}
+
+
+def bare(scenario, way):
+    run = subprocess.run([REPRISE, "run", "--device", "soft", "--no-trace", "-q", "-o", "bare",
+                          "--", JOB, KERNELS, scenario, way], capture_output=True, text=True)
+    if run.returncode:
+        raise SystemExit(f"Bail out! {scenario} {way}: {run.stderr}")
+    return run.stdout
+
+
+def run(scenario, mode, fault, log=None):
+    """The job under the layer, in a folder of its own: exit code, output and what was said."""
+    with tempfile.TemporaryDirectory() as folder:
+        contract = pathlib.Path(folder, "contract.json")
+        contract.write_text(json.dumps(CONTRACT | {"segments": [
+            CONTRACT["segments"][0] | {"pair": PAIRED.get(scenario, "lifo")}]}))
+        environment = os.environ | {"REPRISE_TEST_FAULT": fault}
+        if log:
+            environment["REPRISE_TEST_FAULT_LOG"] = log
+        command = [REPRISE, "run", "--device", "soft", "-m", mode.split(",")[0], "-o", "out",
+                   *MODES[mode]] + ([] if mode == "observe" else ["-c", str(contract)])
+        try:
+            done = subprocess.run([*command, "--", JOB, KERNELS, scenario, "replay"], cwd=folder,
+                                  env=environment, capture_output=True, text=True, timeout=WAIT)
+        except subprocess.TimeoutExpired:
+            return None, "", f"no end within {WAIT} s"
+        return done.returncode, done.stdout, done.stderr
+
+
+def own_calls(scenario, mode):
+    """The names of the calls that the layer makes when nothing fails, in their order."""
+    with tempfile.NamedTemporaryFile("r") as log:
+        code, _, said = run(scenario, mode, "0", log.name)
+        if code not in (0, STOPPED):
+            raise SystemExit(f"Bail out! {scenario}, {mode}: exit {code}\n{said}")
+        return log.read().split()
+
+
+def chosen(calls):
+    """Which calls are to fail, from 1, and with what."""
+    if ALL:
+        return [(nth, code) for nth in range(1, len(calls) + 1)
+                for code in (OUT_OF_MEMORY, INVALID_VALUE, LAUNCH_FAILED)]
+    places = collections.defaultdict(list)
+    for nth, name in enumerate(calls, 1):
+        places[name].append(nth)
+    some = {at for nths in places.values() for at in (nths[0], nths[len(nths) // 2], nths[-1])}
+    codes = (OUT_OF_MEMORY, INVALID_VALUE, LAUNCH_FAILED)
+    return [(nth, codes[i % 3]) for i, nth in enumerate(sorted(some))]
+
+
+def verdict(mode, expected, outcome):
+    """What is wrong with an outcome; empty where nothing is."""
+    code, out, said = outcome
+    if code is None:
+        return said
+    if mode.startswith("guard") and code in (STOPPED, GIVEN_UP):
+        lines = [line for line in said.splitlines() if STOP_LINE.match(line)]
+        return "" if len(lines) == 1 else f"stopped, and said:\n{said}"
+    if code != 0:
+        return f"exit {code}\n{said}"
+    return "" if out == expected else f"other bytes\n{said}"
+
+
+results = []
+stops = collections.Counter()
+
+
+def claim(text, holds, detail=""):
+    results.append(holds)
+    print(f"{'ok' if holds else 'not ok'} {len(results)} - {text}", flush=True)
+    for line in [] if holds else str(detail).splitlines():
+        print(f"# {line}")
+
+
+def fail_each(pool, scenario, mode):
+    expected = bare(scenario, "eager" if mode.startswith("guard") else "replay")
+    calls = own_calls(scenario, mode)
+    faults = chosen(calls)
+    outcomes = pool.map(lambda fault: run(scenario, mode, f"{fault[0]}:{fault[1]}"), faults)
+    wrong, stopped = [], 0
+    for (nth, code), outcome in zip(faults, outcomes):
+        trouble = verdict(mode, expected, outcome)
+        stopped += outcome[0] in (STOPPED, GIVEN_UP)
+        if trouble:
+            wrong.append(f"{calls[nth - 1]}, the {nth}th call, answers {code}: {trouble}")
+    stops[mode] += stopped
+    claim(f"{scenario}, {mode}: {len(faults)} of {len(calls)} calls fail in turn, "
+          f"{stopped} runs are stopped", faults and not wrong, "\n".join(wrong))
+
+
+def main():
+    scenarios = [name for name in sys.argv[4:] if not name.startswith("-")] or SCENARIOS
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        os.chdir(folder)
+        for scenario in scenarios:
+            for mode in MODES:
+                fail_each(pool, scenario, mode)
+    for mode in MODES:
+        claim(f"{mode}: faults {'stop some runs' if mode.startswith('guard') else 'stop no run'}",
+              (stops[mode] > 0) == mode.startswith("guard"), f"{stops[mode]} runs were stopped")
+    print(f"1..{len(results)}")
+    sys.exit(not all(results))
+
+
+main()
