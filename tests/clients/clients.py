@@ -190,27 +190,49 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "nothing"
 
 
-def read_back(place, folder):
-    """What the trace says of the run; a complaint when it can't be read or is empty."""
-    info = subprocess.run([place.reprise, "info", "--json", folder], capture_output=True, text=True)
-    dump = subprocess.run([place.reprise, "dump", folder], stdout=subprocess.DEVNULL,
+DAMAGED = 65
+
+
+def told(place, trace):
+    """What `reprise info` tells of a trace, and the exit status of it and of `reprise dump`."""
+    info = subprocess.run([place.reprise, "info", "--json", trace], capture_output=True, text=True)
+    dump = subprocess.run([place.reprise, "dump", trace], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True)
     for name, done in (("info", info), ("dump", dump)):
         if done.returncode:
-            return f"reprise {name}: exit status {done.returncode}: {done.stderr.strip()}"
-    told = json.loads(info.stdout)
-    verdicts = {}
-    for name, kernel in told["kernels"].items():
-        verdicts.setdefault(kernel["verdict"], []).append(name)
+            return None, done.returncode, f"reprise {name}: exit status {done.returncode}: " \
+                                          f"{done.stderr.strip()}"
+    return json.loads(info.stdout), 0, None
+
+
+def launches_in(story):
+    return sum(story.get("calls", {}).get(name, 0) for name in ("cuLaunchKernel", "cuLaunchGrid",
+                                                        "cuLaunchGridAsync", "cuLaunchKernelEx"))
+
+
+def read_back(place, folder):
+    """What the traces say of the run; a complaint when one can't be read or none has a launch.
+    A process that was killed leaves a trace without an end, which is said with an exit status
+    of its own: tinygrad ends its compiling processes so. Those launch nothing."""
+    verdicts, unknown, launches = {}, set(), 0
+    for trace in sorted(folder.glob("*.rpt")):
+        story, status, complaint = told(place, trace)
+        if status == DAMAGED:
+            print(f"a process was killed: {complaint}")
+            continue
+        if complaint:
+            return complaint
+        launches += launches_in(story)
+        unknown.update(story.get("unknown", []))
+        for name, kernel in story.get("kernels", {}).items():
+            verdicts.setdefault(kernel["verdict"], []).append(name)
     for verdict, names in sorted(verdicts.items()):
         some = ", ".join(name[:40] for name in names[:4])
         print(f"writes {verdict}: {len(names)} kernels, {some}"
               + (" ..." if len(names) > 4 else ""))
-    for unknown in told["unknown"]:
-        print(f"unknown: {unknown}")
-    launches = sum(told["calls"].get(name, 0) for name in ("cuLaunchKernel", "cuLaunchGrid",
-                                                           "cuLaunchGridAsync", "cuLaunchKernelEx"))
-    return None if launches else "the trace has no launch"
+    for name in sorted(unknown):
+        print(f"unknown: {name}")
+    return None if launches else "no trace that can be read to its end has a launch"
 
 
 def compare(name, place):
