@@ -123,7 +123,7 @@ CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUde
     if (result != CUDA_SUCCESS)
         return result;
     const struct soft_allocation *allocation = soft_memory_find(dptr);
-    if (allocation == NULL)
+    if (allocation == NULL || allocation->kind == SOFT_MEMORY_ARRAY)
         return soft_leave(CUDA_ERROR_NOT_FOUND);
     if (pbase != NULL)
         *pbase = allocation->address;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/soft/api/context.h"
 
+#include "cuda/soft/api/array.h"
 #include "cuda/soft/api/capture.h"
 #include "cuda/soft/api/memory.h"
 #include "cuda/soft/api/module.h"
 #include "cuda/soft/api/stream.h"
+#include "cuda/soft/api/view.h"
 
 #include <stdlib.h>
 
@@ -106,6 +108,8 @@ void soft_context_destroy(struct soft_context *context)
     while (context->streams != NULL)
         soft_stream_forget(context->streams);
     context->legacy = NULL;
+    soft_views_destroy(context);
+    soft_arrays_destroy(context);
     soft_memory_free_all(context);
     context->retained = context->attached = 0;
 }

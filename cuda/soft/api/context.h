@@ -9,7 +9,9 @@
 #include "cuda/soft/api/soft.h"
 
 struct soft_event;
+struct soft_mipmap;
 struct soft_module;
+struct soft_view;
 
 #define SOFT_LIMITS 8
 
@@ -19,17 +21,19 @@ struct soft_context {
     uint64_t id;
     unsigned flags, api_version;
     bool primary, alive;
-    unsigned retained;  /* of a primary context: cuDevicePrimaryCtxRetain */
-    unsigned attached;  /* of another one: cuCtxAttach; destroyed at 0 */
-    CUresult fault;     /* CUDA_SUCCESS, or what every later call answers */
-    struct soft_stream *legacy;     /* the default stream; first of `streams` */
-    struct soft_stream *streams;    /* the destroyed ones too, until their work is done */
+    unsigned retained;           /* of a primary context: cuDevicePrimaryCtxRetain */
+    unsigned attached;           /* of another one: cuCtxAttach; destroyed at 0 */
+    CUresult fault;              /* CUDA_SUCCESS, or what every later call answers */
+    struct soft_stream *legacy;  /* the default stream; first of `streams` */
+    struct soft_stream *streams; /* the destroyed ones too, until their work is done */
     struct soft_event *events;
     struct soft_module *modules;
-    size_t limits[SOFT_LIMITS];     /* by CUlimit */
+    struct soft_mipmap *arrays;
+    struct soft_view *views;    /* texture and surface objects */
+    size_t limits[SOFT_LIMITS]; /* by CUlimit */
     CUfunc_cache cache_config;
     CUsharedconfig shared_config;
-    bool peers[SOFT_MAX_DEVICES];   /* devices whose memory this context may touch */
+    bool peers[SOFT_MAX_DEVICES]; /* devices whose memory this context may touch */
 };
 
 struct soft_context *soft_context_current(void); /* NULL: none */

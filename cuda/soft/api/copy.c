@@ -2,6 +2,7 @@
 /* What a copy is. The entry points are in memcpy.c. */
 #include "cuda/soft/api/copy.h"
 
+#include "cuda/soft/api/array.h"
 #include "cuda/soft/api/clock.h"
 #include "cuda/soft/api/memory.h"
 #include "cuda/soft/api/timeline.h"
@@ -20,7 +21,13 @@ static uint64_t extent(const struct soft_copy *copy, const struct soft_side *sid
 /* The device's view of a side: the whole stretch from its first byte to its last. */
 static bool reachable(const struct soft_copy *copy, const struct soft_side *side, bool write)
 {
-    return side->pageable || soft_memory_allows(NULL, side->address, extent(copy, side), write);
+    const struct soft_allocation *allocation = soft_memory_find(side->address);
+    if (side->pageable)
+        return true;
+    /* No address leads into an array. */
+    if ((side->array != NULL) != (allocation != NULL && allocation->kind == SOFT_MEMORY_ARRAY))
+        return false;
+    return soft_memory_allows(NULL, side->address, extent(copy, side), write);
 }
 
 static void copy_bytes(uint64_t to, uint64_t from, uint64_t bytes, const struct soft_copy *copy,
@@ -152,22 +159,52 @@ static bool is_pageable(uint64_t address)
     return soft_memory_find(address) == NULL;
 }
 
+/* In arrays, rows follow each other without a gap, so one row may go on in the next. */
+CUresult soft_side_in_array(CUarray handle, uint64_t x, uint64_t y, uint64_t z,
+                            const struct soft_copy *copy, struct soft_side *side)
+{
+    struct soft_array *array;
+    CUresult result = soft_array_find(handle, &array);
+    if (result != CUDA_SUCCESS)
+        return result;
+    uint64_t whole = array->width * array->height * array->depth;
+    bool is_row = copy->height == 1 && copy->depth == 1;
+    unsigned element = soft_array_element(array->described.Format, array->described.NumChannels);
+    uint64_t row = is_row ? whole : array->width;
+
+    if (x % element != 0 || copy->width % element != 0 || x > row || copy->width > row - x ||
+        y > array->height || copy->height > array->height - y || z > array->depth ||
+        copy->depth > array->depth - z)
+        return CUDA_ERROR_INVALID_VALUE;
+    uint64_t offset = (z * array->height + y) * array->width + x;
+    if (offset > whole || copy->width > whole - offset)
+        return CUDA_ERROR_INVALID_VALUE;
+    *side = (struct soft_side){.address = array->address + offset,
+                               .pitch = array->width,
+                               .slice = array->width * array->height,
+                               .array = array};
+    return CUDA_SUCCESS;
+}
+
 struct place { /* what both ends of the driver's descriptions say */
     CUmemorytype type;
+    CUarray array;
     uint64_t host, device;
     uint64_t x, y, z, pitch, height;
 };
 
-static CUresult side_from(const struct place *place, uint64_t width, struct soft_side *side)
+static CUresult side_from(const struct place *place, const struct soft_copy *copy,
+                          struct soft_side *side)
 {
-    uint64_t pitch = place->pitch != 0 ? place->pitch : width;
+    uint64_t pitch = place->pitch != 0 ? place->pitch : copy->width;
     uint64_t base;
 
     switch (place->type) {
     case CU_MEMORYTYPE_HOST: base = place->host; break;
     case CU_MEMORYTYPE_DEVICE:
     case CU_MEMORYTYPE_UNIFIED: base = place->device; break;
-    case CU_MEMORYTYPE_ARRAY: return soft_refuse("copies from and to arrays");
+    case CU_MEMORYTYPE_ARRAY:
+        return soft_side_in_array(place->array, place->x, place->y, place->z, copy, side);
     default: return CUDA_ERROR_INVALID_VALUE;
     }
     if (base == 0)
@@ -183,6 +220,7 @@ CUresult soft_copy_from_3d(const CUDA_MEMCPY3D *d, struct soft_copy *copy)
 {
     struct place from = {
         .type = d->srcMemoryType,
+        .array = d->srcArray,
         .host = (uintptr_t)d->srcHost,
         .device = d->srcDevice,
         .x = d->srcXInBytes,
@@ -193,6 +231,7 @@ CUresult soft_copy_from_3d(const CUDA_MEMCPY3D *d, struct soft_copy *copy)
     };
     struct place to = {
         .type = d->dstMemoryType,
+        .array = d->dstArray,
         .host = (uintptr_t)d->dstHost,
         .device = d->dstDevice,
         .x = d->dstXInBytes,
@@ -202,36 +241,73 @@ CUresult soft_copy_from_3d(const CUDA_MEMCPY3D *d, struct soft_copy *copy)
         .height = d->dstHeight != 0 ? d->dstHeight : d->Height,
     };
     *copy = (struct soft_copy){.width = d->WidthInBytes, .height = d->Height, .depth = d->Depth};
-    CUresult result = side_from(&from, copy->width, &copy->from);
+    if (d->srcLOD != 0 || d->dstLOD != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = side_from(&from, copy, &copy->from);
     if (result == CUDA_SUCCESS)
-        result = side_from(&to, copy->width, &copy->to);
+        result = side_from(&to, copy, &copy->to);
     return result == CUDA_SUCCESS ? soft_copy_check(copy) : result;
 }
 
-static CUmemorytype type_of(const struct soft_side *side)
+/* One end as the driver tells it. */
+static struct place place_of(const struct soft_side *side)
 {
-    return soft_memory_is_on_host(side->address) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    struct place place = {.type = CU_MEMORYTYPE_DEVICE, .pitch = side->pitch};
+    if (side->array != NULL) {
+        uint64_t offset = side->address - side->array->address, row = side->array->width;
+        place.type = CU_MEMORYTYPE_ARRAY;
+        place.array = array_handle(side->array);
+        place.x = offset % row;
+        place.y = offset / row % side->array->height;
+        place.z = offset / row / side->array->height;
+        place.pitch = 0; /* an array has its own */
+        return place;
+    }
+    place.height = side->pitch != 0 ? side->slice / side->pitch : 0;
+    if (soft_memory_is_on_host(side->address)) {
+        place.type = CU_MEMORYTYPE_HOST;
+        place.host = side->address;
+    } else {
+        place.device = side->address;
+    }
+    return place;
+}
+
+/* What was copied of an array that has been destroyed since is told as device memory. */
+static struct soft_side living(const struct soft_side *side)
+{
+    struct soft_side alive = *side;
+    if (!soft_handle_is(side->array, SOFT_HANDLE_ARRAY))
+        alive.array = NULL;
+    return alive;
 }
 
 void soft_copy_to_3d(const struct soft_copy *copy, CUDA_MEMCPY3D *description)
 {
+    const struct soft_side from_side = living(&copy->from), to_side = living(&copy->to);
+    struct place from = place_of(&from_side), to = place_of(&to_side);
+
     *description = (CUDA_MEMCPY3D){
-        .srcMemoryType = type_of(&copy->from),
-        .srcPitch = copy->from.pitch,
-        .srcHeight = copy->from.pitch != 0 ? copy->from.slice / copy->from.pitch : 0,
-        .dstMemoryType = type_of(&copy->to),
-        .dstPitch = copy->to.pitch,
-        .dstHeight = copy->to.pitch != 0 ? copy->to.slice / copy->to.pitch : 0,
+        .srcXInBytes = from.x,
+        .srcY = from.y,
+        .srcZ = from.z,
+        .srcMemoryType = from.type,
+        .srcHost = soft_pointer(from.host),
+        .srcDevice = from.device,
+        .srcArray = from.array,
+        .srcPitch = from.pitch,
+        .srcHeight = from.height,
+        .dstXInBytes = to.x,
+        .dstY = to.y,
+        .dstZ = to.z,
+        .dstMemoryType = to.type,
+        .dstHost = soft_pointer(to.host),
+        .dstDevice = to.device,
+        .dstArray = to.array,
+        .dstPitch = to.pitch,
+        .dstHeight = to.height,
         .WidthInBytes = copy->width,
         .Height = copy->height,
         .Depth = copy->depth,
     };
-    if (description->srcMemoryType == CU_MEMORYTYPE_HOST)
-        description->srcHost = soft_pointer(copy->from.address);
-    else
-        description->srcDevice = copy->from.address;
-    if (description->dstMemoryType == CU_MEMORYTYPE_HOST)
-        description->dstHost = soft_pointer(copy->to.address);
-    else
-        description->dstDevice = copy->to.address;
 }

@@ -62,12 +62,34 @@ void soft_say(const char *format, ...)
     va_end(arguments);
 }
 
+/* Was this text said before? Two threads may both think that it was not. */
+static bool is_known(const char *text)
+{
+    static _Atomic uint64_t known[256];
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (known[i] == hash)
+            return true;
+        if (known[i] != 0)
+            continue;
+        known[i] = hash;
+        return false;
+    }
+    return false;
+}
+
 CUresult soft_refuse(const char *format, ...)
 {
+    char text[768];
     va_list arguments;
     va_start(arguments, format);
-    say(format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    if (!is_known(text))
+        soft_say("not supported: %s", text);
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -144,8 +166,8 @@ static CUresult start_device(int ordinal)
 
     device->ordinal = ordinal;
     device->memory_limit = soft.options.memory_bytes;
-    if (!soft_arena_open(&device->arena, DEVICE_BASE + (uint64_t)ordinal * DEVICE_STRIDE,
-                         space, PROT_READ | PROT_WRITE))
+    if (!soft_arena_open(&device->arena, DEVICE_BASE + (uint64_t)ordinal * DEVICE_STRIDE, space,
+                         PROT_READ | PROT_WRITE))
         return CUDA_ERROR_OUT_OF_MEMORY;
     return soft_pool_create_default(device);
 }

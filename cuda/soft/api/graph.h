@@ -32,8 +32,8 @@ struct soft_node {
 struct soft_graph {
     struct soft_node **nodes; /* in the order of creation; sorted in an executable */
     size_t count, capacity;
-    struct soft_node *owner;  /* of a child graph: its node, which destroys it */
-    struct soft_held *held;   /* objects of the program (userobject.h) */
+    struct soft_node *owner; /* of a child graph: its node, which destroys it */
+    struct soft_held *held;  /* objects of the program (userobject.h) */
     size_t held_count;
 };
 
@@ -64,6 +64,7 @@ bool soft_node_is_after(const struct soft_node *node, const struct soft_node *ea
 void soft_node_destroy(struct soft_node *node);
 void soft_node_set_work(struct soft_node *node, struct soft_work *work); /* takes it over */
 
+CUresult soft_exec_find(CUgraphExec handle, struct soft_exec **out);
 /* Submits all of the executable in stream order. */
 CUresult soft_exec_launch(struct soft_exec *exec, struct soft_stream *stream);
 

@@ -23,6 +23,11 @@ enum soft_handle_kind {
     SOFT_HANDLE_EXEC,
     SOFT_HANDLE_USER_OBJECT,
     SOFT_HANDLE_PHYSICAL,
+    SOFT_HANDLE_ARRAY,
+    SOFT_HANDLE_MIPMAP,
+    SOFT_HANDLE_TEXTURE,
+    SOFT_HANDLE_SURFACE,
+    SOFT_HANDLE_EXTERNAL,
 };
 
 /* False when the host is out of memory. An object is added once. */

@@ -23,8 +23,8 @@ CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
         return result;
     if (pp == NULL || (Flags & ~ALLOC_FLAGS) != 0)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
-    result = soft_memory_allocate(context->device, context, SOFT_MEMORY_HOST, bytesize,
-                                  &allocation);
+    result =
+        soft_memory_allocate(context->device, context, SOFT_MEMORY_HOST, bytesize, &allocation);
     if (result != CUDA_SUCCESS)
         return soft_leave(result);
     allocation->flags = Flags;
@@ -81,7 +81,7 @@ CUresult CUDAAPI cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Fla
     if (p == NULL || bytesize == 0 || address + bytesize < address)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     if ((Flags & CU_MEMHOSTREGISTER_IOMEMORY) != 0)
-        return soft_leave(soft_refuse("cuMemHostRegister of input/output memory"));
+        return soft_leave(soft_refuse("registering input/output memory"));
     if ((Flags & ~REGISTER_FLAGS) != 0)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     if (soft_memory_next(address, address + bytesize) != NULL)
@@ -122,8 +122,8 @@ static CUresult enter_pinned(const void *p, const void *output, struct soft_allo
     if (result != CUDA_SUCCESS)
         return result;
     *out = soft_memory_find((uintptr_t)p);
-    bool pinned = *out != NULL && ((*out)->kind == SOFT_MEMORY_HOST ||
-                                   (*out)->kind == SOFT_MEMORY_REGISTERED);
+    bool pinned = *out != NULL &&
+                  ((*out)->kind == SOFT_MEMORY_HOST || (*out)->kind == SOFT_MEMORY_REGISTERED);
     return pinned && output != NULL ? CUDA_SUCCESS : soft_leave(CUDA_ERROR_INVALID_VALUE);
 }
 

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum manner { WAITING, ASYNC };
-
 /* Packs the source's bytes, so that the program may change them after the call. */
 static bool stage(struct soft_copy *copy)
 {
@@ -23,8 +21,8 @@ static bool stage(struct soft_copy *copy)
     unsigned char *at = bytes;
     for (uint64_t z = 0; z < copy->depth; z++)
         for (uint64_t y = 0; y < copy->height; y++, at += copy->width)
-            memcpy(at, soft_pointer(copy->from.address + z * copy->from.slice +
-                                    y * copy->from.pitch),
+            memcpy(at,
+                   soft_pointer(copy->from.address + z * copy->from.slice + y * copy->from.pitch),
                    copy->width);
     copy->staged = bytes;
     copy->from = (struct soft_side){.address = (uintptr_t)bytes,
@@ -34,27 +32,27 @@ static bool stage(struct soft_copy *copy)
     return true;
 }
 
-static bool must_wait(const struct soft_copy *copy, enum manner manner)
+static bool must_wait(const struct soft_copy *copy, enum soft_manner manner)
 {
-    if (manner == ASYNC)
+    if (manner == SOFT_ASYNC)
         return copy->to.pageable;
     return soft_memory_is_on_host(copy->to.address) || soft_memory_is_on_host(copy->from.address);
 }
 
-/* With the lock. `copy` is checked. */
-static CUresult submit(struct soft_stream *stream, struct soft_copy *copy, enum manner manner)
+CUresult soft_copy_submit(struct soft_stream *stream, struct soft_copy *copy,
+                          enum soft_manner manner)
 {
     struct soft_op *op;
     bool capturing = stream->capture != NULL;
 
-    if (manner == WAITING) {
+    if (manner == SOFT_WAITING) {
         CUresult result = soft_capture_forbid(stream);
         if (result != CUDA_SUCCESS)
             return result;
     }
     if (copy->width == 0 || copy->height == 0 || copy->depth == 0)
         return CUDA_SUCCESS;
-    if (manner == ASYNC && copy->from.pageable && !capturing && !stage(copy))
+    if (manner == SOFT_ASYNC && copy->from.pageable && !capturing && !stage(copy))
         return CUDA_ERROR_OUT_OF_MEMORY;
     bool wait = !capturing && must_wait(copy, manner);
     struct soft_work *work = soft_copy_work(copy);
@@ -77,8 +75,8 @@ static CUresult submit(struct soft_stream *stream, struct soft_copy *copy, enum 
 
 enum ends { HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, UNIFIED };
 
-static CUresult linear(uint64_t to, uint64_t from, uint64_t bytes, enum ends ends,
-                       CUstream handle, enum manner manner)
+static CUresult linear(uint64_t to, uint64_t from, uint64_t bytes, enum ends ends, CUstream handle,
+                       enum soft_manner manner)
 {
     struct soft_context *context;
     struct soft_stream *stream;
@@ -101,52 +99,51 @@ static CUresult linear(uint64_t to, uint64_t from, uint64_t bytes, enum ends end
         copy.from.pageable = soft_memory_find(from) == NULL;
     result = soft_copy_check(&copy);
     if (result == CUDA_SUCCESS)
-        result = submit(stream, &copy, manner);
+        result = soft_copy_submit(stream, &copy, manner);
     return soft_leave(result);
 }
 
 CUresult CUDAAPI cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)
 {
-    return linear(dstDevice, (uintptr_t)srcHost, ByteCount, HOST_TO_DEVICE, NULL, WAITING);
+    return linear(dstDevice, (uintptr_t)srcHost, ByteCount, HOST_TO_DEVICE, NULL, SOFT_WAITING);
 }
 
 CUresult CUDAAPI cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
 {
-    return linear((uintptr_t)dstHost, srcDevice, ByteCount, DEVICE_TO_HOST, NULL, WAITING);
+    return linear((uintptr_t)dstHost, srcDevice, ByteCount, DEVICE_TO_HOST, NULL, SOFT_WAITING);
 }
 
 CUresult CUDAAPI cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount)
 {
-    return linear(dstDevice, srcDevice, ByteCount, DEVICE_TO_DEVICE, NULL, WAITING);
+    return linear(dstDevice, srcDevice, ByteCount, DEVICE_TO_DEVICE, NULL, SOFT_WAITING);
 }
 
 CUresult CUDAAPI cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount)
 {
-    return linear(dst, src, ByteCount, UNIFIED, NULL, WAITING);
+    return linear(dst, src, ByteCount, UNIFIED, NULL, SOFT_WAITING);
 }
 
 CUresult CUDAAPI cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
                                       CUstream hStream)
 {
-    return linear(dstDevice, (uintptr_t)srcHost, ByteCount, HOST_TO_DEVICE, hStream, ASYNC);
+    return linear(dstDevice, (uintptr_t)srcHost, ByteCount, HOST_TO_DEVICE, hStream, SOFT_ASYNC);
 }
 
 CUresult CUDAAPI cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
                                       CUstream hStream)
 {
-    return linear((uintptr_t)dstHost, srcDevice, ByteCount, DEVICE_TO_HOST, hStream, ASYNC);
+    return linear((uintptr_t)dstHost, srcDevice, ByteCount, DEVICE_TO_HOST, hStream, SOFT_ASYNC);
 }
 
 CUresult CUDAAPI cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                       size_t ByteCount, CUstream hStream)
 {
-    return linear(dstDevice, srcDevice, ByteCount, DEVICE_TO_DEVICE, hStream, ASYNC);
+    return linear(dstDevice, srcDevice, ByteCount, DEVICE_TO_DEVICE, hStream, SOFT_ASYNC);
 }
 
-CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
-                               CUstream hStream)
+CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream)
 {
-    return linear(dst, src, ByteCount, UNIFIED, hStream, ASYNC);
+    return linear(dst, src, ByteCount, UNIFIED, hStream, SOFT_ASYNC);
 }
 
 /* ---- between contexts -------------------------------------------------------------- */
@@ -175,7 +172,7 @@ CUresult CUDAAPI cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdev
         result = cuCtxSynchronize_v2(dstContext);
     if (result != CUDA_SUCCESS)
         return result;
-    return linear(dstDevice, srcDevice, ByteCount, DEVICE_TO_DEVICE, NULL, WAITING);
+    return linear(dstDevice, srcDevice, ByteCount, DEVICE_TO_DEVICE, NULL, SOFT_WAITING);
 }
 
 CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
@@ -185,12 +182,12 @@ CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
     CUresult result = check_contexts(dstContext, srcContext);
     if (result != CUDA_SUCCESS)
         return result;
-    return linear(dstDevice, srcDevice, ByteCount, DEVICE_TO_DEVICE, hStream, ASYNC);
+    return linear(dstDevice, srcDevice, ByteCount, DEVICE_TO_DEVICE, hStream, SOFT_ASYNC);
 }
 
 /* ---- two and three dimensions ------------------------------------------------------ */
 
-static CUresult boxed(const CUDA_MEMCPY3D *description, CUstream handle, enum manner manner)
+static CUresult boxed(const CUDA_MEMCPY3D *description, CUstream handle, enum soft_manner manner)
 {
     struct soft_context *context;
     struct soft_stream *stream;
@@ -202,11 +199,11 @@ static CUresult boxed(const CUDA_MEMCPY3D *description, CUstream handle, enum ma
     if (result == CUDA_SUCCESS)
         result = soft_copy_from_3d(description, &copy);
     if (result == CUDA_SUCCESS)
-        result = submit(stream, &copy, manner);
+        result = soft_copy_submit(stream, &copy, manner);
     return soft_leave(result);
 }
 
-static CUresult flat(const CUDA_MEMCPY2D *d, CUstream handle, enum manner manner)
+static CUresult flat(const CUDA_MEMCPY2D *d, CUstream handle, enum soft_manner manner)
 {
     if (d == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -216,12 +213,14 @@ static CUresult flat(const CUDA_MEMCPY2D *d, CUstream handle, enum manner manner
         .srcMemoryType = d->srcMemoryType,
         .srcHost = d->srcHost,
         .srcDevice = d->srcDevice,
+        .srcArray = d->srcArray,
         .srcPitch = d->srcPitch,
         .dstXInBytes = d->dstXInBytes,
         .dstY = d->dstY,
         .dstMemoryType = d->dstMemoryType,
         .dstHost = d->dstHost,
         .dstDevice = d->dstDevice,
+        .dstArray = d->dstArray,
         .dstPitch = d->dstPitch,
         .WidthInBytes = d->WidthInBytes,
         .Height = d->Height,
@@ -232,30 +231,30 @@ static CUresult flat(const CUDA_MEMCPY2D *d, CUstream handle, enum manner manner
 
 CUresult CUDAAPI cuMemcpy2D_v2(const CUDA_MEMCPY2D *pCopy)
 {
-    return flat(pCopy, NULL, WAITING);
+    return flat(pCopy, NULL, SOFT_WAITING);
 }
 
 CUresult CUDAAPI cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *pCopy)
 {
-    return flat(pCopy, NULL, WAITING);
+    return flat(pCopy, NULL, SOFT_WAITING);
 }
 
 CUresult CUDAAPI cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *pCopy, CUstream hStream)
 {
-    return flat(pCopy, hStream, ASYNC);
+    return flat(pCopy, hStream, SOFT_ASYNC);
 }
 
 CUresult CUDAAPI cuMemcpy3D_v2(const CUDA_MEMCPY3D *pCopy)
 {
-    return pCopy != NULL ? boxed(pCopy, NULL, WAITING) : CUDA_ERROR_INVALID_VALUE;
+    return pCopy != NULL ? boxed(pCopy, NULL, SOFT_WAITING) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult CUDAAPI cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *pCopy, CUstream hStream)
 {
-    return pCopy != NULL ? boxed(pCopy, hStream, ASYNC) : CUDA_ERROR_INVALID_VALUE;
+    return pCopy != NULL ? boxed(pCopy, hStream, SOFT_ASYNC) : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult boxed_peer(const CUDA_MEMCPY3D_PEER *d, CUstream handle, enum manner manner)
+static CUresult boxed_peer(const CUDA_MEMCPY3D_PEER *d, CUstream handle, enum soft_manner manner)
 {
     if (d == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -266,17 +265,21 @@ static CUresult boxed_peer(const CUDA_MEMCPY3D_PEER *d, CUstream handle, enum ma
         .srcXInBytes = d->srcXInBytes,
         .srcY = d->srcY,
         .srcZ = d->srcZ,
+        .srcLOD = d->srcLOD,
         .srcMemoryType = d->srcMemoryType,
         .srcHost = d->srcHost,
         .srcDevice = d->srcDevice,
+        .srcArray = d->srcArray,
         .srcPitch = d->srcPitch,
         .srcHeight = d->srcHeight,
         .dstXInBytes = d->dstXInBytes,
         .dstY = d->dstY,
         .dstZ = d->dstZ,
+        .dstLOD = d->dstLOD,
         .dstMemoryType = d->dstMemoryType,
         .dstHost = d->dstHost,
         .dstDevice = d->dstDevice,
+        .dstArray = d->dstArray,
         .dstPitch = d->dstPitch,
         .dstHeight = d->dstHeight,
         .WidthInBytes = d->WidthInBytes,
@@ -288,47 +291,10 @@ static CUresult boxed_peer(const CUDA_MEMCPY3D_PEER *d, CUstream handle, enum ma
 
 CUresult CUDAAPI cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy)
 {
-    return boxed_peer(pCopy, NULL, WAITING);
+    return boxed_peer(pCopy, NULL, SOFT_WAITING);
 }
 
 CUresult CUDAAPI cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)
 {
-    return boxed_peer(pCopy, hStream, ASYNC);
-}
-
-/* ---- batches ----------------------------------------------------------------------- */
-
-/* Copies of a batch may run in any order; in the order of the list is one. Attributes say
- * how soon the source is read: copies here read it in stream order, or in the call. */
-static CUresult batch(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
-                      size_t *failed, CUstream handle)
-{
-    if (to == NULL || from == NULL || sizes == NULL || count == 0 || handle == NULL ||
-        handle == CU_STREAM_LEGACY)
-        return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < count; i++) {
-        CUresult result = linear(to[i], from[i], sizes[i], UNIFIED, handle, ASYNC);
-        if (result == CUDA_SUCCESS)
-            continue;
-        if (failed != NULL)
-            *failed = i;
-        return result;
-    }
-    return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
-                                    size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs,
-                                    size_t numAttrs, size_t *failIdx, CUstream hStream)
-{
-    if (attrs == NULL || attrsIdxs == NULL || numAttrs == 0 || numAttrs > count)
-        return CUDA_ERROR_INVALID_VALUE;
-    return batch(dsts, srcs, sizes, count, failIdx, hStream);
-}
-
-CUresult CUDAAPI cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
-                                       size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs,
-                                       size_t numAttrs, CUstream hStream)
-{
-    return cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, NULL, hStream);
+    return boxed_peer(pCopy, hStream, SOFT_ASYNC);
 }

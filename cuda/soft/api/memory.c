@@ -95,6 +95,7 @@ static bool allows(const struct soft_allocation *allocation, const struct soft_c
     case SOFT_MEMORY_MAPPED:
     case SOFT_MEMORY_IMPORTED:
         return ((write ? allocation->writers : allocation->readers) & who) != 0;
+    case SOFT_MEMORY_ARRAY: return context == NULL;
     case SOFT_MEMORY_REGISTERED: return !write || !allocation->read_only;
     case SOFT_MEMORY_MANAGED:
     case SOFT_MEMORY_HOST: return true;

@@ -18,6 +18,7 @@ enum soft_memory_kind {
     SOFT_MEMORY_MAPPED,     /* cuMemMap */
     SOFT_MEMORY_IMPORTED,   /* cuIpcOpenMemHandle: another process's */
     SOFT_MEMORY_GRAPH,      /* of a graph's allocation node */
+    SOFT_MEMORY_ARRAY,      /* an array's storage: copies know it, kernels and pointers do not */
 };
 
 struct soft_physical; /* vmm.h */
@@ -26,18 +27,21 @@ struct soft_allocation {
     uint64_t address, bytes; /* as the program asked for it */
     uint64_t reserved;       /* bytes that it takes from the arena and the limit */
     enum soft_memory_kind kind;
-    uint64_t buffer_id;      /* never given twice */
+    uint64_t buffer_id;           /* never given twice */
     struct soft_context *context; /* the owner; NULL for MAPPED and POOL */
     struct soft_device *device;
-    unsigned flags;          /* of HOST, REGISTERED, MANAGED */
+    unsigned flags; /* of HOST, REGISTERED, MANAGED */
     bool sync_memops;
-    bool read_only;          /* REGISTERED: devices may only read it */
-    struct soft_pool *pool;  /* of POOL, and its pending cuMemFreeAsync, if any */
+    bool read_only;         /* REGISTERED: devices may only read it */
+    struct soft_pool *pool; /* of POOL, and its pending cuMemFreeAsync, if any */
     struct soft_op *freed_by;
     struct soft_physical *physical; /* of MAPPED, and where in it this range begins */
-    uint64_t offset;           /* of IMPORTED: from the first page that is mapped for it */
-    unsigned readers, writers; /* of MAPPED, POOL and IMPORTED: devices, a bit each */
-    struct { uint64_t inode, offset; unsigned opened; } import; /* of IMPORTED: what, how often */
+    uint64_t offset;                /* of IMPORTED: from the first page that is mapped for it */
+    unsigned readers, writers;      /* of MAPPED, POOL and IMPORTED: devices, a bit each */
+    struct {
+        uint64_t inode, offset;
+        unsigned opened;
+    } import; /* of IMPORTED: what, how often */
 };
 
 /* The entry that holds `address`, or NULL. */

@@ -88,7 +88,7 @@ CUresult CUDAAPI cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAt
         return result;
     if (attr != CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE &&
         attr != CU_LAUNCH_ATTRIBUTE_PRIORITY && attr != CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
-        return soft_leave(soft_refuse("this attribute of a kernel node"));
+        return soft_leave(soft_refuse("attribute %d of a kernel node", (int)attr));
     *value_out = (CUkernelNodeAttrValue){.pad = {0}};
     return soft_leave(CUDA_SUCCESS);
 }

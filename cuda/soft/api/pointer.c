@@ -64,7 +64,7 @@ static CUresult attribute(const struct soft_allocation *a, CUdeviceptr address, 
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: GIVE(unsigned long long, a->buffer_id);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: GIVE(int, a->kind == SOFT_MEMORY_MANAGED);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: GIVE(int, a->device->ordinal);
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: GIVE(int, 0);
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: GIVE(int, a->kind == SOFT_MEMORY_DEVICE);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: GIVE(CUdeviceptr, a->address);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: GIVE(size_t, a->bytes);
     case CU_POINTER_ATTRIBUTE_MAPPED: GIVE(int, 1);
@@ -122,7 +122,7 @@ CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attr, CUd
     if (result != CUDA_SUCCESS)
         return result;
     const struct soft_allocation *allocation = soft_memory_find(ptr);
-    if (data == NULL || allocation == NULL)
+    if (data == NULL || allocation == NULL || allocation->kind == SOFT_MEMORY_ARRAY)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     return soft_leave(attribute(allocation, ptr, (int)attr, data));
 }

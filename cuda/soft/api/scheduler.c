@@ -4,6 +4,7 @@
 
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/past.h"
+#include "cuda/soft/api/queue.h"
 #include "cuda/soft/api/timeline.h"
 
 #include <time.h>
@@ -60,6 +61,7 @@ void soft_scheduler_finish(struct soft_op *op)
         each->state = SOFT_OP_DONE;
         soft_seeded_forget_turns(each);
         soft_executor_return(each);
+        soft_queue_leave(each);
         each->finished_ns = soft_now_ns();
         soft_timeline_done(each);
         soft_past_begin(each);

@@ -28,6 +28,7 @@
 struct soft_context;
 struct soft_moment;
 struct soft_pool;
+struct soft_queue;
 struct simt_pool;
 
 /* The environment, read once in cuInit. options.c has the table. */
@@ -79,12 +80,14 @@ struct soft_host_time {
 struct soft_thread {
     struct soft_context **stack; /* current contexts, the top one last */
     unsigned depth, capacity;
-    uint64_t id;                 /* 0 until asked for */
-    bool per_thread_default;     /* a _ptds or _ptsz entry is on the stack of calls */
-    bool in_host_function;       /* CUDA calls are not permitted now */
+    uint64_t id;             /* 0 until asked for */
+    bool per_thread_default; /* a _ptds or _ptsz entry is on the stack of calls */
+    bool in_host_function;   /* CUDA calls are not permitted now */
     CUstreamCaptureMode capture_mode;
     struct soft_host_time host_time;
-    bool in_graph;               /* submissions are nodes of a graph that it launches */
+    bool in_graph;           /* submissions are nodes of a graph that it launches */
+    struct soft_queue *full; /* the call at hand met a full queue (queue.h), */
+    unsigned found;          /* with so much in it */
 };
 extern _Thread_local struct soft_thread soft_thread;
 void soft_thread_keep(void); /* the thread has something to free when it ends */
@@ -94,15 +97,19 @@ void soft_thread_keep(void); /* the thread has something to free when it ends */
  * initialised, forked, in a host function, no context, or the context's sticky fault. */
 CUresult soft_enter_bare(void);
 CUresult soft_enter(struct soft_context **context);
+void soft_queue_settle(void);                      /* waits for the full queue that the call met */
 static inline CUresult soft_leave(CUresult result) /* gives the lock back */
 {
+    if (soft_thread.full != NULL)
+        soft_queue_settle();
     pthread_mutex_unlock(&soft.lock);
     return result;
 }
 
 /* One line on stderr, "reprise software device: ...". */
 void soft_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same, for a call that is right but not something this device can do. */
+/* For a call that is right but asks for something that this device does not have: names it, once.
+ */
 CUresult soft_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 uint64_t soft_now_ns(void); /* CLOCK_MONOTONIC */
@@ -140,6 +147,9 @@ SOFT_CONVERT(CUgraph, graph)
 SOFT_CONVERT(CUgraphNode, node)
 SOFT_CONVERT(CUgraphExec, exec)
 SOFT_CONVERT(CUuserObject, user_object)
+SOFT_CONVERT(CUarray, array)
+SOFT_CONVERT(CUmipmappedArray, mipmap)
+SOFT_CONVERT(CUexternalMemory, external)
 #undef SOFT_CONVERT
 
 /* ---- devices (device.c) ------------------------------------------------------------ */

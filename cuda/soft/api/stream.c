@@ -3,6 +3,7 @@
 
 #include "cuda/soft/api/capture.h"
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/queue.h"
 
 #include <stdlib.h>
 
@@ -15,10 +16,13 @@ CUresult soft_stream_create(struct soft_context *context, unsigned flags, int pr
                             struct soft_stream **out)
 {
     struct soft_stream *stream = calloc(1, sizeof *stream);
-    if (stream == NULL || !soft_handle_add(stream, SOFT_HANDLE_STREAM)) {
+    struct soft_queue *queue = soft_queue_create();
+    if (stream == NULL || queue == NULL || !soft_handle_add(stream, SOFT_HANDLE_STREAM)) {
+        soft_queue_release(queue);
         free(stream);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
+    stream->queue = queue;
     stream->context = context;
     stream->id = ++soft.next_id;
     stream->flags = flags;
@@ -36,6 +40,7 @@ static void free_stream(struct soft_stream *stream)
         at = &(*at)->next;
     *at = stream->next;
     soft_op_release(stream->tail);
+    soft_queue_release(stream->queue);
     free(stream->fronts);
     free(stream);
 }
@@ -118,6 +123,8 @@ void soft_stream_order(struct soft_stream *stream, struct soft_op *op)
 
 void soft_stream_append(struct soft_stream *stream, struct soft_op *op)
 {
+    soft_queue_use(stream->queue);
+    soft_queue_enter(stream->queue, op);
     soft_op_release(stream->tail);
     stream->tail = soft_op_retain(op);
     soft_op_submit(op);

@@ -13,6 +13,7 @@
 struct soft_capture;
 struct soft_graph;
 struct soft_node;
+struct soft_queue;
 
 #define SOFT_STREAM_ATTRIBUTES 4
 
@@ -23,9 +24,10 @@ struct soft_stream {
     unsigned flags; /* CU_STREAM_NON_BLOCKING */
     int priority;
     CUstreamAttrValue attributes[SOFT_STREAM_ATTRIBUTES]; /* streamattr.c */
-    bool destroyed;        /* gone for the program, work still pending */
-    uint64_t thread;       /* the thread whose default stream it is, or 0 */
-    struct soft_op *tail;  /* the last operation submitted, or NULL */
+    bool destroyed;           /* gone for the program, work still pending */
+    uint64_t thread;          /* the thread whose default stream it is, or 0 */
+    struct soft_op *tail;     /* the last operation submitted, or NULL */
+    struct soft_queue *queue; /* what is pending */
     struct soft_capture *capture;
     /* While capturing: the nodes that the next one depends on. */
     struct soft_node **fronts;
@@ -34,8 +36,7 @@ struct soft_stream {
 
 /* The stream that a handle from the program means for the calling thread in `context`:
  * NULL and the two default handles too. */
-CUresult soft_stream_find(struct soft_context *context, CUstream handle,
-                          struct soft_stream **out);
+CUresult soft_stream_find(struct soft_context *context, CUstream handle, struct soft_stream **out);
 CUresult soft_stream_create(struct soft_context *context, unsigned flags, int priority,
                             struct soft_stream **out);
 /* For the program it is gone at once; it stays while others may have to come after it. */
@@ -61,7 +62,7 @@ struct soft_event {
     struct soft_event *next; /* in its context */
     struct soft_context *context;
     unsigned flags;
-    struct soft_op *op; /* the last record here, or NULL */
+    struct soft_op *op;               /* the last record here, or NULL */
     struct soft_shared_event *shared; /* with other processes (ipc.h), or NULL */
     int shared_file;
     /* When the last record was captured: the capture's id, and what a waiter comes after. */

@@ -2,6 +2,7 @@
 /* Works and operations: their lives, and who comes after whom. */
 #include "cuda/soft/api/clock.h"
 #include "cuda/soft/api/past.h"
+#include "cuda/soft/api/queue.h"
 #include "cuda/soft/api/scheduler.h"
 #include "cuda/soft/api/timeline.h"
 
@@ -74,6 +75,8 @@ void soft_op_release(struct soft_op *op)
     if (op == NULL || --op->references > 0)
         return;
     soft_executor_return(op);
+    soft_queue_leave(op);
+    soft_queue_release(op->queue);
     soft_work_release(op->work);
     soft_timeline_drop(op->moment);
     soft_past_release(op->past);

@@ -33,7 +33,7 @@ enum soft_work_class {
 };
 
 struct soft_work_type {
-    const char *name; /* as messages and the oracle call it ... */
+    const char *name;                                   /* as messages and the oracle call it ... */
     const char *(*title)(const struct soft_work *work); /* NULL, or: a name of its own */
     enum soft_work_class class_;
     CUgraphNodeType node; /* what it becomes in a graph ... */
@@ -62,8 +62,14 @@ struct soft_work *soft_work_retain(struct soft_work *work);
 void soft_work_release(struct soft_work *work); /* NULL is fine */
 
 /* PAUSED: between two turns of a seeded order. */
-enum soft_op_state { SOFT_OP_NEW, SOFT_OP_WAITING, SOFT_OP_READY, SOFT_OP_RUNNING, SOFT_OP_PAUSED,
-                     SOFT_OP_DONE };
+enum soft_op_state {
+    SOFT_OP_NEW,
+    SOFT_OP_WAITING,
+    SOFT_OP_READY,
+    SOFT_OP_RUNNING,
+    SOFT_OP_PAUSED,
+    SOFT_OP_DONE
+};
 #define SOFT_MOST_TURNS 4
 
 struct soft_op {
@@ -73,8 +79,10 @@ struct soft_op {
     uint64_t rank;   /* place in the total order, 0: none yet; seq where there is no seed */
     uint64_t stream; /* id of the stream, for messages */
     unsigned references;
-    unsigned waits;    /* earlier operations that are not done */
-    unsigned unranked; /* earlier operations without a rank */
+    struct soft_queue *queue; /* of the stream, for operations that count there (queue.h) */
+    bool in_queue;            /* it still does */
+    unsigned waits;           /* earlier operations that are not done */
+    unsigned unranked;        /* earlier operations without a rank */
     enum soft_op_state state;
     bool has_reserved; /* an executor, as it may block */
     uint64_t started_ns, finished_ns;
@@ -85,7 +93,7 @@ struct soft_op {
     /* Seeded: in how many turns it runs, how many of them have a rank, and how many are over. */
     unsigned turns, ranked, ran;
     uint64_t rank_of[SOFT_MOST_TURNS];
-    pthread_cond_t *resume; /* of the thread that waits for its next turn */
+    pthread_cond_t *resume;       /* of the thread that waits for its next turn */
     struct soft_touched *touched; /* while it runs and somebody watches (touched.h) */
     struct soft_moment *moment;   /* in model time, where there is a clock (timeline.h) */
     struct soft_past *past;       /* where somebody looks for races (past.h) */
