@@ -58,7 +58,8 @@ static struct rp_trace_thread *state_create(struct rp_trace_writer *writer)
     return t;
 }
 
-static _Thread_local struct {
+/* Reached without a call of the loader: the objects with this in them are there from the start. */
+static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
     uint64_t serial; /* of the writer that this thread used last */
     struct rp_trace_thread *state;
     bool inside; /* in a function below: a signal handler must not wait for what it holds */
@@ -125,13 +126,18 @@ static bool make_room(struct rp_trace_thread *t, const struct rp_trace_type *typ
     return rp_trace_coder_prepare(&t->coder, type) == RP_OK;
 }
 
+static void set_time(struct rp_trace_thread *t)
+{
+    uint64_t now = rp_trace_now(t->writer);
+    t->last_ns = now > t->last_ns ? now : t->last_ns;
+}
+
+/* At the thread's latest time. */
 static bool append(struct rp_trace_thread *t, const struct rp_trace_type *type,
                    const union rp_value *values, bool may_wait)
 {
     if (!make_room(t, type, rp_trace_bound(type, values), may_wait))
         return false;
-    uint64_t now = rp_trace_now(t->writer);
-    t->last_ns = now > t->last_ns ? now : t->last_ns;
     rp_trace_encode(&t->coder, t->buffer, type, values, t->last_ns);
     /* Only this thread counts here: no need for a locked instruction. */
     uint64_t events = atomic_load_explicit(&t->events, memory_order_relaxed);
@@ -178,35 +184,44 @@ static void end_inside(void)
     current.inside = false;
 }
 
-static void emit_here(struct rp_trace_thread *t, uint32_t event, const union rp_value *values)
+static void emit_here(struct rp_trace_thread *t, const struct rp_trace_item *items, size_t count)
 {
     struct rp_trace_writer *writer = t->writer;
 
     rp_trace_enter(t);
     if (rp_trace_phase_of(writer) == RP_TRACE_OPEN) {
         unsigned known = atomic_load_explicit(&writer->type_count, memory_order_acquire);
-        if (event >= known || !rp_trace_mark_gap(t, !writer->lossy) ||
-            !append(t, writer->types[event], values, !writer->lossy))
-            lose(t);
+        set_time(t);
+        for (size_t i = 0; i < count; i++)
+            if (items[i].event >= known || !rp_trace_mark_gap(t, !writer->lossy) ||
+                !append(t, writer->types[items[i].event], items[i].values, !writer->lossy))
+                lose(t);
     }
     rp_trace_leave(t);
 }
 
-void rp_trace_emit(struct rp_trace_writer *writer, uint32_t event, const union rp_value *values)
+void rp_trace_emit_all(struct rp_trace_writer *writer, const struct rp_trace_item *items,
+                       size_t count)
 {
     if (rp_trace_phase_of(writer) != RP_TRACE_OPEN)
         return;
     if (current.inside) {
-        lose_early(writer);
+        for (size_t i = 0; i < count; i++)
+            lose_early(writer);
         return;
     }
     begin_inside();
     struct rp_trace_thread *t = this_thread(writer);
-    if (t == NULL)
+    if (t != NULL)
+        emit_here(t, items, count);
+    for (size_t i = 0; t == NULL && i < count; i++)
         lose_early(writer);
-    else
-        emit_here(t, event, values);
     end_inside();
+}
+
+void rp_trace_emit(struct rp_trace_writer *writer, uint32_t event, const union rp_value *values)
+{
+    rp_trace_emit_all(writer, &(struct rp_trace_item){event, values}, 1);
 }
 
 uint32_t rp_trace_define(struct rp_trace_writer *writer, const struct rp_event_def *def)

@@ -77,6 +77,7 @@ void rp_trace_coder_begin(struct rp_trace_coder *coder)
     if (++coder->chunk == 0) { /* came round: old entries would look new */
         memset(coder->types, 0, coder->type_capacity * sizeof(*coder->types));
         memset(coder->names, 0, coder->name_slots * sizeof(*coder->names));
+        memset(coder->recent, 0, sizeof(coder->recent));
         coder->chunk = 1;
     }
     coder->type_count = 0;
@@ -209,6 +210,29 @@ static struct coder_name *locate_name(const struct rp_trace_coder *coder, const 
     }
 }
 
+static void define_name(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
+                        struct coder_name *name, uint64_t hash, const char *text, size_t length)
+{
+    uint8_t *out = buffer->data + buffer->used;
+
+    *out++ = RP_TRACE_TAG_NAME;
+    out = put_text(out, text, length);
+    buffer->used = (uint32_t)(out - buffer->data);
+    size_t stored = stored_bytes(kept_bytes(text, length), length);
+    *name = (struct coder_name){.hash = hash,
+                                .chunk = coder->chunk,
+                                .number = ++coder->name_count,
+                                .at = buffer->used - (uint32_t)stored,
+                                .length = (uint32_t)stored};
+}
+
+static struct coder_recent *recent_place(struct rp_trace_coder *coder, const char *text)
+{
+    uintptr_t place = (uintptr_t)text;
+
+    return &coder->recent[(place ^ place >> 6) % RP_TRACE_RECENT_NAMES];
+}
+
 /* The name's number in this chunk, 0 for the empty one; defines it when it is new. */
 static uint32_t intern(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
                        const char *text, size_t length)
@@ -217,20 +241,15 @@ static uint32_t intern(struct rp_trace_coder *coder, struct rp_trace_buffer *buf
 
     if (kept == 0)
         return 0;
+    struct coder_recent *recent = recent_place(coder, text);
+    if (recent->text == text && recent->chunk == coder->chunk && recent->length == stored &&
+        memcmp(buffer->data + recent->at, text, kept) == 0)
+        return recent->number;
     uint64_t hash = XXH3_64bits(text, kept);
     struct coder_name *name = locate_name(coder, buffer->data, hash, text, kept, stored);
-    if (name->chunk == coder->chunk)
-        return name->number;
-
-    uint8_t *out = buffer->data + buffer->used;
-    *out++ = RP_TRACE_TAG_NAME;
-    out = put_text(out, text, length);
-    buffer->used = (uint32_t)(out - buffer->data);
-    *name = (struct coder_name){.hash = hash,
-                                .chunk = coder->chunk,
-                                .number = ++coder->name_count,
-                                .at = buffer->used - (uint32_t)stored,
-                                .length = (uint32_t)stored};
+    if (name->chunk != coder->chunk)
+        define_name(coder, buffer, name, hash, text, length);
+    *recent = (struct coder_recent){text, name->chunk, name->number, name->at, name->length};
     return name->number;
 }
 

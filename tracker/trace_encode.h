@@ -36,6 +36,8 @@ struct rp_trace_buffer {
     uint8_t data[];
 };
 
+enum { RP_TRACE_RECENT_NAMES = 64 }; /* a power of two */
+
 struct rp_trace_coder {
     uint32_t chunk; /* entries of other chunks are void: a new chunk clears nothing */
     struct coder_type {
@@ -51,6 +53,12 @@ struct rp_trace_coder {
     } *names; /* a hash table with open addressing, a power of two of slots */
     size_t name_slots;
     uint32_t name_count;
+    /* By where the text was in the job's memory: most come from the same place each time, and
+     * comparing costs less than hashing. Never believed without comparing. */
+    struct coder_recent {
+        const char *text;
+        uint32_t chunk, number, at, length;
+    } recent[RP_TRACE_RECENT_NAMES];
 };
 
 void rp_trace_coder_release(struct rp_trace_coder *coder);

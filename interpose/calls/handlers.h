@@ -23,6 +23,8 @@ struct rp_footprint *rp_handler_footprint(struct rp_frame *frame);
 void rp_handler_track(struct rp_frame *frame, struct rp_footprint *call, enum rp_status status);
 /* What the driver's answer says of a call. */
 enum rp_outcome rp_handler_outcome(CUresult result);
+/* What rp_on_tracked does, for a call that has a footprint. Wants the lock. */
+void rp_handler_settle(struct rp_frame *frame, enum rp_outcome outcome);
 /* True when the call was tracked and ran: to be asked in after(), before rp_on_tracked. */
 bool rp_handler_ran(const struct rp_frame *frame);
 /* The footprint of the frame, or NULL. */

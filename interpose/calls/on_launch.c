@@ -72,28 +72,25 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
         rp_core_unlock();
 }
 
-/* The trace has it now, if it ran; launches that open or close a segment by name are known by
- * the kernel. */
+/* The core's lock is held already where the launch is audited. The trace has it now, if it ran;
+ * launches that open or close a segment by name are known by the kernel. */
 static void launch_done(struct rp_frame *frame, struct launch launch, CUfunction function)
 {
     const struct rp_footprint *call = rp_handler_tracked(frame);
-    bool ran = rp_handler_ran(frame);
-    if (call && call->audited) {
-        rp_audit_end(rp_kernel_find(RP_HANDLE(function)), call, ran);
-        rp_core_unlock();
-    }
-    if (ran && rp_core.trace) {
-        rp_core_lock();
-        launch.launched.kernel = rp_kernel_find(RP_HANDLE(function));
-        rp_handler_note_launch(&launch.launched, call);
-        rp_core_unlock();
-    }
-    uint32_t name = call ? call->name : 0;
-    rp_on_tracked(frame);
-    if (!ran || !rp_core.segments_wanted)
+    if (!call)
         return;
-    rp_core_lock();
-    rp_segment_after_launch(rp_thread_self(), name);
+    bool ran = rp_handler_ran(frame);
+    uint32_t name = call->name;
+    if (!call->audited)
+        rp_core_lock();
+    launch.launched.kernel = rp_kernel_find(RP_HANDLE(function));
+    if (call->audited)
+        rp_audit_end(launch.launched.kernel, call, ran);
+    if (ran && rp_core.trace)
+        rp_handler_note_launch(&launch.launched, call);
+    rp_handler_settle(frame, rp_handler_outcome(frame->result));
+    if (ran && rp_core.segments_wanted)
+        rp_segment_after_launch(rp_thread_self(), name);
     rp_core_unlock();
 }
 

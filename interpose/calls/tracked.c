@@ -112,15 +112,20 @@ bool rp_handler_ran(const struct rp_frame *frame)
     return call && call->seq && rp_handler_outcome(frame->result) != RP_OUTCOME_REJECTED;
 }
 
-static void tracked(struct rp_frame *frame, enum rp_outcome outcome)
+void rp_handler_settle(struct rp_frame *frame, enum rp_outcome outcome)
 {
     struct rp_footprint *call = rp_handler_tracked(frame);
-    if (!call)
-        return;
-    rp_core_lock();
     if (call->seq) /* else it was captured: it runs when its graph is launched */
         rp_track_done(call, outcome);
     rp_footprint_give(call);
+}
+
+static void tracked(struct rp_frame *frame, enum rp_outcome outcome)
+{
+    if (!rp_handler_tracked(frame))
+        return;
+    rp_core_lock();
+    rp_handler_settle(frame, outcome);
     rp_core_unlock();
 }
 

@@ -10,6 +10,8 @@
 #include "interpose/run/replay.h"
 #include "interpose/run/report.h"
 
+#include <string.h>
+
 /* ---- versions --------------------------------------------------------------------- */
 
 static bool modifies(const struct rp_footprint *call, const struct rp_reach *write)
@@ -79,13 +81,25 @@ static const char *effect_word(enum rp_effect effect)
     return effect == RP_READ ? "read" : "write";
 }
 
+enum { NOTED_AT_ONCE = 16 };
+
 static void note_reaches(const struct rp_footprint *call)
 {
-    for (size_t i = 0; rp_core.trace && i < call->count; i++) {
+    union rp_value values[NOTED_AT_ONCE][7];
+    struct rp_trace_item items[NOTED_AT_ONCE];
+    size_t n = 0;
+    for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
-        RP_NOTE(access, RP_U(call->seq), RP_U(reach->id), RP_U(reach->lo),
-                RP_U(reach->hi - reach->lo), RP_T(effect_word(reach->effect)),
-                RP_T(rp_verdict_name(reach->verdict)), RP_U(call->version));
+        const union rp_value noted[] = {
+            RP_U(call->seq), RP_U(reach->id), RP_U(reach->lo), RP_U(reach->hi - reach->lo),
+            RP_T(effect_word(reach->effect)), RP_T(rp_verdict_name(reach->verdict)),
+            RP_U(call->version)};
+        memcpy(values[n], noted, sizeof noted);
+        items[n] = (struct rp_trace_item){rp_core.trace_ids[RP_EVENT_access], values[n]};
+        if (++n < NOTED_AT_ONCE && i + 1 < call->count)
+            continue;
+        rp_trace_emit_all(rp_core.trace, items, n);
+        n = 0;
     }
 }
 
@@ -187,10 +201,12 @@ void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)
     }
     for (size_t i = 0; outcome == RP_OUTCOME_UNSURE && i < call->count; i++)
         call->reaches[i].certain = false;
-    if (rp_core.segments_wanted)
+    if (rp_core.segments_wanted) { /* nobody else asks for versions */
         after_in_segments(call);
-    write_versions(call);
-    note_reaches(call);
+        write_versions(call);
+    }
+    if (rp_core.trace)
+        note_reaches(call);
     if (call->is_launch) {
         rp_core.figures.launches++;
         rp_core.figures.launches_by_verdict[call->writes]++;

@@ -151,6 +151,51 @@ static void a_text_too_long_is_cut_and_says_so(void **state)
     free(text);
 }
 
+static void events_of_one_moment_have_one_time(void **state)
+{
+    (void)state;
+    struct rp_trace_writer *writer = open_writer(NULL);
+    union rp_value values[5][7] = {{{.u = 0}}};
+    struct rp_trace_item items[5];
+    for (size_t i = 0; i < 5; i++) {
+        values[i][0].u = i;
+        items[i] = (struct rp_trace_item){rp_trace_define(writer, &all_types), values[i]};
+    }
+    rp_trace_emit_all(writer, items, 5);
+    assert_ok(rp_trace_writer_close(writer));
+
+    struct kept kept = read_whole(trace_path);
+    assert_int_equal(kept.count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(kept.events[i].values[0].u, i);
+        assert_int_equal(kept.events[i].time_ns, kept.events[0].time_ns);
+    }
+    kept_release(&kept);
+}
+
+/* Where a name stands in memory says nothing of what it is. */
+static void a_name_in_the_place_of_another_is_another(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"one", "two", "one", "tow", "tw", "two"};
+    struct rp_trace_writer *writer = open_writer(NULL);
+    union rp_value values[7] = {{.u = 0}};
+    char place[8];
+    for (size_t i = 0; i < 6; i++) {
+        strcpy(place, words[i]);
+        values[5].t.text = place;
+        values[5].t.length = strlen(place);
+        rp_trace_emit(writer, rp_trace_define(writer, &all_types), values);
+    }
+    assert_ok(rp_trace_writer_close(writer));
+
+    struct kept kept = read_whole(trace_path);
+    assert_int_equal(kept.count, 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(kept.events[i].values[5].t.text, words[i]);
+    kept_release(&kept);
+}
+
 static void the_layers_own_events_are_defined(void **state)
 {
     (void)state;
@@ -490,6 +535,8 @@ int main(void)
         TEST(the_same_definition_is_the_same_type),
         TEST(properties_and_fields_are_found_by_name),
         TEST(a_text_too_long_is_cut_and_says_so),
+        TEST(events_of_one_moment_have_one_time),
+        TEST(a_name_in_the_place_of_another_is_another),
         TEST(the_layers_own_events_are_defined),
         TEST(any_events_come_back_as_they_were),
         TEST(threads_do_not_disturb_each_other),
