@@ -23,6 +23,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_CONTRACT_BYTES = 16 << 20 };
 
@@ -309,6 +310,19 @@ static void add_size(struct run *run, const char *name, enum rp_option_id id)
         rp_environment_add(&run->environment, name, "%llu", (unsigned long long)value->number);
 }
 
+/* The job may go elsewhere before its first driver call. */
+static void add_cache(struct run *run)
+{
+    const char *cache = run->options.values[RP_OPT_CACHE].text;
+    char here[PATH_MAX];
+    if (!cache)
+        return;
+    if (*cache == '/' || strcmp(cache, "off") == 0 || !getcwd(here, sizeof here))
+        rp_environment_add(&run->environment, "REPRISE_CACHE", "%s", cache);
+    else
+        rp_environment_add(&run->environment, "REPRISE_CACHE", "%s/%s", here, cache);
+}
+
 static void prepare_environment(struct run *run)
 {
     struct rp_environment *list = &run->environment;
@@ -347,6 +361,7 @@ static void prepare_environment(struct run *run)
     if (values[RP_OPT_AUDIT].text)
         rp_environment_add(list, "REPRISE_AUDIT", "%llu",
                            (unsigned long long)values[RP_OPT_AUDIT].number);
+    add_cache(run);
     if (strcmp(run->mode, "guard") == 0)
         rp_environment_add(list, "REPRISE_STRICT", "1");
     prepare_search(run);

@@ -87,6 +87,8 @@ enum rp_option_type {
       "N", "exit with N when there are hazards")                                                  \
     X(AUDIT, "audit", 0, COUNT, RP_ENV, RP_COMMAND_RUN, "N",                                      \
       "hold every N-th launch to what is known of it")                                            \
+    X(CACHE, "cache", 0, TEXT, RP_ENV, RP_COMMAND_RUN, "DIR|off",                                 \
+      "where proofs are kept; default ~/.cache/reprise")                                          \
     X(NO_TRACE, "no-trace", 0, FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \
       "write summaries only, no trace")                                                           \
     X(LAST, "last", 0, SIZE, RP_ENV, RP_COMMAND_RUN, "SIZE",                                      \

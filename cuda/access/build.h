@@ -131,6 +131,8 @@ void *rp_build_push(struct rp_builder *build, struct rp_vec *vec, size_t item);
 char *rp_build_format(struct rp_builder *build, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 _Noreturn void rp_build_refuse(struct rp_builder *build, const char *reason);
+/* Adds a copy to the arena, as a block of its own; NULL when the host is out of memory. */
+void *rp_arena_copy(void **arena, const void *bytes, size_t size);
 void rp_arena_release(void *arena);
 struct rp_map *rp_map_create(struct rp_builder *build);
 uint32_t rp_map_get(const struct rp_map *map, uint64_t key); /* RP_NONE when absent */

@@ -76,6 +76,17 @@ char *rp_build_format(struct rp_builder *build, const char *format, ...)
     return copy;
 }
 
+void *rp_arena_copy(void **arena, const void *bytes, size_t size)
+{
+    struct block *block = malloc(sizeof(*block) + size);
+    if (!block)
+        return NULL;
+    block->next = *arena;
+    block->used = block->size = size;
+    *arena = block;
+    return memcpy(block->bytes, bytes, size);
+}
+
 void rp_arena_release(void *arena)
 {
     for (struct block *block = arena, *next; block; block = next) {

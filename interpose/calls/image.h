@@ -3,7 +3,7 @@
  *
  * Each is read once however often it is loaded, and kept for ever: proofs are small, and jobs
  * load the same few images again and again. Kernels are proved when they are first asked
- * for. All functions want the core's lock. */
+ * for, or known from an earlier run. All functions want the core's lock. */
 #ifndef RP_INTERPOSE_IMAGE_H
 #define RP_INTERPOSE_IMAGE_H
 
@@ -23,6 +23,7 @@ struct rp_image_kernel {
     const char *escapes;          /* why it may write what nothing leads to, or NULL */
     struct rp_kernel_layout layout; /* the proof's, or else the machine code's */
     bool aligned_widely;          /* a parameter wants more than 16 bytes: devices differ */
+    bool was_damaged;             /* its proof was kept on disk, but not whole: proved anew */
 };
 
 /* `bytes` is 0 where only the image itself tells its size. Never NULL. */
@@ -43,6 +44,14 @@ const char *rp_image_doubt(const struct rp_image *image);
  * the same program. */
 const struct rp_image_kernel *rp_image_kernel(const struct rp_image *image, const char *name,
                                               bool trust_ptx);
+
+/* From now on proofs are kept in this folder (cuda/access/cache.h), and looked for there; NULL:
+ * no more. It must stay as it is. */
+void rp_image_keep_proofs(const char *folder);
+struct rp_image_figures {
+    uint64_t recalled, kept, damaged; /* proofs from and to the folder */
+};
+struct rp_image_figures rp_image_proof_figures(void);
 
 typedef void (*rp_image_global_fn)(void *ctx, const char *symbol, uint64_t bytes);
 void rp_image_globals(const struct rp_image *image, rp_image_global_fn visit, void *ctx);

@@ -2,6 +2,7 @@
 #include "interpose/calls/kernel.h"
 
 #include "interpose/run/core.h"
+#include "interpose/run/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +184,8 @@ static void learn(struct rp_kernel *kernel, const struct rp_image_kernel *said,
     kernel->unproved = said->unproved;
     kernel->escapes = said->escapes;
     kernel->layout = said->layout;
+    if (said->was_damaged)
+        rp_remark(said->name, "its kept proof is damaged: proved anew");
     if (said->layout.known && !rp_layout_same_sizes(&said->layout, told)) {
         kernel->proof = NULL;
         kernel->unproved = "the driver tells of other parameters than its image does";

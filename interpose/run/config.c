@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/run/config.h"
 
+#include "cuda/access/cache.h"
 #include "tracker/rank.h"
 #include "tracker/refusal.h"
 
@@ -148,7 +149,7 @@ static enum rp_status read_output(struct rp_config *config)
 
 enum rp_status rp_config_read(struct rp_config *config, char *message, size_t message_size)
 {
-    *config = (struct rp_config){.strict = is_set("REPRISE_STRICT"),
+    *config = (struct rp_config){.strict = is_set("REPRISE_STRICT"), .cache = rp_cache_folder(),
                                  .only_ptx = is_set("CUDA_FORCE_PTX_JIT")};
     snprintf(message, message_size, "out of memory");
     enum rp_status status = read_mode(config, message, message_size);
@@ -167,6 +168,7 @@ void rp_config_release(struct rp_config *config)
 {
     rp_contract_destroy(config->contract);
     free(config->plan_path);
+    free(config->cache);
     free(config->output);
     *config = (struct rp_config){0};
 }

@@ -7,6 +7,7 @@
 #include "interpose/calls/context.h"
 #include "interpose/calls/graph.h"
 #include "interpose/calls/handlers.h"
+#include "interpose/calls/image.h"
 #include "interpose/calls/kernel.h"
 #include "interpose/calls/object.h"
 #include "interpose/calls/unseen.h"
@@ -72,6 +73,7 @@ unsigned rp_layer_start(void)
         return 0;
     if (rp_core_start() != RP_OK)
         return give_up("the host is out of memory");
+    rp_image_keep_proofs(rp_core.config.cache);
     if (rp_policy_start(message, sizeof message) != RP_OK)
         return give_up(message);
     if (rp_core.config.trace && rp_record_start() != RP_OK) {
@@ -88,6 +90,7 @@ unsigned rp_layer_start(void)
 void rp_layer_forked(void)
 {
     rp_kernels_forget();
+    rp_image_keep_proofs(NULL);
     rp_links_forget();
     rp_audit_forget();
     rp_executions_forget();

@@ -4,6 +4,7 @@
 #include "interpose/run/summary.h"
 
 #include "cuda/access/access.h"
+#include "interpose/calls/image.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/estimate.h"
 #include "interpose/plan/policy.h"
@@ -257,6 +258,10 @@ static json_t *summary_json(void)
         put_count(summary, "audit_misses", rp_core.figures.audit_misses);
         put_count(summary, "audits_failed", rp_core.figures.audits_failed);
     }
+    struct rp_image_figures proved = rp_image_proof_figures();
+    put_count(summary, "proofs_recalled", proved.recalled);
+    put_count(summary, "proofs_kept", proved.kept);
+    put_count(summary, "proofs_damaged", proved.damaged);
     put_count(summary, "steps", rp_core.step);
     if (rp_core.trace) {
         struct rp_trace_stats stats;
