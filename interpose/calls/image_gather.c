@@ -172,7 +172,8 @@ static enum rp_status add_code(struct rp_image *image, const struct rp_content_p
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct rp_image_entry *)a)->name, ((const struct rp_image_entry *)b)->name);
+    const struct rp_image_entry *x = a, *y = b;
+    return strcmp(x->name, y->name);
 }
 
 enum rp_status rp_image_gather(struct rp_image *image, const struct rp_content *content)
