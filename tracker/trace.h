@@ -110,14 +110,14 @@ uint32_t rp_trace_define(struct rp_trace_writer *writer, const struct rp_event_d
  * lost, counted. */
 void rp_trace_emit(struct rp_trace_writer *writer, uint32_t event, const union rp_value *values);
 
-/* As rp_trace_emit of one after the other, but all at one moment: the clock is read once, which
- * costs as much as an event. */
+/* More of the thread's latest event: as rp_trace_emit of one after the other, but at that
+ * event's time. To read the clock costs as much as an event. */
 struct rp_trace_item {
     uint32_t event;
     const union rp_value *values;
 };
-void rp_trace_emit_all(struct rp_trace_writer *writer, const struct rp_trace_item *items,
-                       size_t count);
+void rp_trace_add(struct rp_trace_writer *writer, const struct rp_trace_item *items,
+                  size_t count);
 
 struct rp_trace_stats {
     uint64_t events;        /* taken, gap events among them */

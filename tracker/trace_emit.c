@@ -184,14 +184,16 @@ static void end_inside(void)
     current.inside = false;
 }
 
-static void emit_here(struct rp_trace_thread *t, const struct rp_trace_item *items, size_t count)
+static void emit_here(struct rp_trace_thread *t, const struct rp_trace_item *items, size_t count,
+                      bool now)
 {
     struct rp_trace_writer *writer = t->writer;
 
     rp_trace_enter(t);
     if (rp_trace_phase_of(writer) == RP_TRACE_OPEN) {
         unsigned known = atomic_load_explicit(&writer->type_count, memory_order_acquire);
-        set_time(t);
+        if (now)
+            set_time(t);
         for (size_t i = 0; i < count; i++)
             if (items[i].event >= known || !rp_trace_mark_gap(t, !writer->lossy) ||
                 !append(t, writer->types[items[i].event], items[i].values, !writer->lossy))
@@ -200,8 +202,8 @@ static void emit_here(struct rp_trace_thread *t, const struct rp_trace_item *ite
     rp_trace_leave(t);
 }
 
-void rp_trace_emit_all(struct rp_trace_writer *writer, const struct rp_trace_item *items,
-                       size_t count)
+static void emit(struct rp_trace_writer *writer, const struct rp_trace_item *items, size_t count,
+                 bool now)
 {
     if (rp_trace_phase_of(writer) != RP_TRACE_OPEN)
         return;
@@ -213,7 +215,7 @@ void rp_trace_emit_all(struct rp_trace_writer *writer, const struct rp_trace_ite
     begin_inside();
     struct rp_trace_thread *t = this_thread(writer);
     if (t != NULL)
-        emit_here(t, items, count);
+        emit_here(t, items, count, now);
     for (size_t i = 0; t == NULL && i < count; i++)
         lose_early(writer);
     end_inside();
@@ -221,7 +223,13 @@ void rp_trace_emit_all(struct rp_trace_writer *writer, const struct rp_trace_ite
 
 void rp_trace_emit(struct rp_trace_writer *writer, uint32_t event, const union rp_value *values)
 {
-    rp_trace_emit_all(writer, &(struct rp_trace_item){event, values}, 1);
+    emit(writer, &(struct rp_trace_item){event, values}, 1, true);
+}
+
+void rp_trace_add(struct rp_trace_writer *writer, const struct rp_trace_item *items,
+                  size_t count)
+{
+    emit(writer, items, count, false);
 }
 
 uint32_t rp_trace_define(struct rp_trace_writer *writer, const struct rp_event_def *def)

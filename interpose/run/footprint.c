@@ -39,30 +39,41 @@ void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stre
                              .reaches = reaches, .capacity = capacity};
 }
 
-enum rp_status rp_footprint_add(struct rp_footprint *call, struct rp_reach reach)
+/* Room for one more: reads stay in front, as a call reads before it writes. NULL when the host
+ * is out of memory. The caller fills it in field by field: a copy of what was just put together
+ * would have to wait for it, and this is done for every launch. */
+static struct rp_reach *make_room(struct rp_footprint *call, enum rp_effect effect,
+                                  enum rp_verdict verdict)
 {
     if (call->count == call->capacity) {
         size_t capacity = call->capacity ? call->capacity * 2 : 32;
         struct rp_reach *bigger = realloc(call->reaches, capacity * sizeof *bigger);
         if (!bigger)
-            return RP_NO_MEMORY;
+            return NULL;
         call->reaches = bigger;
         call->capacity = capacity;
     }
     size_t at = call->count++;
-    /* Reads stay in front: a call reads before it writes. */
-    for (; reach.effect == RP_READ && at > 0 && call->reaches[at - 1].effect == RP_WRITE; at--)
+    for (; effect == RP_READ && at > 0 && call->reaches[at - 1].effect == RP_WRITE; at--)
         call->reaches[at] = call->reaches[at - 1];
-    call->reaches[at] = reach;
-    enum rp_verdict *worst = reach.effect == RP_READ ? &call->reads : &call->writes;
-    if (reach.verdict > *worst)
-        *worst = reach.verdict;
+    enum rp_verdict *worst = effect == RP_READ ? &call->reads : &call->writes;
+    if (verdict > *worst)
+        *worst = verdict;
+    return &call->reaches[at];
+}
+
+enum rp_status rp_footprint_add(struct rp_footprint *call, struct rp_reach reach)
+{
+    struct rp_reach *added = make_room(call, reach.effect, reach.verdict);
+    if (!added)
+        return RP_NO_MEMORY;
+    *added = reach;
     return RP_OK;
 }
 
 struct reaching {
     struct rp_footprint *call;
-    struct rp_reach like;
+    const struct rp_reach *like;
     bool unknown;
 };
 
@@ -75,15 +86,22 @@ static enum rp_status add_piece(void *ctx, uint64_t address, uint64_t length, rp
         reaching->unknown = true;
         return RP_OK;
     }
-    struct rp_reach reach = reaching->like;
-    reach.id = id;
-    reach.lo = offset;
-    reach.hi = offset + length;
-    return rp_footprint_add(reaching->call, reach);
+    const struct rp_reach *like = reaching->like;
+    struct rp_reach *reach = make_room(reaching->call, like->effect, like->verdict);
+    if (!reach)
+        return RP_NO_MEMORY;
+    reach->id = id;
+    reach->lo = offset;
+    reach->hi = offset + length;
+    reach->effect = like->effect;
+    reach->verdict = like->verdict;
+    reach->certain = like->certain;
+    reach->coupled = like->coupled;
+    return RP_OK;
 }
 
-enum rp_status rp_footprint_reach(struct rp_footprint *call, uint64_t address, uint64_t bytes,
-                                  struct rp_reach like, bool *unknown)
+enum rp_status rp_footprint_reach_like(struct rp_footprint *call, uint64_t address, uint64_t bytes,
+                                       const struct rp_reach *like, bool *unknown)
 {
     struct reaching reaching = {.call = call, .like = like};
     enum rp_status status =

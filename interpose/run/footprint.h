@@ -61,8 +61,14 @@ enum rp_status rp_footprint_add(struct rp_footprint *call, struct rp_reach reach
 /* Adds what [address, address+bytes) leads to, `like` this but for the place. Bytes that no
  * known allocation holds are the host's own and are left out; *unknown (may be NULL) tells
  * whether there were any. */
-enum rp_status rp_footprint_reach(struct rp_footprint *call, uint64_t address, uint64_t bytes,
-                                  struct rp_reach like, bool *unknown);
+enum rp_status rp_footprint_reach_like(struct rp_footprint *call, uint64_t address, uint64_t bytes,
+                                       const struct rp_reach *like, bool *unknown);
+static inline enum rp_status rp_footprint_reach(struct rp_footprint *call, uint64_t address,
+                                                uint64_t bytes, struct rp_reach like,
+                                                bool *unknown)
+{
+    return rp_footprint_reach_like(call, address, bytes, &like, unknown);
+}
 /* Adds all the memory around `address`. RP_NOT_FOUND when there is none. */
 enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
                                  struct rp_reach like);

@@ -81,7 +81,16 @@ static union rp_value load(const void *at, size_t size, enum rp_arg_kind kind)
         value.s = number;
         return value;
     }
-    memcpy(&value.u, at, size < sizeof value.u ? size : sizeof value.u);
+    if (size == sizeof(uint32_t)) { /* as most are: a copy of any size is a call */
+        uint32_t number;
+        memcpy(&number, at, sizeof number);
+        value.u = number;
+        return value;
+    }
+    if (size >= sizeof value.u)
+        memcpy(&value.u, at, sizeof value.u);
+    else
+        memcpy(&value.u, at, size);
     return value;
 }
 

@@ -10,8 +10,6 @@
 #include "interpose/run/replay.h"
 #include "interpose/run/report.h"
 
-#include <string.h>
-
 /* ---- versions --------------------------------------------------------------------- */
 
 static bool modifies(const struct rp_footprint *call, const struct rp_reach *write)
@@ -81,24 +79,33 @@ static const char *effect_word(enum rp_effect effect)
     return effect == RP_READ ? "read" : "write";
 }
 
-enum { NOTED_AT_ONCE = 16 };
+enum { NOTED_AT_ONCE = 16, ACCESS_FIELDS = 7 };
+
+/* One field after the other: a copy of what was just written would have to wait for it. */
+static void describe(const struct rp_footprint *call, const struct rp_reach *reach,
+                     union rp_value *values)
+{
+    values[0].u = call->seq;
+    values[1].u = reach->id;
+    values[2].u = reach->lo;
+    values[3].u = reach->hi - reach->lo;
+    values[4] = rp_value_text(effect_word(reach->effect));
+    values[5] = rp_value_text(rp_verdict_name(reach->verdict));
+    values[6].u = call->version;
+}
 
 static void note_reaches(const struct rp_footprint *call)
 {
-    union rp_value values[NOTED_AT_ONCE][7];
+    union rp_value values[NOTED_AT_ONCE][ACCESS_FIELDS];
     struct rp_trace_item items[NOTED_AT_ONCE];
     size_t n = 0;
     for (size_t i = 0; i < call->count; i++) {
-        const struct rp_reach *reach = &call->reaches[i];
-        const union rp_value noted[] = {
-            RP_U(call->seq), RP_U(reach->id), RP_U(reach->lo), RP_U(reach->hi - reach->lo),
-            RP_T(effect_word(reach->effect)), RP_T(rp_verdict_name(reach->verdict)),
-            RP_U(call->version)};
-        memcpy(values[n], noted, sizeof noted);
-        items[n] = (struct rp_trace_item){rp_core.trace_ids[RP_EVENT_access], values[n]};
+        describe(call, &call->reaches[i], values[n]);
+        items[n].event = rp_core.trace_ids[RP_EVENT_access];
+        items[n].values = values[n];
         if (++n < NOTED_AT_ONCE && i + 1 < call->count)
             continue;
-        rp_trace_emit_all(rp_core.trace, items, n);
+        rp_trace_add(rp_core.trace, items, n);
         n = 0;
     }
 }

@@ -151,7 +151,7 @@ static void a_text_too_long_is_cut_and_says_so(void **state)
     free(text);
 }
 
-static void events_of_one_moment_have_one_time(void **state)
+static void what_is_added_has_the_time_of_what_it_is_added_to(void **state)
 {
     (void)state;
     struct rp_trace_writer *writer = open_writer(NULL);
@@ -161,7 +161,8 @@ static void events_of_one_moment_have_one_time(void **state)
         values[i][0].u = i;
         items[i] = (struct rp_trace_item){rp_trace_define(writer, &all_types), values[i]};
     }
-    rp_trace_emit_all(writer, items, 5);
+    rp_trace_emit(writer, items[0].event, items[0].values);
+    rp_trace_add(writer, items + 1, 4);
     assert_ok(rp_trace_writer_close(writer));
 
     struct kept kept = read_whole(trace_path);
@@ -535,7 +536,7 @@ int main(void)
         TEST(the_same_definition_is_the_same_type),
         TEST(properties_and_fields_are_found_by_name),
         TEST(a_text_too_long_is_cut_and_says_so),
-        TEST(events_of_one_moment_have_one_time),
+        TEST(what_is_added_has_the_time_of_what_it_is_added_to),
         TEST(a_name_in_the_place_of_another_is_another),
         TEST(the_layers_own_events_are_defined),
         TEST(any_events_come_back_as_they_were),
