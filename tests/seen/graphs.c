@@ -236,6 +236,22 @@ static void set_between(void)
     run_steps(queue_forward, launch_graph);
 }
 
+static void values_between(void)
+{
+    CUstreamBatchMemOpParams items[2] = {
+        {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = queue + 8}},
+        {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64, .address = queue + 16}}};
+    CUDA_BATCH_MEM_OP_NODE_PARAMS batch = {.count = 2, .paramArray = items};
+    items[0].writeValue.value = 17;
+    items[1].writeValue.value64 = (cuuint64_t)18 << 32;
+    make_stream();
+    CU(cuCtxGetCurrent(&batch.ctx));
+    CU(cuGraphCreate(&graph, 0));
+    CU(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &batch));
+    CU(cuGraphInstantiate(&exec, graph, 0));
+    run_steps(queue_forward, launch_graph);
+}
+
 static void child_between(void)
 {
     CUgraph child;
@@ -353,6 +369,7 @@ const struct scenario graph_scenarios[] = {
     {"graph-rejected", rejected},
     {"graph-copy", copy_between},
     {"graph-set", set_between},
+    {"graph-values", values_between},
     {"graph-child", child_between},
     {"graph-clone", clone_between},
     {"graph-kernel-changed", kernel_changed},

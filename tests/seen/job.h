@@ -21,7 +21,8 @@ struct scenario {
     void (*run)(void);
 };
 /* Each ends with a NULL name. */
-extern const struct scenario rejected_scenarios[], graph_scenarios[], writer_scenarios[];
+extern const struct scenario rejected_scenarios[], graph_scenarios[], object_scenarios[],
+    writer_scenarios[];
 
 /* A call that fails ends the job with exit code 1. */
 #define CU(call) check_call((call), #call)

@@ -11,6 +11,7 @@ guards   contract states under which a guarded replay leaves the bytes of the ea
 stops    contract states under which guard stops it, and on which hazard
 unknown  calls that are reported as unknown writers, by name
 unseen   the job is wrong by itself, and no call could tell
+environment of the job, beside that of all
 racy     unguarded, the replay races with a write: it may be right by chance"""
 import json
 import os
@@ -28,6 +29,8 @@ STEPPED = {("stale-read", "state"), ("state-left", "state")}
 STALE_QUEUE = {("stale-read", "queue")}
 WRITTEN = STALE_QUEUE | {("state-left", "queue")}
 BOTH = ("declared", "discovered")
+# Memory that others may write unseen: what it is declared to be is held, what is discovered is not.
+SHARED = dict(finds=STALE_QUEUE, guards=("declared",), stops={"discovered": "unproved"})
 
 SUITES = {
     "rejected": {
@@ -50,6 +53,7 @@ SUITES = {
         "graph-rejected": dict(finds=set(), guards=BOTH),
         "graph-copy": dict(finds=STALE_QUEUE, guards=BOTH),
         "graph-set": dict(finds=STALE_QUEUE, guards=BOTH),
+        "graph-values": dict(finds=STALE_QUEUE, guards=BOTH),
         "graph-child": dict(finds=STALE_QUEUE, guards=BOTH),
         "graph-clone": dict(finds=STALE_QUEUE, guards=BOTH),
         "graph-kernel-changed": dict(finds=STALE_QUEUE, guards=BOTH),
@@ -61,6 +65,23 @@ SUITES = {
                                            unknown=["cuGraphLaunch"]),
         "graph-disabled": dict(finds=set(), guards=BOTH),
         "graph-enabled-again": dict(finds=STALE_QUEUE, guards=BOTH),
+    },
+    "objects": {
+        "copy-from-array": dict(finds=STALE_QUEUE, guards=BOTH),
+        "copy-rows-from-array": dict(finds=STALE_QUEUE, guards=BOTH),
+        "copy-batch-from-array": dict(finds=STALE_QUEUE, guards=BOTH),
+        "array-written": dict(finds={("stale-read", "array"), ("state-left", "queue")},
+                              stops={"declared": "stale-read", "discovered": "not-preserved"}),
+        "texture-objects": dict(finds=STALE_QUEUE, guards=BOTH),
+        "external-memory": dict(**SHARED, unknown=["cuExternalMemoryGetMappedBuffer", "memory"]),
+        "exported": dict(**SHARED, unknown=["memory"]),
+        "pool-pointer-exported": dict(**SHARED, unknown=["memory"]),
+        "pool-exported": dict(finds=STALE_QUEUE | {("unproved", None)},
+                              stops={"declared": "unproved", "discovered": "unproved"},
+                              unknown=["cuMemPoolExportToShareableHandle"]),
+        "multicast": dict(**SHARED, unknown=["memory"],
+                          environment={"REPRISE_SOFT_CAPABILITY": "9.0"}),
+        "discarded": dict(**SHARED, unknown=["memory"]),  # as managed memory it is the host's too
     },
     "writers": {
         "copy-batch": dict(finds=STALE_QUEUE, guards=BOTH),
@@ -110,10 +131,11 @@ def run(name, way, mode=None, state="declared", policy="regions", off="", schedu
         command += ["-m", mode, "-c", "contract.json"]
     else:
         command.append("-q")
+    environment = {"REPRISE_TEST_DISABLE": off, "REPRISE_SOFT_SCHEDULE": str(schedule)}
+    for scenarios in SUITES.values():
+        environment |= scenarios.get(name, {}).get("environment", {})
     done = subprocess.run(command + ["--", JOB, KERNELS, name, way], capture_output=True, text=True,
-                          timeout=120, check=False,
-                          env=os.environ | {"REPRISE_TEST_DISABLE": off,
-                                            "REPRISE_SOFT_SCHEDULE": str(schedule)})
+                          timeout=120, check=False, env=os.environ | environment)
     found = [json.loads(path.read_text()) for path in pathlib.Path("data").glob("summary-*")]
     return done, max(found, key=lambda summary: summary["launches"], default={})
 

@@ -70,7 +70,8 @@ static struct soft_allocation *find_freeable(CUdeviceptr address)
         return NULL;
     bool is_ours = allocation->kind == SOFT_MEMORY_DEVICE ||
                    allocation->kind == SOFT_MEMORY_MANAGED ||
-                   allocation->kind == SOFT_MEMORY_POOL || allocation->kind == SOFT_MEMORY_GRAPH;
+                   allocation->kind == SOFT_MEMORY_POOL || allocation->kind == SOFT_MEMORY_GRAPH ||
+                   (allocation->kind == SOFT_MEMORY_IMPORTED && allocation->import.opened == 0);
     return is_ours ? allocation : NULL;
 }
 
@@ -130,75 +131,4 @@ CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUde
     if (psize != NULL)
         *psize = allocation->bytes;
     return soft_leave(CUDA_SUCCESS);
-}
-
-/* Managed memory is one memory here: advice and moving have nothing to do but be right. */
-static CUresult check_managed(CUdeviceptr address, size_t bytes)
-{
-    const struct soft_allocation *allocation = soft_memory_find(address);
-    bool inside = allocation != NULL && bytes > 0 &&
-                  bytes <= allocation->bytes - (address - allocation->address);
-    return inside && allocation->kind == SOFT_MEMORY_MANAGED ? CUDA_SUCCESS
-                                                             : CUDA_ERROR_INVALID_VALUE;
-}
-
-static CUresult advise(CUdeviceptr address, size_t bytes)
-{
-    struct soft_context *context;
-    CUresult result = soft_enter(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    return soft_leave(check_managed(address, bytes));
-}
-
-CUresult CUDAAPI cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device)
-{
-    (void)advice;
-    (void)device;
-    return advise(devPtr, count);
-}
-
-CUresult CUDAAPI cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
-                                CUmemLocation location)
-{
-    (void)advice;
-    (void)location;
-    return advise(devPtr, count);
-}
-
-static CUresult prefetch(CUdeviceptr address, size_t bytes, CUstream handle)
-{
-    struct soft_context *context;
-    struct soft_stream *stream;
-    CUresult result = soft_enter(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = soft_stream_find(context, handle, &stream);
-    if (result == CUDA_SUCCESS)
-        result = check_managed(address, bytes);
-    if (result == CUDA_SUCCESS)
-        result = soft_stream_submit(stream, soft_work_marker(), NULL);
-    return soft_leave(result);
-}
-
-CUresult CUDAAPI cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice,
-                                    CUstream hStream)
-{
-    (void)dstDevice;
-    return prefetch(devPtr, count, hStream);
-}
-
-CUresult CUDAAPI cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location,
-                                       unsigned int flags, CUstream hStream)
-{
-    (void)location;
-    return flags == 0 ? prefetch(devPtr, count, hStream) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult CUDAAPI cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
-                                        unsigned int flags)
-{
-    (void)flags;
-    const size_t some = 1;
-    return prefetch(dptr, length != 0 ? length : some, hStream);
 }

@@ -120,3 +120,27 @@ CUresult CUDAAPI cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 
     CUresult result = describe(array, &is);
     return result == CUDA_SUCCESS || memoryRequirements == NULL ? CUDA_ERROR_INVALID_VALUE : result;
 }
+
+static CUresult ask_mipmap(CUmipmappedArray handle, const void *argument)
+{
+    struct soft_mipmap *mipmap;
+    CUresult result = soft_enter_bare();
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = soft_mipmap_find(handle, &mipmap);
+    return soft_leave(result == CUDA_SUCCESS || argument == NULL ? CUDA_ERROR_INVALID_VALUE
+                                                                 : result);
+}
+
+CUresult CUDAAPI cuMipmappedArrayGetSparseProperties(
+    CUDA_ARRAY_SPARSE_PROPERTIES_v1 *sparseProperties, CUmipmappedArray mipmap)
+{
+    return ask_mipmap(mipmap, sparseProperties);
+}
+
+CUresult CUDAAPI cuMipmappedArrayGetMemoryRequirements(
+    CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 *memoryRequirements, CUmipmappedArray mipmap, CUdevice device)
+{
+    (void)device;
+    return ask_mipmap(mipmap, memoryRequirements);
+}

@@ -30,6 +30,25 @@ static void submit(struct soft_op *op, const struct place *place)
 static struct soft_op *submit_graph(struct soft_graph *graph, struct soft_context *context,
                                     const struct place *place, struct soft_op *start);
 
+/* The works of a batch after `first`, which stands for the node; the last of them, or `first`
+ * where there is none. NULL short of memory. Takes the reference to `first` over. */
+static struct soft_op *submit_parts(const struct soft_work *work, struct soft_op *first,
+                                    const struct place *place)
+{
+    size_t count = 0;
+    struct soft_work *const *parts = work->type->parts(work, &count);
+    for (size_t i = 0; i < count && first != NULL; i++) {
+        struct soft_op *next = soft_op_create(first->context, soft_work_retain(parts[i]));
+        if (next != NULL) {
+            soft_op_after(next, first);
+            submit(next, place);
+        }
+        soft_op_release(first);
+        first = next;
+    }
+    return first;
+}
+
 /* The operation of one node, submitted, with a reference. */
 static struct soft_op *submit_node(struct soft_node *node, struct soft_context *context,
                                    const struct place *place, struct soft_op *start)
@@ -54,6 +73,8 @@ static struct soft_op *submit_node(struct soft_node *node, struct soft_context *
         event->op = soft_op_retain(op);
     }
     submit(op, place);
+    if (has_work && node->work->type->parts != NULL)
+        return submit_parts(node->work, op, place);
     if (node->child == NULL)
         return op;
     struct soft_op *end = submit_graph(node->child, op->context, place, op);

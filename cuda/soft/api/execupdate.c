@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuGraphExecUpdate: another graph of the same shape under an executable. */
+/* cuGraphExecUpdate and its kin: other graphs of the same shape in an executable. */
 #include "cuda/soft/api/graph.h"
+#include "cuda/soft/api/node.h"
 
 /* Index of a node in its graph. */
 static size_t place_of(const struct soft_node *node)
@@ -49,6 +50,17 @@ static void inherit_names(const struct soft_graph *old, struct soft_graph *new)
     }
 }
 
+static CUresult sorted_copy(struct soft_graph *graph, struct soft_graph **out)
+{
+    *out = soft_graph_copy(graph);
+    if (*out == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (soft_graph_sort(*out))
+        return CUDA_SUCCESS;
+    soft_graph_destroy(*out);
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
 static CUresult update(CUgraphExec exec_handle_, CUgraph graph_handle_,
                        CUgraphExecUpdateResult *verdict, CUgraphNode *where)
 {
@@ -63,12 +75,10 @@ static CUresult update(CUgraphExec exec_handle_, CUgraph graph_handle_,
         result = soft_graph_find(graph_handle_, &graph);
     if (result != CUDA_SUCCESS)
         return soft_leave(result);
-    struct soft_graph *fresh = soft_graph_copy(graph);
-    if (fresh == NULL || !soft_graph_sort(fresh)) {
-        if (fresh != NULL)
-            soft_graph_destroy(fresh);
-        return soft_leave(fresh != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY);
-    }
+    struct soft_graph *fresh;
+    result = sorted_copy(graph, &fresh);
+    if (result != CUDA_SUCCESS)
+        return soft_leave(result);
     *verdict = compare(exec->graph, fresh, &culprit);
     *where = (CUgraphNode)(uintptr_t)culprit;
     if (*verdict != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
@@ -103,4 +113,36 @@ CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
     if (resultInfo != NULL)
         *resultInfo = info;
     return result;
+}
+
+static CUresult set_child(struct soft_node *node, struct soft_graph *graph)
+{
+    const struct soft_node *culprit;
+    struct soft_graph *fresh;
+    CUresult result = sorted_copy(graph, &fresh);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (compare(node->child, fresh, &culprit) != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
+        soft_graph_destroy(fresh);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    inherit_names(node->child, fresh);
+    soft_graph_destroy(node->child);
+    node->child = fresh;
+    fresh->owner = node;
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                                    CUgraph childGraph)
+{
+    struct soft_node *node;
+    struct soft_graph *graph;
+    CUresult result = soft_enter_bare();
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = soft_graph_find(childGraph, &graph);
+    if (result == CUDA_SUCCESS)
+        result = soft_exec_node(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_GRAPH, &node);
+    return soft_leave(result == CUDA_SUCCESS ? set_child(node, graph) : result);
 }

@@ -189,3 +189,18 @@ CUresult CUDAAPI cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attrib
     memcpy(value, &bytes, sizeof bytes);
     return soft_leave(CUDA_SUCCESS);
 }
+
+/* Only the highest figures can be set, to 0; here they are those of now anyway. */
+CUresult CUDAAPI cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
+                                              void *value)
+{
+    uint64_t wanted;
+    CUresult result = soft_enter_bare();
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (soft_device_find(device) == NULL || value == NULL ||
+        (attr != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH && attr != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    memcpy(&wanted, value, sizeof wanted);
+    return soft_leave(wanted == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}

@@ -28,6 +28,7 @@ enum soft_handle_kind {
     SOFT_HANDLE_TEXTURE,
     SOFT_HANDLE_SURFACE,
     SOFT_HANDLE_EXTERNAL,
+    SOFT_HANDLE_MULTICAST,
 };
 
 /* False when the host is out of memory. An object is added once. */

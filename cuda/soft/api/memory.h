@@ -16,7 +16,7 @@ enum soft_memory_kind {
     SOFT_MEMORY_HOST,       /* cuMemHostAlloc */
     SOFT_MEMORY_REGISTERED, /* cuMemHostRegister: the program's own */
     SOFT_MEMORY_MAPPED,     /* cuMemMap */
-    SOFT_MEMORY_IMPORTED,   /* cuIpcOpenMemHandle: another process's */
+    SOFT_MEMORY_IMPORTED,   /* another process's, or an external object's (share.h) */
     SOFT_MEMORY_GRAPH,      /* of a graph's allocation node */
     SOFT_MEMORY_ARRAY,      /* an array's storage: copies know it, kernels and pointers do not */
 };
@@ -41,7 +41,7 @@ struct soft_allocation {
     struct {
         uint64_t inode, offset;
         unsigned opened;
-    } import; /* of IMPORTED: what, how often */
+    } import; /* of cuIpcOpenMemHandle: what, how often; else nothing */
 };
 
 /* The entry that holds `address`, or NULL. */
@@ -83,6 +83,7 @@ void soft_memory_refund(struct soft_device *device, uint64_t bytes);
  * double and integer. What a program reads before it writes is thus the same in every run
  * and shows. */
 void soft_memory_spoil(uint64_t address, uint64_t bytes);
+#define SOFT_SPOILED_BYTE 0xde /* for what is not made of words */
 
 #define SOFT_ALIGNMENT 512
 

@@ -245,9 +245,14 @@ CUresult CUDAAPI cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         return cuGraphAddMemFreeNode(phGraphNode, hGraph, dependencies, numDependencies,
                                      nodeParams->free.dptr);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: {
+        CUDA_BATCH_MEM_OP_NODE_PARAMS params;
+        memcpy(&params, &nodeParams->memOp, sizeof params);
+        return cuGraphAddBatchMemOpNode(phGraphNode, hGraph, dependencies, numDependencies,
+                                        &params);
+    }
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:
         return soft_refuse("graph nodes of type %d", (int)nodeParams->type);
     }

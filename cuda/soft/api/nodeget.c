@@ -78,7 +78,7 @@ CUresult CUDAAPI cuGraphKernelNodeGetParams(CUgraphNode hNode,
     return result;
 }
 
-/* Attributes can't be set here: each has the value that it has in a plain launch. */
+/* Attributes have the values that they have in a plain launch, and can be set to no others. */
 CUresult CUDAAPI cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                                CUkernelNodeAttrValue *value_out)
 {

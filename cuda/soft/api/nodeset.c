@@ -142,6 +142,7 @@ static CUresult set_any(CUgraphExec exec, CUgraphNode node, const CUgraphNodePar
     CUDA_KERNEL_NODE_PARAMS_v2 kernel;
     CUDA_MEMSET_NODE_PARAMS_v1 fill;
     CUDA_HOST_NODE_PARAMS_v1 host;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS batch;
 
     if (params == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -161,8 +162,39 @@ static CUresult set_any(CUgraphExec exec, CUgraphNode node, const CUgraphNodePar
         return set_event(exec, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, params->eventRecord.event);
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
         return set_event(exec, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, params->eventWait.event);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        memcpy(&batch, &params->memOp, sizeof batch);
+        return exec != NULL ? cuGraphExecBatchMemOpNodeSetParams(exec, node, &batch)
+                            : cuGraphBatchMemOpNodeSetParams(node, &batch);
     default: return CUDA_ERROR_INVALID_VALUE;
     }
+}
+
+/* What can be set is what every node has anyway (nodeget.c); priorities are hints. */
+CUresult CUDAAPI cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
+                                               const CUkernelNodeAttrValue *value)
+{
+    struct soft_node *node;
+    CUresult result = soft_node_enter(hNode, CU_GRAPH_NODE_TYPE_KERNEL, value, &node);
+    if (result != CUDA_SUCCESS)
+        return result;
+    bool is_plain = attr == CU_LAUNCH_ATTRIBUTE_PRIORITY ||
+                    (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && value->cooperative == 0);
+    return soft_leave(is_plain ? CUDA_SUCCESS
+                               : soft_refuse("attribute %d of a kernel node", (int)attr));
+}
+
+/* Which are the same for all. */
+CUresult CUDAAPI cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
+{
+    struct soft_node *to, *from;
+    CUresult result = soft_node_enter(dst, CU_GRAPH_NODE_TYPE_KERNEL, src, &to);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = soft_node_find(src, &from);
+    if (result == CUDA_SUCCESS && from->type != CU_GRAPH_NODE_TYPE_KERNEL)
+        result = CUDA_ERROR_INVALID_VALUE;
+    return soft_leave(result);
 }
 
 CUresult CUDAAPI cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)

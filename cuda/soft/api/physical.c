@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Physical allocations: cuMemCreate and what one can do with its handle. */
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/multicast.h"
 #include "cuda/soft/api/vmm.h"
 
 #include <stdlib.h>
@@ -168,6 +169,10 @@ CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle)
     CUresult result = soft_enter_bare();
     if (result != CUDA_SUCCESS)
         return result;
+    if (soft_multicast_is(handle)) {
+        soft_multicast_release(handle);
+        return soft_leave(CUDA_SUCCESS);
+    }
     result = soft_physical_find(handle, &physical);
     if (result != CUDA_SUCCESS)
         return soft_leave(result);

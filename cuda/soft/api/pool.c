@@ -84,6 +84,7 @@ CUresult soft_pool_create(struct soft_device *device, struct soft_pool **out)
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     pool->device = device;
+    pool->id = ++soft.next_id;
     pool->reuse[0] = pool->reuse[1] = pool->reuse[2] = 1;
     pool->readers = pool->writers = 1u << device->ordinal;
     pool->next = soft_pools;

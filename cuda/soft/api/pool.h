@@ -15,6 +15,11 @@ struct soft_pool {
     struct soft_pool *next;
     struct soft_device *device;
     bool is_default, destroyed; /* destroyed: lives until its last allocation is freed */
+    bool is_shareable;          /* made for other processes too (poolshare.c) */
+    bool is_imported;           /* another process's: nothing is allocated from it here */
+    uint64_t foreign_id;        /* of an imported one: its id there, and ... */
+    int foreign_process;        /* ... where that is */
+    uint64_t id;                /* never given twice */
     uint64_t threshold;         /* bytes that it may keep unused */
     uint64_t most;              /* bytes that it may have at all; 0: no limit of its own */
     int reuse[3];               /* CU_MEMPOOL_ATTR_REUSE_*, in their order */

@@ -25,6 +25,8 @@ static CUresult allocate(CUdeviceptr *address, size_t bytes, CUmemoryPool handle
         return soft_leave(result);
     struct soft_pool *pool =
         from_pool ? handle_pool(handle) : stream->context->device->current_pool;
+    if (pool->is_imported)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
     soft_scheduler_poll(); /* what is free again depends on what has run */
     return soft_leave(soft_pool_allocate(pool, stream, bytes, address));
 }
@@ -63,7 +65,8 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
         result = soft_graph_free(dptr, &work);
         return soft_leave(result == CUDA_SUCCESS ? soft_stream_submit(stream, work, NULL) : result);
     }
-    bool is_plain = allocation->kind == SOFT_MEMORY_DEVICE;
+    bool is_plain = allocation->kind == SOFT_MEMORY_DEVICE ||
+                    allocation->kind == SOFT_MEMORY_IMPORTED; /* which may still be none to free */
     soft_leave(CUDA_SUCCESS);
     return is_plain ? cuMemFree_v2(dptr) : CUDA_ERROR_INVALID_VALUE;
 }
@@ -78,8 +81,9 @@ CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolP
         return result;
     if (pool == NULL || poolProps == NULL || poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
-    if (poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
-        return soft_leave(soft_refuse("memory pools that can be shared"));
+    if (((unsigned)poolProps->handleTypes & ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) !=
+        0)
+        return soft_leave(soft_refuse("memory pools that are shared by other than descriptors"));
     if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
         return soft_leave(soft_refuse("memory pools on the host"));
     struct soft_device *device = soft_device_find(poolProps->location.id);
@@ -88,6 +92,7 @@ CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolP
     result = soft_pool_create(device, &made);
     if (result == CUDA_SUCCESS) {
         made->most = poolProps->maxSize;
+        made->is_shareable = poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE;
         *pool = pool_handle(made);
     }
     return soft_leave(result);
@@ -289,7 +294,8 @@ CUresult CUDAAPI cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
     CUresult result = enter_device(dev, pool, &device);
     if (result != CUDA_SUCCESS)
         return result;
-    if (!soft_handle_is(pool, SOFT_HANDLE_POOL) || handle_pool(pool)->device != device)
+    if (!soft_handle_is(pool, SOFT_HANDLE_POOL) || handle_pool(pool)->device != device ||
+        handle_pool(pool)->is_imported)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     device->current_pool = handle_pool(pool);
     return soft_leave(CUDA_SUCCESS);

@@ -3,10 +3,8 @@
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/memory.h"
 #include "cuda/soft/api/races.h"
-#include "cuda/soft/api/stream.h"
 #include "cuda/soft/api/touched.h"
-
-#include <stdlib.h>
+#include "cuda/soft/api/value.h"
 
 struct value_work {
     struct soft_work base;
@@ -51,11 +49,10 @@ static CUresult write_run(const struct soft_work *base, struct soft_op *op)
 static bool holds(const struct value_work *work)
 {
     uint64_t mask = work->bytes == 4 ? UINT32_MAX : UINT64_MAX;
-    uint64_t seen = work->bytes == 4
-                        ? __atomic_load_n((const uint32_t *)soft_pointer(work->address),
-                                          __ATOMIC_SEQ_CST)
-                        : __atomic_load_n((const uint64_t *)soft_pointer(work->address),
-                                          __ATOMIC_SEQ_CST);
+    uint64_t seen =
+        work->bytes == 4
+            ? __atomic_load_n((const uint32_t *)soft_pointer(work->address), __ATOMIC_SEQ_CST)
+            : __atomic_load_n((const uint64_t *)soft_pointer(work->address), __ATOMIC_SEQ_CST);
     uint64_t value = work->value & mask;
 
     switch (work->flags & 3u) {
@@ -88,174 +85,35 @@ static CUresult wait_run(const struct soft_work *base, struct soft_op *op)
     return CUDA_SUCCESS;
 }
 
-/* ---- submitting -------------------------------------------------------------------- */
+/* ---- works ------------------------------------------------------------------------- */
 
 static const struct soft_work_type write_type = {
-    .name = "value write",
-    .class_ = SOFT_WORK_DEVICE,
-    .node = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
-    .capturable = true,
-    .run = write_run,
-};
+    .name = "value write", .class_ = SOFT_WORK_DEVICE, .run = write_run};
 static const struct soft_work_type wait_type = {
-    .name = "value wait",
-    .class_ = SOFT_WORK_DEVICE,
-    .node = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
-    .capturable = true,
-    .run = wait_run,
-    .ready = wait_ready,
-};
+    .name = "value wait", .class_ = SOFT_WORK_DEVICE, .run = wait_run, .ready = wait_ready};
 
-struct value {
-    const struct soft_work_type *type;
-    uint64_t address, value;
-    unsigned bytes, flags;
-};
-
-static CUresult check(const struct soft_context *context, const struct value *value)
+CUresult soft_value_check(const struct soft_context *context, const struct soft_value *value)
 {
-    const unsigned known = value->type == &wait_type
-                               ? 3u | (unsigned)CU_STREAM_WAIT_VALUE_FLUSH
-                               : (unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
+    const unsigned known = value->is_wait ? 3u | (unsigned)CU_STREAM_WAIT_VALUE_FLUSH
+                                          : (unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
     if (value->address % value->bytes != 0 || (value->flags & ~known) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if ((value->flags & (unsigned)CU_STREAM_WAIT_VALUE_FLUSH) != 0)
+    if (value->is_wait && (value->flags & (unsigned)CU_STREAM_WAIT_VALUE_FLUSH) != 0)
         return CUDA_ERROR_NOT_SUPPORTED; /* CAN_FLUSH_REMOTE_WRITES is 0 */
-    return soft_memory_allows(context, value->address, value->bytes, value->type == &write_type)
+    return soft_memory_allows(context, value->address, value->bytes, !value->is_wait)
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult submit(struct soft_stream *stream, const struct value *value)
+struct soft_work *soft_value_work(const struct soft_value *value)
 {
-    struct value_work *work = soft_work_create(value->type, sizeof *work);
+    struct value_work *work =
+        soft_work_create(value->is_wait ? &wait_type : &write_type, sizeof *work);
     if (work == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return NULL;
     work->address = value->address;
     work->value = value->value;
     work->bytes = value->bytes;
     work->flags = value->flags;
-    return soft_stream_submit(stream, &work->base, NULL);
-}
-
-/* All are checked before the first is submitted. */
-static CUresult submit_all(CUstream handle, const struct value *values, unsigned count)
-{
-    struct soft_context *context;
-    struct soft_stream *stream;
-    CUresult result = soft_enter(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = soft_stream_find(context, handle, &stream);
-    for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++)
-        result = check(stream->context, &values[i]);
-    for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++)
-        result = submit(stream, &values[i]);
-    return soft_leave(result);
-}
-
-CUresult CUDAAPI cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                                         unsigned int flags)
-{
-    return submit_all(stream, &(struct value){&write_type, addr, value, 4, flags}, 1);
-}
-
-CUresult CUDAAPI cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                                         unsigned int flags)
-{
-    return submit_all(stream, &(struct value){&write_type, addr, value, 8, flags}, 1);
-}
-
-CUresult CUDAAPI cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                                        unsigned int flags)
-{
-    return submit_all(stream, &(struct value){&wait_type, addr, value, 4, flags}, 1);
-}
-
-CUresult CUDAAPI cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                                        unsigned int flags)
-{
-    return submit_all(stream, &(struct value){&wait_type, addr, value, 8, flags}, 1);
-}
-
-/* The first version of these four calls differs in nothing that shows here. */
-CUresult CUDAAPI cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                                      unsigned int flags)
-{
-    return cuStreamWriteValue32_v2(stream, addr, value, flags);
-}
-
-CUresult CUDAAPI cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                                      unsigned int flags)
-{
-    return cuStreamWriteValue64_v2(stream, addr, value, flags);
-}
-
-CUresult CUDAAPI cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                                     unsigned int flags)
-{
-    return cuStreamWaitValue32_v2(stream, addr, value, flags);
-}
-
-CUresult CUDAAPI cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                                     unsigned int flags)
-{
-    return cuStreamWaitValue64_v2(stream, addr, value, flags);
-}
-
-/* ---- batches ----------------------------------------------------------------------- */
-
-static CUresult read_batch(const CUstreamBatchMemOpParams *source, struct value *out)
-{
-    switch (source->operation) {
-    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-        *out = (struct value){&wait_type, source->waitValue.address, source->waitValue.value, 4,
-                              source->waitValue.flags};
-        return CUDA_SUCCESS;
-    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-        *out = (struct value){&wait_type, source->waitValue.address, source->waitValue.value64, 8,
-                              source->waitValue.flags};
-        return CUDA_SUCCESS;
-    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
-        *out = (struct value){&write_type, source->writeValue.address, source->writeValue.value, 4,
-                              source->writeValue.flags};
-        return CUDA_SUCCESS;
-    case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-        *out = (struct value){&write_type, source->writeValue.address, source->writeValue.value64,
-                              8, source->writeValue.flags};
-        return CUDA_SUCCESS;
-    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-    case CU_STREAM_MEM_OP_BARRIER: return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    return CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult CUDAAPI cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
-                                       CUstreamBatchMemOpParams *paramArray, unsigned int flags)
-{
-    const unsigned most = 256; /* the limit that cuda.h names */
-    unsigned values = 0;
-    CUresult result = CUDA_SUCCESS;
-
-    if (paramArray == NULL || count == 0 || count > most || flags != 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    struct value *list = calloc(count, sizeof *list);
-    if (list == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++) {
-        /* Operations of a stream are in order, and all of memory sees them in that order. */
-        if (paramArray[i].operation == CU_STREAM_MEM_OP_BARRIER)
-            continue;
-        result = read_batch(&paramArray[i], &list[values++]);
-    }
-    if (result == CUDA_SUCCESS)
-        result = submit_all(stream, list, values);
-    free(list);
-    return result;
-}
-
-CUresult CUDAAPI cuStreamBatchMemOp(CUstream stream, unsigned int count,
-                                    CUstreamBatchMemOpParams *paramArray, unsigned int flags)
-{
-    return cuStreamBatchMemOp_v2(stream, count, paramArray, flags);
+    return &work->base;
 }

@@ -6,6 +6,7 @@
 #include "cuda/soft/api/vmm.h"
 
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/multicast.h"
 #include "cuda/soft/api/work.h"
 
 #include <stdlib.h>
@@ -120,6 +121,8 @@ CUresult CUDAAPI cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
     CUresult result = soft_enter_bare();
     if (result != CUDA_SUCCESS)
         return result;
+    if (soft_multicast_is(handle))
+        return soft_leave(soft_refuse("the address of a multicast object"));
     result = soft_physical_find(handle, &physical);
     if (result != CUDA_SUCCESS)
         return soft_leave(result);

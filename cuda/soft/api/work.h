@@ -45,6 +45,9 @@ struct soft_work_type {
     bool always;
     /* NULL, or: into how many parts may its run be broken (soft_op_progress)? */
     unsigned (*pieces)(const struct soft_work *work);
+    /* NULL, or: the works that it consists of, to be submitted one after the other in its
+     * place. It is a marker itself. */
+    struct soft_work *const *(*parts)(const struct soft_work *work, size_t *count);
     /* NULL, or: can it run yet? Asked again and again, with the lock. */
     bool (*ready)(const struct soft_work *work, const struct soft_op *op);
     /* NULL, or: gives up what the work holds, with the lock. The struct itself is freed. */

@@ -4,6 +4,8 @@
 #include "tests/soft/api/child.h"
 #include "tests/soft/api/soft_test.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -56,7 +58,7 @@ static int partner_program(void)
     return 0;
 }
 
-static pid_t start_partner(int *to, int *from)
+static pid_t start_partner(const char *program, int *to, int *from)
 {
     int there[2], back[2];
     assert_int_equal(pipe(there), 0);
@@ -67,7 +69,7 @@ static pid_t start_partner(int *to, int *from)
         dup2(in, 3);
         dup2(out, 4);
         alarm(30);
-        execl("/proc/self/exe", "test", "partner", (char *)NULL);
+        execl("/proc/self/exe", "test", program, (char *)NULL);
         _exit(99);
     }
     close(there[0]);
@@ -104,7 +106,7 @@ static void processes_share_memory_and_order(void **state)
     gate_close(&gate, stream);
     ok(cuMemsetD32Async(shared, 41, WORDS, stream));
     ok(cuEventRecord(event, stream));
-    pid_t partner = start_partner(&to, &from);
+    pid_t partner = start_partner("partner", &to, &from);
     assert_int_equal(write(to, &message, sizeof message), sizeof message);
     expect_byte(from, 'w');
     gate_open(&gate);
@@ -118,6 +120,90 @@ static void processes_share_memory_and_order(void **state)
     ok(cuEventDestroy(event));
     ok(cuMemFree(shared));
     expect_words(before, 100, 5);
+}
+
+/* The other process: opens the pool by the first process's descriptor, and adds one to all words. */
+struct pool_message {
+    pid_t process;
+    int pool;
+    CUmemPoolPtrExportData piece;
+};
+
+static int pool_partner_program(void)
+{
+    struct pool_message message;
+    CUcontext context;
+    CUmemoryPool pool;
+    CUdeviceptr shared, own;
+    static uint32_t words_[WORDS];
+    char path[64], byte;
+
+    ok(cuInit(0));
+    ok(cuCtxCreate(&context, NULL, 0, 0));
+    assert_int_equal(read(3, &message, sizeof message), sizeof message);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", message.process, message.pool);
+    int file = open(path, O_RDWR); /* as a socket would hand it over */
+    ok(cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)file,
+                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    close(file);
+    expect(CUDA_ERROR_INVALID_VALUE, cuMemAllocFromPoolAsync(&own, 64, pool, NULL));
+    expect(CUDA_ERROR_INVALID_VALUE, cuDeviceSetMemPool(0, pool));
+    ok(cuMemPoolImportPointer(&shared, pool, &message.piece));
+    expect(CUDA_ERROR_INVALID_VALUE, cuIpcCloseMemHandle(shared));
+    ok(cuMemcpyDtoH(words_, shared, sizeof words_));
+    for (int i = 0; i < WORDS; i++)
+        words_[i]++;
+    ok(cuMemcpyHtoD(shared, words_, sizeof words_));
+    ok(cuMemFreeAsync(shared, NULL));
+    expect(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH(words_, shared, 4));
+    ok(cuMemPoolDestroy(pool));
+    ok(cuCtxDestroy(context));
+    assert_int_equal(write(4, "r", 1), 1);
+    return read(3, &byte, 1) != 1;
+}
+
+static void processes_share_pools(void **state)
+{
+    (void)state;
+    const CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                  .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    CUmemoryPool pool, plain;
+    CUmemPoolProps plain_props = props;
+    CUdeviceptr shared, other, alone;
+    struct pool_message message = {.process = getpid()};
+    int to, from, status, none;
+
+    plain_props.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
+    ok(cuMemPoolCreate(&pool, &props));
+    ok(cuMemPoolCreate(&plain, &plain_props));
+    ok(cuMemAllocFromPoolAsync(&other, 4096, pool, NULL));
+    ok(cuMemAllocFromPoolAsync(&shared, 4 * WORDS, pool, NULL));
+    ok(cuMemAllocFromPoolAsync(&alone, 64, plain, NULL));
+    ok(cuMemsetD32(shared, 41, WORDS));
+    ok(cuMemsetD32(other, 3, 1024));
+    ok(cuCtxSynchronize());
+    expect(CUDA_ERROR_INVALID_VALUE, cuMemPoolExportPointer(&message.piece, alone));
+    expect(CUDA_ERROR_INVALID_VALUE,
+           cuMemPoolExportToShareableHandle(&none, plain, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                            0));
+    ok(cuMemPoolExportToShareableHandle(&message.pool, pool,
+                                        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    ok(cuMemPoolExportPointer(&message.piece, shared));
+    pid_t partner = start_partner("pool partner", &to, &from);
+    assert_int_equal(write(to, &message, sizeof message), sizeof message);
+    expect_byte(from, 'r');
+    expect_words(shared, WORDS, 42);
+    expect_words(other, 1024, 3);
+    assert_int_equal(write(to, "x", 1), 1);
+    waitpid(partner, &status, 0);
+    assert_int_equal(status, 0);
+    close(message.pool);
+    ok(cuMemFree(shared));
+    ok(cuMemFree(other));
+    ok(cuMemFree(alone));
+    ok(cuMemPoolDestroy(pool));
+    ok(cuMemPoolDestroy(plain));
 }
 
 static void what_is_no_handle_is_refused(void **state)
@@ -144,11 +230,13 @@ static void what_is_no_handle_is_refused(void **state)
 
 int main(int argc, char **argv)
 {
-    static const struct child_program programs[] = {{"partner", partner_program}};
+    static const struct child_program programs[] = {{"partner", partner_program},
+                                                   {"pool partner", pool_partner_program}};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_share_memory_and_order),
+        cmocka_unit_test(processes_share_pools),
         cmocka_unit_test(what_is_no_handle_is_refused),
     };
-    child_main(argc, argv, programs, 1);
+    child_main(argc, argv, programs, 2);
     return cmocka_run_group_tests(tests, context_up, context_down);
 }

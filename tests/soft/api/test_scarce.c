@@ -133,6 +133,86 @@ static void use_graphs(CUdeviceptr memory, CUfunction store)
     try(cuStreamSynchronize(stream));
 }
 
+static void use_arrays(CUdeviceptr memory)
+{
+    const CUDA_ARRAY3D_DESCRIPTOR is = {
+        .Width = 32, .Height = 8, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
+    const CUDA_TEXTURE_DESC how = {.filterMode = CU_TR_FILTER_MODE_POINT};
+    CUmipmappedArray mipmap;
+    CUarray array;
+    CUtexObject texture;
+    if (try(cuMipmappedArrayCreate(&mipmap, &is, 3)))
+        try(cuMipmappedArrayDestroy(mipmap));
+    if (!try(cuArray3DCreate(&array, &is)))
+        return;
+    const CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY,
+                                         .res.array.hArray = array};
+    if (try(cuTexObjectCreate(&texture, &resource, &how, NULL)))
+        try(cuTexObjectDestroy(texture));
+    try(cuMemcpyDtoA(array, 0, memory, 512));
+    try(cuArrayDestroy(array));
+}
+
+/* What others may share: pools, handles, events, files of theirs. */
+static void use_others(CUdeviceptr memory)
+{
+    const CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                  .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    CUmemoryPool pool, imported;
+    CUmemPoolPtrExportData data;
+    CUipcMemHandle handle;
+    CUexternalMemory external;
+    CUevent event;
+    CUdeviceptr piece, mapped;
+    int file;
+    try(cuIpcGetMemHandle(&handle, memory));
+    if (try(cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING))) {
+        try(cuEventRecord(event, NULL));
+        try(cuEventDestroy(event));
+    }
+    if (!try(cuMemPoolCreate(&pool, &props)))
+        return;
+    if (try(cuMemAllocFromPoolAsync(&piece, 4096, pool, NULL)))
+        try(cuMemPoolExportPointer(&data, piece));
+    if (!try(cuMemPoolExportToShareableHandle(&file, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                              0)))
+        return;
+    if (try(cuMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)file,
+                                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)))
+        try(cuMemPoolImportPointer(&mapped, imported, &data));
+    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC is = {
+        .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, .handle.fd = file, .size = 8};
+    if (try(cuImportExternalMemory(&external, &is))) {
+        try(cuExternalMemoryGetMappedBuffer(&mapped, external,
+                                            &(CUDA_EXTERNAL_MEMORY_BUFFER_DESC){.size = 8}));
+        try(cuDestroyExternalMemory(external));
+    }
+}
+
+static void use_nodes(CUdeviceptr memory)
+{
+    CUstreamBatchMemOpParams list[2] = {
+        {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = memory}},
+        {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = memory + 4}}};
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS batch = {.count = 2, .paramArray = list};
+    CUgraph graph, copy;
+    CUgraphNode node, child;
+    CUgraphExec exec;
+    if (!try(cuGraphCreate(&graph, 0)))
+        return;
+    if (try(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &batch)) &&
+        try(cuGraphClone(&copy, graph)) &&
+        try(cuGraphAddChildGraphNode(&child, graph, &node, 1, copy)) &&
+        try(cuGraphInstantiate(&exec, graph, 0))) {
+        try(cuGraphExecChildGraphNodeSetParams(exec, child, copy));
+        try(cuGraphLaunch(exec, NULL));
+        try(cuCtxSynchronize());
+        try(cuGraphExecDestroy(exec));
+    }
+    try(cuGraphDestroy(graph));
+}
+
 /* Does a device that has enough again still do what it is told? */
 static bool still_works(void)
 {
@@ -173,6 +253,11 @@ static enum outcome use_everything(void)
     if (memory != 0 && store != NULL) {
         use_streams(memory, store);
         use_graphs(memory, store);
+    }
+    if (memory != 0) {
+        use_arrays(memory);
+        use_nodes(memory);
+        use_others(memory);
     }
     left = -1;
     if (!still_works())

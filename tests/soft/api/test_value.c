@@ -114,6 +114,85 @@ static void a_batch_is_in_order_or_not_at_all(void **state)
     ok(cuStreamDestroy(two));
 }
 
+/* The nodes of a graph do the same, in their order, and tell what they do. */
+static void a_graph_holds_batches(void **state)
+{
+    (void)state;
+    CUstream one = stream();
+    CUdeviceptr flags = words(4, 0);
+    CUstreamBatchMemOpParams list[3];
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params = {.count = 3, .paramArray = list}, told;
+    CUgraph graph;
+    CUgraphNode node;
+    CUgraphExec exec;
+
+    memset(list, 0, sizeof list);
+    list[0].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    list[0].writeValue.address = flags;
+    list[0].writeValue.value = 1;
+    list[1].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    list[1].waitValue.address = flags + 4;
+    list[1].waitValue.value = 5;
+    list[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+    list[2].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    list[2].writeValue.address = flags + 8;
+    list[2].writeValue.value = 2;
+    ok(cuCtxGetCurrent(&params.ctx));
+    ok(cuGraphCreate(&graph, 0));
+    ok(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
+    ok(cuGraphBatchMemOpNodeGetParams(node, &told));
+    assert_int_equal(told.count, 3);
+    assert_int_equal(told.paramArray[2].writeValue.value, 2);
+    ok(cuGraphInstantiate(&exec, graph, 0));
+    told.paramArray[2].writeValue.value = 3; /* from now on, and only in the executable */
+    ok(cuGraphExecBatchMemOpNodeSetParams(exec, node, &told));
+    ok(cuGraphLaunch(exec, one));
+    ok(cuMemsetD32(flags + 12, 4, 1));
+    expect(CUDA_ERROR_NOT_READY, cuStreamQuery(one)); /* it waits */
+    ok(cuMemsetD32(flags + 4, 5, 1));
+    ok(cuStreamSynchronize(one));
+    uint32_t seen[4];
+    ok(cuMemcpyDtoH(seen, flags, sizeof seen));
+    const uint32_t expected[4] = {1, 5, 3, 4};
+    assert_memory_equal(seen, expected, sizeof seen);
+
+    list[0].writeValue.address = flags + 1;
+    expect(CUDA_ERROR_INVALID_VALUE, cuGraphBatchMemOpNodeSetParams(node, &params));
+    ok(cuGraphExecDestroy(exec));
+    ok(cuGraphDestroy(graph));
+    ok(cuMemFree(flags));
+    ok(cuStreamDestroy(one));
+}
+
+static void a_captured_batch_is_one_node(void **state)
+{
+    (void)state;
+    CUstream one = stream();
+    CUdeviceptr flags = words(2, 0);
+    CUstreamBatchMemOpParams list[2];
+    CUDA_BATCH_MEM_OP_NODE_PARAMS told;
+    CUgraph graph;
+    CUgraphNode nodes[4];
+    size_t count = 4;
+
+    memset(list, 0, sizeof list);
+    for (int i = 0; i < 2; i++) {
+        list[i].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+        list[i].writeValue.address = flags + 4 * (unsigned)i;
+        list[i].writeValue.value = 7;
+    }
+    ok(cuStreamBeginCapture(one, CU_STREAM_CAPTURE_MODE_RELAXED));
+    ok(cuStreamBatchMemOp(one, 2, list, 0));
+    ok(cuStreamEndCapture(one, &graph));
+    ok(cuGraphGetNodes(graph, nodes, &count));
+    assert_int_equal(count, 1);
+    ok(cuGraphBatchMemOpNodeGetParams(nodes[0], &told));
+    assert_int_equal(told.count, 2);
+    ok(cuGraphDestroy(graph));
+    ok(cuMemFree(flags));
+    ok(cuStreamDestroy(one));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +200,8 @@ int main(void)
         cmocka_unit_test(the_host_can_write_it_too),
         cmocka_unit_test(every_condition_means_what_it_says),
         cmocka_unit_test(a_batch_is_in_order_or_not_at_all),
+        cmocka_unit_test(a_graph_holds_batches),
+        cmocka_unit_test(a_captured_batch_is_one_node),
     };
     return cmocka_run_group_tests(tests, context_up, context_down);
 }
