@@ -78,13 +78,14 @@ static uint64_t take_kept(struct soft_pool *pool, uint64_t reserved)
 
 CUresult soft_pool_create(struct soft_device *device, struct soft_pool **out)
 {
+    static uint64_t last_id;
     struct soft_pool *pool = calloc(1, sizeof *pool);
     if (pool == NULL || !soft_handle_add(pool, SOFT_HANDLE_POOL)) {
         free(pool);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     pool->device = device;
-    pool->id = ++soft.next_id;
+    pool->id = ++last_id;
     pool->reuse[0] = pool->reuse[1] = pool->reuse[2] = 1;
     pool->readers = pool->writers = 1u << device->ordinal;
     pool->next = soft_pools;
