@@ -37,9 +37,6 @@ struct rp_instance {
     struct rp_live *lives;
     size_t live_count, live_capacity;
     struct rp_versions *expected; /* versions of the live-in */
-    /* A segment's first run may make what later runs, its own replay among them, find ready.
-     * Where that is to be expected, what the forward read of its own writes is noted as well. */
-    bool remembers;
     struct rp_versions *first_read; /* versions of what it read first after its own write */
     /* Set when a byte was possibly written and then read: whether the read sees the past or
      * the segment's own write is unknown, so discovery cannot tell state from output. */
@@ -56,6 +53,10 @@ void rp_instance_destroy(struct rp_instance *instance);
  * live-in at the versions of `now`. `certain` is false when the call only may read it. */
 enum rp_status rp_instance_read(struct rp_instance *instance, const struct rp_versions *now,
                                 rp_alloc_id id, uint64_t lo, uint64_t hi, bool certain);
+/* The same call, where the replay may find ready what the forward made for itself, as a first run
+ * does for those after it: notes the versions of what it has certainly written, and now reads. */
+enum rp_status rp_instance_read_own(struct rp_instance *instance, const struct rp_versions *now,
+                                    rp_alloc_id id, uint64_t lo, uint64_t hi);
 /* A call of the forward writes [lo, hi); to be told after the call's reads, before the
  * versions change. `certain` is false when it may leave bytes as they were. */
 enum rp_status rp_instance_write(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,

@@ -166,8 +166,7 @@ struct rp_execution *rp_execution_begin(uint32_t segment, const char *key)
         return NULL;
     }
     snprintf(execution->key, sizeof execution->key, "%s", key);
-    execution->instance->remembers = rp_core.config.mode == RP_MODE_GUARD &&
-                                     rp_switch_on(RP_SWITCH_ABSENCE) && is_first_run(segment, key);
+    execution->is_first_run = is_first_run(segment, key);
     execution->place = execution->kept->owner = rp_chain_join(segment, key);
     execution->choice = rp_policy_choice(execution->place);
     executions.alive[executions.count++] = execution;

@@ -49,6 +49,7 @@ struct rp_execution {
     enum rp_execution_phase phase;
     uint64_t outer;   /* the instance of the forward that this one ran inside, or 0 */
     uint32_t replays; /* that are over */
+    bool is_first_run; /* of its rule under its key */
     bool dropped;     /* served, and its copies were given up */
     uint32_t place;        /* in the step's chain */
     enum rp_choice choice; /* how it is to be replayed */

@@ -97,6 +97,16 @@ static enum rp_status read_what_may_stay(struct rp_execution *execution,
     return status;
 }
 
+/* What the forward reads of its own, its replay may find ready instead of making it. Discovery
+ * expects that of a first run only: after that, what a segment makes for itself are activations. */
+static enum rp_status read_own(struct rp_execution *execution, const struct rp_reach *reach)
+{
+    if (!rp_keep_recalls(execution, reach->id))
+        return RP_OK;
+    return rp_instance_read_own(execution->instance, rp_core.bench.versions, reach->id, reach->lo,
+                                reach->hi);
+}
+
 static enum rp_status forward_reads(struct rp_execution *execution,
                                     const struct rp_footprint *call)
 {
@@ -108,6 +118,8 @@ static enum rp_status forward_reads(struct rp_execution *execution,
             doubt_unseen(execution, call, reach);
             status = rp_instance_read(execution->instance, rp_core.bench.versions, reach->id,
                                       reach->lo, reach->hi, reach->certain || reach->coupled);
+            if (status == RP_OK)
+                status = read_own(execution, reach);
         } else {
             doubt_write(execution, call, reach);
             status = read_what_may_stay(execution, reach);

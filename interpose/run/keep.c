@@ -144,7 +144,13 @@ void rp_keep_bytes(struct rp_execution *execution, const struct rp_footprint *ca
     rp_spans_release(&wanted);
 }
 
-/* ---- what a first run makes --------------------------------------------------------- */
+/* ---- what a run makes for itself --------------------------------------------------------- */
+
+bool rp_keep_recalls(const struct rp_execution *execution, rp_alloc_id id)
+{
+    return is_guarding() && rp_switch_on(RP_SWITCH_ABSENCE) &&
+           (rp_keep_discovers() ? execution->is_first_run : rp_state_of(rp_core.state, id) != NULL);
+}
 
 /* Kept for luck, and so not without measure: a table that is filled once is small. */
 #define RECALLED_BYTES (UINT64_C(64) << 20)
@@ -213,7 +219,7 @@ void rp_keep_clobber(const struct rp_footprint *call, const struct rp_execution 
             if (reach->effect != RP_WRITE)
                 continue;
             rp_keep_bytes(execution, call, reach->id, reach->lo, reach->hi);
-            if (execution->instance->remembers)
+            if (rp_keep_recalls(execution, reach->id))
                 clobber_first(execution, call, reach->id, reach->lo, reach->hi);
         }
     }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracker/live.h"
+
+#include <stdlib.h>
+
+static void live_release(struct rp_live *live)
+{
+    rp_spans_release(&live->live_in);
+    rp_spans_release(&live->doubtful);
+    rp_spans_release(&live->written);
+    rp_spans_release(&live->touched);
+    rp_spans_release(&live->kept);
+    rp_spans_release(&live->replayed);
+    rp_spans_release(&live->extra);
+    rp_spans_release(&live->first);
+    rp_spans_release(&live->recalled);
+}
+
+void rp_lives_release(struct rp_instance *instance)
+{
+    for (size_t i = 0; i < instance->live_count; i++)
+        live_release(&instance->lives[i]);
+    free(instance->lives);
+}
+
+/* Index of the entry of `id`, or of where it would stand: lives are sorted by id. */
+static size_t live_seek(const struct rp_instance *instance, rp_alloc_id id)
+{
+    size_t low = 0, high = instance->live_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (instance->lives[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct rp_live *rp_instance_live(const struct rp_instance *instance, rp_alloc_id id)
+{
+    size_t at = live_seek(instance, id);
+    bool found = at < instance->live_count && instance->lives[at].id == id;
+    return found ? &instance->lives[at] : NULL;
+}
+
+struct rp_live *rp_live_find(struct rp_instance *instance, rp_alloc_id id)
+{
+    size_t at = live_seek(instance, id);
+    bool found = at < instance->live_count && instance->lives[at].id == id;
+    return found ? &instance->lives[at] : NULL;
+}
+
+struct rp_live *rp_live_get(struct rp_instance *instance, rp_alloc_id id)
+{
+    struct rp_live *live = rp_live_find(instance, id);
+    if (live)
+        return live;
+    size_t at = live_seek(instance, id);
+    if (instance->live_count == instance->live_capacity) {
+        size_t capacity = instance->live_capacity ? instance->live_capacity * 2 : 16;
+        struct rp_live *bigger = realloc(instance->lives, capacity * sizeof *bigger);
+        if (!bigger)
+            return NULL;
+        instance->lives = bigger;
+        instance->live_capacity = capacity;
+    }
+    for (size_t i = instance->live_count++; i > at; i--)
+        instance->lives[i] = instance->lives[i - 1];
+    instance->lives[at] = (struct rp_live){.id = id};
+    return &instance->lives[at];
+}
