@@ -7,8 +7,9 @@
  * on its own account.
  *
  * None of these operations synchronises the device or a stream, none may be called while
- * `stream` captures, and all act in the context that is current on
- * the calling thread. Handles are the driver's own, as integers. */
+ * `stream` captures. Memory is taken in the context that is current on the calling thread; what
+ * has to do with a stream is done in that stream's own. Handles are the driver's own, as
+ * integers; a stream's may be marked with its context. */
 #ifndef RP_CUDA_DRIVER_H
 #define RP_CUDA_DRIVER_H
 
@@ -28,14 +29,15 @@ struct rp_driver {
     /* Asynchronous in stream order; ranges never overlap. */
     enum rp_status (*copy)(void *self, rp_device_ptr to, rp_device_ptr from, uint64_t bytes,
                            rp_stream stream);
-    /* Events without timing. `record` may be repeated on one event. */
-    enum rp_status (*event_create)(void *self, rp_event_handle *out);
+    /* Events without timing, each for records in `stream` and others of its context. `record` may
+     * be repeated on one event. */
+    enum rp_status (*event_create)(void *self, rp_stream stream, rp_event_handle *out);
     enum rp_status (*event_destroy)(void *self, rp_event_handle event);
     enum rp_status (*event_record)(void *self, rp_event_handle event, rp_stream stream);
     /* Later work in `stream` waits for the event's last record; the host does not. */
     enum rp_status (*stream_wait)(void *self, rp_stream stream, rp_event_handle event);
     /* Events with timing, for measuring; recorded and destroyed like the others. */
-    enum rp_status (*timer_create)(void *self, rp_event_handle *out);
+    enum rp_status (*timer_create)(void *self, rp_stream stream, rp_event_handle *out);
     /* True once the event's last record is done, without waiting for it. An error counts as
      * not done. Not to be asked while any stream captures. */
     bool (*event_done)(void *self, rp_event_handle event);

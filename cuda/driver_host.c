@@ -141,8 +141,9 @@ static enum rp_status host_copy(void *self, rp_device_ptr to, rp_device_ptr from
                                               .bytes = bytes});
 }
 
-static enum rp_status host_event_create(void *self, rp_event_handle *out)
+static enum rp_status host_event_create(void *self, rp_stream stream, rp_event_handle *out)
 {
+    (void)stream;
     struct rp_host *host = self;
     struct event *bigger = realloc(host->events, (host->event_count + 1) * sizeof *bigger);
     if (!bigger)

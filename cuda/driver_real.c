@@ -5,6 +5,7 @@
 #include "cuda/switches.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 static enum rp_status status_of(CUresult result)
 {
@@ -30,8 +31,65 @@ rp_stream rp_driver_thread_stream(void)
     return number == 1 ? THREAD_STREAM : OTHER_THREADS | (rp_stream)number << 8 | THREAD_STREAM;
 }
 
+/* ---- contexts ----------------------------------------------------------------------- */
+
+enum { CONTEXT_SHIFT = 48 }; /* no handle: addresses end before */
+
+static struct context {
+    CUcontext handle; /* NULL: unknown, or the only one: nothing has to be changed */
+    bool gone;
+} contexts[RP_DRIVER_CONTEXTS];
+
+static unsigned context_of(rp_stream stream)
+{
+    return stream >> CONTEXT_SHIFT & (RP_DRIVER_CONTEXTS - 1);
+}
+
+rp_stream rp_driver_stream_in(rp_stream stream, unsigned number)
+{
+    return stream | (rp_stream)number << CONTEXT_SHIFT;
+}
+
+void rp_driver_context_known(unsigned number, uint64_t handle)
+{
+    contexts[number] = (struct context){(CUcontext)(uintptr_t)handle, false};
+}
+
+void rp_driver_context_gone(unsigned number)
+{
+    contexts[number] = (struct context){NULL, true};
+}
+
+void rp_driver_contexts_forget(void)
+{
+    memset(contexts, 0, sizeof contexts);
+}
+
+static bool is_gone(rp_stream stream)
+{
+    return contexts[context_of(stream)].gone;
+}
+
+/* True when the context was changed: leave() then gives the job's own back. */
+static bool enter(const struct rp_real *real, rp_stream stream)
+{
+    CUcontext wanted = contexts[context_of(stream)].handle, now = NULL;
+    return wanted && real->cuCtxGetCurrent(&now) == CUDA_SUCCESS && now != wanted &&
+           real->cuCtxPushCurrent_v2(wanted) == CUDA_SUCCESS;
+}
+
+static void leave(const struct rp_real *real, bool entered)
+{
+    CUcontext left;
+    if (entered)
+        real->cuCtxPopCurrent_v2(&left);
+}
+
+/* ---- operations --------------------------------------------------------------------- */
+
 static CUstream stream_of(rp_stream stream)
 {
+    stream &= ~((rp_stream)(RP_DRIVER_CONTEXTS - 1) << CONTEXT_SHIFT);
     bool is_threads = stream == THREAD_STREAM || stream & OTHER_THREADS;
     if (is_threads && rp_switch_on(RP_SWITCH_THREADS))
         return stream == rp_driver_thread_stream() ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
@@ -72,20 +130,35 @@ static enum rp_status real_free(void *self, rp_device_ptr ptr)
 static enum rp_status real_copy(void *self, rp_device_ptr to, rp_device_ptr from, uint64_t bytes,
                                 rp_stream stream)
 {
-    /* The unified form: either side may be pinned or managed host memory. */
+    /* The unified form: either side may be pinned or managed host memory, or another device's. */
     const struct rp_real *real = self;
-    return status_of(real->cuMemcpyAsync(to, from, bytes, stream_of(stream)));
+    bool entered = enter(real, stream);
+    enum rp_status status = status_of(real->cuMemcpyAsync(to, from, bytes, stream_of(stream)));
+    leave(real, entered);
+    return status;
 }
 
-static enum rp_status real_event_create(void *self, rp_event_handle *out)
+static enum rp_status create_event(const struct rp_real *real, rp_stream stream, unsigned flags,
+                                   rp_event_handle *out)
 {
-    const struct rp_real *real = self;
     CUevent event = NULL;
+    bool entered = enter(real, stream);
     CUstreamCaptureMode mode = change_capture_mode(real, CU_STREAM_CAPTURE_MODE_RELAXED);
-    enum rp_status status = status_of(real->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    enum rp_status status = status_of(real->cuEventCreate(&event, flags));
     change_capture_mode(real, mode);
+    leave(real, entered);
     *out = (uintptr_t)event;
     return status;
+}
+
+static enum rp_status real_event_create(void *self, rp_stream stream, rp_event_handle *out)
+{
+    return create_event(self, stream, CU_EVENT_DISABLE_TIMING, out);
+}
+
+static enum rp_status real_timer_create(void *self, rp_stream stream, rp_event_handle *out)
+{
+    return create_event(self, stream, CU_EVENT_DEFAULT, out);
 }
 
 static enum rp_status real_event_destroy(void *self, rp_event_handle event)
@@ -97,24 +170,21 @@ static enum rp_status real_event_destroy(void *self, rp_event_handle event)
 static enum rp_status real_event_record(void *self, rp_event_handle event, rp_stream stream)
 {
     const struct rp_real *real = self;
-    return status_of(real->cuEventRecord(event_of(event), stream_of(stream)));
+    if (is_gone(stream))
+        return RP_OK; /* its work is over, and who waits for the event need not */
+    bool entered = enter(real, stream);
+    enum rp_status status = status_of(real->cuEventRecord(event_of(event), stream_of(stream)));
+    leave(real, entered);
+    return status;
 }
 
 static enum rp_status real_stream_wait(void *self, rp_stream stream, rp_event_handle event)
 {
     const struct rp_real *real = self;
-    return status_of(real->cuStreamWaitEvent(stream_of(stream), event_of(event), 0));
-}
-
-static enum rp_status real_timer_create(void *self, rp_event_handle *out)
-{
-    const struct rp_real *real = self;
-    CUevent event = NULL;
-    CUstreamCaptureMode mode = change_capture_mode(real, CU_STREAM_CAPTURE_MODE_RELAXED);
-    enum rp_status status = status_of(real->cuEventCreate(&event, CU_EVENT_DEFAULT));
-    change_capture_mode(real, mode);
-    *out = (uintptr_t)event;
-    return status;
+    bool entered = enter(real, stream);
+    CUresult result = real->cuStreamWaitEvent(stream_of(stream), event_of(event), 0);
+    leave(real, entered);
+    return status_of(result);
 }
 
 static bool real_event_done(void *self, rp_event_handle event)
@@ -138,7 +208,9 @@ static enum rp_status real_capturing(void *self, rp_stream stream, bool *yes)
 {
     const struct rp_real *real = self;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    bool entered = enter(real, stream);
     CUresult result = real->cuStreamIsCapturing(stream_of(stream), &capture);
+    leave(real, entered);
     *yes = result != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE;
     /* What the legacy stream answers while another stream captures: it can be given nothing. */
     return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? RP_OK : status_of(result);

@@ -17,4 +17,15 @@ struct rp_driver rp_driver_real(const struct rp_real *real);
  * before what they are given next. */
 rp_stream rp_driver_thread_stream(void);
 
+/* A default stream is one in each context, and an event is of use to the streams of its own context
+ * only. In a job with several contexts each has a number, and streams are marked with it; number 0
+ * marks nothing. Contexts are unknown until they are told, and then changed to for what has to do
+ * with their streams; of one that is gone there is nothing left to wait for. One thread at a time.
+ */
+enum { RP_DRIVER_CONTEXTS = 64 };
+rp_stream rp_driver_stream_in(rp_stream stream, unsigned number);
+void rp_driver_context_known(unsigned number, uint64_t handle);
+void rp_driver_context_gone(unsigned number);
+void rp_driver_contexts_forget(void);
+
 #endif

@@ -62,7 +62,7 @@ static enum rp_status line_get(struct rp_order *order, rp_stream stream, struct 
         order->capacity = capacity;
     }
     struct line line = {.stream = stream};
-    enum rp_status status = order->driver->event_create(order->driver->self, &line.event);
+    enum rp_status status = order->driver->event_create(order->driver->self, stream, &line.event);
     if (status != RP_OK)
         return status;
     *out = &order->lines[order->count++];

@@ -56,7 +56,7 @@ void rp_timeline_spoil(struct rp_timeline *timeline, const char *why)
         timeline->spoilt = why;
 }
 
-static bool make_mark(struct rp_timeline *timeline)
+static bool make_mark(struct rp_timeline *timeline, rp_stream stream)
 {
     if (timeline->made == timeline->capacity) {
         size_t capacity = timeline->capacity ? timeline->capacity * 2 : 64;
@@ -67,7 +67,7 @@ static bool make_mark(struct rp_timeline *timeline)
         timeline->capacity = capacity;
     }
     struct mark *mark = &timeline->marks[timeline->made];
-    if (timeline->driver->timer_create(timeline->driver->self, &mark->event) != RP_OK)
+    if (timeline->driver->timer_create(timeline->driver->self, stream, &mark->event) != RP_OK)
         return false;
     timeline->made++;
     return true;
@@ -80,7 +80,7 @@ static void record(struct rp_timeline *timeline, uint64_t what, rp_stream stream
         rp_timeline_spoil(timeline, "a step has more parts than can be timed");
         return;
     }
-    if (timeline->count == timeline->made && !make_mark(timeline)) {
+    if (timeline->count == timeline->made && !make_mark(timeline, stream)) {
         rp_timeline_spoil(timeline, "an event could not be made");
         return;
     }

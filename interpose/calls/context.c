@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/calls/context.h"
 
+#include "cuda/driver_real.h"
+#include "interpose/calls/handlers.h"
 #include "interpose/door/real.h"
 #include "interpose/run/core.h"
 #include "interpose/run/report.h"
 
 #include <stdlib.h>
 
+/* By their numbers, which are not used again. */
 static struct context {
-    uint64_t handle;
+    uint64_t handle; /* 0: gone */
     int device;
-} contexts[64]; /* more are not told apart: they then count as in use */
-static size_t context_count;
-static uint64_t in_use; /* where guarded work is done; 0 before the first */
+} contexts[RP_DRIVER_CONTEXTS];
+static size_t context_count, left_out; /* those that were too many */
 
 static struct holding {
     rp_alloc_id id;
@@ -26,30 +28,76 @@ static uint64_t current(void)
     return rp_real.cuCtxGetCurrent(&context) == CUDA_SUCCESS ? (uintptr_t)context : 0;
 }
 
+static size_t find(uint64_t handle)
+{
+    size_t number = 0;
+    while (number < context_count && contexts[number].handle != handle)
+        number++;
+    return number;
+}
+
+/* As long as there is one, the driver need not be told which. */
+static void tell_driver(size_t first)
+{
+    for (size_t i = first; context_count > 1 && i < context_count; i++)
+        if (contexts[i].handle)
+            rp_driver_context_known((unsigned)i, contexts[i].handle);
+}
+
+static size_t add(uint64_t handle, int device)
+{
+    if (context_count == RP_DRIVER_CONTEXTS) {
+        left_out++;
+        return context_count;
+    }
+    contexts[context_count++] = (struct context){handle, device};
+    tell_driver(context_count > 2 ? context_count - 1 : 0);
+    return context_count - 1;
+}
+
 void rp_context_made(uint64_t handle, int device)
 {
-    for (size_t i = 0; i < context_count; i++)
-        if (contexts[i].handle == handle)
-            return;
-    if (context_count < sizeof contexts / sizeof *contexts)
-        contexts[context_count++] = (struct context){handle, device};
+    if (find(handle) == context_count)
+        add(handle, device);
 }
 
 void rp_context_gone(uint64_t handle)
 {
-    for (size_t i = 0; i < context_count; i++)
-        if (contexts[i].handle == handle)
-            contexts[i--] = contexts[--context_count];
-    if (in_use == handle)
-        in_use = 0;
+    size_t number = find(handle);
+    if (number == context_count)
+        return;
+    contexts[number] = (struct context){0, -1};
+    rp_driver_context_gone((unsigned)number);
 }
 
 uint64_t rp_context_primary(int device)
 {
     for (size_t i = 0; i < context_count; i++)
-        if (contexts[i].device == device)
+        if (contexts[i].handle && contexts[i].device == device)
             return contexts[i].handle;
     return 0;
+}
+
+/* Default streams are one in each context; any other has its own. */
+static uint64_t context_of(rp_stream stream)
+{
+    bool is_default = stream == RP_HANDLE(CU_STREAM_LEGACY) || stream == rp_driver_thread_stream();
+    CUcontext context = NULL;
+    if (!is_default && rp_real.cuStreamGetCtx((CUstream)(uintptr_t)stream, &context) ==
+                           CUDA_SUCCESS && context)
+        return (uintptr_t)context;
+    return current();
+}
+
+rp_stream rp_context_stream(rp_stream stream)
+{
+    if (context_count < 2)
+        return stream;
+    uint64_t handle = context_of(stream);
+    size_t number = find(handle);
+    if (handle && number == context_count)
+        number = add(handle, -1);
+    return number < context_count ? rp_driver_stream_in(stream, (unsigned)number) : stream;
 }
 
 void rp_context_holds(rp_alloc_id id)
@@ -81,25 +129,23 @@ bool rp_context_held(uint64_t context, rp_alloc_id id)
     for (size_t i = 0; i < holding_count; i++)
         if (holdings[i].id == id)
             return holdings[i].context == context;
-    return context_count == 0;
+    for (size_t i = 0; i < context_count; i++)
+        if (contexts[i].handle)
+            return false;
+    return true;
 }
 
 void rp_context_check(const struct rp_footprint *call)
 {
-    if (!rp_core.segments_wanted || context_count < 2)
+    if (!rp_core.segments_wanted || !left_out || find(current()) < context_count)
         return;
-    uint64_t now = current();
-    if (!in_use || !now)
-        in_use = now;
-    if (now == in_use)
-        return;
-    rp_remark(rp_name(call->name), "works in another context than calls before it: the order "
-                                   "between their streams is not kept");
+    rp_remark(rp_name(call->name), "works in a context past the 64th: its streams are not told "
+                                   "from those of others");
     rp_report(RP_HAZARD_UNPROVED, NULL, call, 0, 0, 0, NULL, NULL);
 }
 
 void rp_contexts_forget(void)
 {
-    context_count = holding_count = 0;
-    in_use = 0;
+    context_count = holding_count = left_out = 0;
+    rp_driver_contexts_forget();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts: which there are, and which holds which allocation.
  *
- * Order between streams is kept by events, and those belong to one context: a guarded job may
- * have several contexts, but work in one at a time. All functions want the core's lock. */
+ * From the second on they have numbers, by which their streams are told apart: see
+ * rp_driver_stream_in. All functions want the core's lock. */
 #ifndef RP_INTERPOSE_CONTEXT_H
 #define RP_INTERPOSE_CONTEXT_H
 
@@ -22,7 +22,9 @@ void rp_context_drops(rp_alloc_id id); /* it died */
 /* True when `context` held it; also when nobody knows who does, and no other context is left. */
 bool rp_context_held(uint64_t context, rp_alloc_id id);
 
-/* A call is about to work: refuses it where that is in another context than those before. */
+/* A stream's handle, or a default stream's of the calling thread, marked with its context. */
+rp_stream rp_context_stream(rp_stream stream);
+/* A call is about to work: refuses it where that is in a context past those that have numbers. */
 void rp_context_check(const struct rp_footprint *call);
 /* After a fork. */
 void rp_contexts_forget(void);

@@ -51,10 +51,10 @@ static void note_arguments(struct rp_launched *launched, const struct rp_footpri
 static void track_launch(struct rp_frame *frame, CUfunction function, struct launch *launch,
                          void **params, void **extra)
 {
-    rp_stream stream = launch->stream ? rp_handler_stream_of(launch->stream, &rp_calls[frame->id])
-                                      : rp_handler_stream(frame);
     struct rp_launched *launched = &launch->launched;
     rp_core_lock();
+    rp_stream stream = launch->stream ? rp_handler_stream_of(launch->stream, &rp_calls[frame->id])
+                                      : rp_handler_stream(frame);
     if (rp_handler_is_captured(stream)) {
         rp_core_unlock();
         return;

@@ -2,6 +2,7 @@
 /* Streams come and go: others may still have to wait for what they held. */
 #include "interpose/calls/handlers.h"
 
+#include "interpose/calls/context.h"
 #include "interpose/run/report.h"
 
 /* Only a guard waits for other streams; in other modes the driver is left alone. */
@@ -10,13 +11,18 @@ static bool is_guarding(void)
     return rp_core.config.mode == RP_MODE_GUARD;
 }
 
+static rp_stream stream_of(CUstream stream)
+{
+    return rp_context_stream(RP_HANDLE(stream));
+}
+
 void rp_on_stream_destroy(struct rp_frame *frame)
 {
     const struct rp_args_cuStreamDestroy_v2 *args = frame->args;
     if (!args->hStream || !is_guarding())
         return;
     rp_core_lock();
-    if (rp_order_retire(rp_core.bench.order, RP_HANDLE(args->hStream)) != RP_OK)
+    if (rp_order_retire(rp_core.bench.order, stream_of(args->hStream)) != RP_OK)
         rp_remark("cuStreamDestroy", "the end of a stream could not be marked");
     rp_core_unlock();
 }
@@ -27,7 +33,7 @@ void rp_on_stream_created(struct rp_frame *frame)
     if (frame->result != CUDA_SUCCESS || !args->phStream || !is_guarding())
         return;
     rp_core_lock();
-    rp_order_revive(rp_core.bench.order, RP_HANDLE(*args->phStream));
+    rp_order_revive(rp_core.bench.order, stream_of(*args->phStream));
     rp_core_unlock();
 }
 

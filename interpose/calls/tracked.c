@@ -11,7 +11,8 @@ rp_stream rp_handler_stream_of(CUstream stream, const struct rp_call_info *info)
 {
     if (!stream)
         stream = info->mode == RP_MODE_LEGACY ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD;
-    return stream == CU_STREAM_PER_THREAD ? rp_driver_thread_stream() : RP_HANDLE(stream);
+    return rp_context_stream(stream == CU_STREAM_PER_THREAD ? rp_driver_thread_stream()
+                                                            : RP_HANDLE(stream));
 }
 
 rp_stream rp_handler_stream(const struct rp_frame *frame)
