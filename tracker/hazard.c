@@ -19,12 +19,27 @@ const char *rp_hazard_kind_name(enum rp_hazard_kind kind)
     return names[kind];
 }
 
+enum rp_hazard_kind rp_hazard_kind_find(const char *name)
+{
+    int kind = 0;
+    while (kind < RP_HAZARD_KIND_COUNT && strcmp(names[kind], name) != 0)
+        kind++;
+    return (enum rp_hazard_kind)kind;
+}
+
+bool rp_hazard_kind_wants_version(enum rp_hazard_kind kind)
+{
+    return kind == RP_HAZARD_STALE_READ || kind == RP_HAZARD_STATE_LEFT;
+}
+
 #define PROMISE "say how often forwards are replayed: \"replays\" in the contract's segment"
 
 static const char *stale_advice(const struct rp_hazard *hazard)
 {
     if (hazard->again)
         return PROMISE;
+    if (hazard->undiscovered)
+        return "declare this buffer in the contract: \"discovered\" was refused for this segment";
     if (!hazard->buffer)
         return "declare this buffer in the contract, or set \"state\": \"discovered\"";
     if (hazard->guarded)
@@ -48,7 +63,9 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
                              : "give the layer memory for its copies (a larger --budget), or "
                                "retain this segment";
     case RP_HAZARD_UNPROVED:
-        return "declare the buffers that this call writes, or keep it out of the segment";
+        return hazard->other ? "declare this buffer if it is state, or write the output elsewhere"
+                             : "declare the buffers that this call writes, or keep it out of the "
+                               "segment";
     case RP_HAZARD_UNPAIRED:
         return "check the segment's rules: how forward and replay are found, \"pair\", and "
                "\"replays\" where a forward is replayed more than once";
@@ -205,7 +222,9 @@ void rp_hazard_format(const struct rp_hazard *hazard, char *text, size_t size)
     if (hazard->kind == RP_HAZARD_DIVERGED)
         say_divergence(&line, hazard);
     else if (hazard->other)
-        say(&line, ", rewound for %s", hazard->other);
+        say(&line, hazard->kind == RP_HAZARD_LIVE_READ ? ", rewound for %s"
+                                                       : ", made anew by %s in the replay",
+            hazard->other);
     if (hazard->kind == RP_HAZARD_UNPAIRED)
         say(&line, ": which forward it repeats can't be told");
 }

@@ -24,6 +24,10 @@ enum rp_hazard_kind {
 };
 
 const char *rp_hazard_kind_name(enum rp_hazard_kind kind); /* "stale-read", ... */
+/* RP_HAZARD_KIND_COUNT when no kind has the name. */
+enum rp_hazard_kind rp_hazard_kind_find(const char *name);
+/* True when the bytes of such a hazard were wanted at another version than they were met at. */
+bool rp_hazard_kind_wants_version(enum rp_hazard_kind kind);
 
 struct rp_hazard {
     enum rp_hazard_kind kind;
@@ -43,13 +47,15 @@ struct rp_hazard {
     const char *reader;     /* kernel or call that met it, or NULL */
     uint64_t reader_launch; /* its launch index in the step */
     const char *other;      /* DIVERGED: what the forward called instead of the reader. LIVE_READ:
-                             * the replay's call that the bytes are rewound for. Or NULL */
+                             * the replay's call that the bytes are rewound for. UNPROVED: that
+                             * which has made them anew. Or NULL */
     uint64_t position;      /* DIVERGED: of `other` among the forward's calls, from 0 */
     uint32_t step;
     uint64_t count;
     uint64_t order;         /* 0 for the first that was met, 1 for the next ... */
     bool harmless;          /* listed as such in the contract */
     bool guarded;           /* met under a guard, which has done what it could */
+    bool undiscovered;      /* discovery was refused for the forward */
     bool again;             /* in a further replay of a forward that had its replays */
 };
 

@@ -21,6 +21,7 @@
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
 #include "interpose/run/summary.h"
+#include "interpose/run/undecided.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -95,6 +96,7 @@ void rp_layer_forked(void)
     rp_audit_forget();
     rp_executions_forget();
     rp_segments_forget();
+    rp_undecided_forget_all();
     rp_cost_forget();
     rp_policy_forget();
     rp_on_memory_forget();

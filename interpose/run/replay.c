@@ -10,6 +10,7 @@
 #include "interpose/run/keep.h"
 #include "interpose/run/pairing.h"
 #include "interpose/run/report.h"
+#include "interpose/run/undecided.h"
 
 #include <string.h>
 
@@ -102,15 +103,14 @@ static enum rp_status report_evolved(void *ctx, uint64_t lo, uint64_t hi,
     const struct rp_live *known = rp_instance_live(instance, evolving->id);
     if (rp_spans_add(&written, lo, hi) == RP_OK && known &&
         rp_spans_remove_all(&written, &known->live_in) == RP_OK && written.count)
-        rp_report(RP_HAZARD_UNPROVED, evolving->scope->execution, evolving->call, evolving->id, lo,
-                  hi, live, NULL);
+        rp_undecided_add(evolving->scope->execution, evolving->call, evolving->id, lo, hi, live);
     rp_spans_release(&written);
     return RP_OK;
 }
 
 /* State that the segment writes without reading looks like output, until somebody carries on
  * from its value: the replay would set it back. Discovery cannot tell which is meant. */
-static void refuse_evolved(const struct rp_scope *scope, const struct rp_footprint *call,
+static void doubt_evolved(const struct rp_scope *scope, const struct rp_footprint *call,
                            const struct rp_reach *reach)
 {
     struct evolving evolving = {scope, call, reach->id,
@@ -161,7 +161,7 @@ static void check_call(struct rp_scope *scope, const struct rp_footprint *call)
         if (call->reaches[i].effect != RP_WRITE)
             continue;
         check_state_left(scope, call, &call->reaches[i]);
-        refuse_evolved(scope, call, &call->reaches[i]);
+        doubt_evolved(scope, call, &call->reaches[i]);
     }
     /* Where nothing was left out, what the replay has written itself needs no check. */
     if (scope->skips && !scope->tainted && !meeting.same)
@@ -208,7 +208,7 @@ static void serve(struct rp_scope *scope, struct rp_footprint *call)
         diverges(scope, call);
     for (size_t i = 0; i < call->count; i++)
         if (call->reaches[i].effect == RP_WRITE)
-            refuse_evolved(scope, call, &call->reaches[i]);
+            doubt_evolved(scope, call, &call->reaches[i]);
     if (!scope->tainted)
         call->version = scope->execution->log[call->entry].version;
 }

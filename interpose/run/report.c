@@ -98,6 +98,7 @@ static struct rp_hazard met_by(enum rp_hazard_kind kind, const struct rp_executi
         hazard.segment = contract->segments[execution->instance->segment].name;
         hazard.instance = execution->instance->id;
         hazard.again = execution->replays > 0;
+        hazard.undiscovered = execution->refused != NULL;
     }
     if (call) {
         hazard.reader = rp_name(call->name);
@@ -131,6 +132,20 @@ void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
     struct rp_hazard hazard = met_by(RP_HAZARD_LIVE_READ, execution, call);
     locate(&hazard, id, lo, hi);
     hazard.other = replayed ? rp_name(replayed) : NULL;
+    record(&hazard);
+}
+
+void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp_footprint *reader,
+                         rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_UNPROVED, NULL, reader);
+    hazard.segment = rp_core.config.contract->segments[bytes->segment].name;
+    hazard.instance = bytes->instance;
+    locate(&hazard, id, lo, hi);
+    hazard.version_read = bytes->live.version;
+    hazard.written = bytes->live;
+    hazard.writer = rp_name(bytes->live.name);
+    hazard.other = rp_name(bytes->replayed);
     record(&hazard);
 }
 

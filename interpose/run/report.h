@@ -19,6 +19,16 @@ void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
 void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
                        const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi);
 
+/* Bytes that a replay has made anew, over what somebody had carried on to: see undecided.h. */
+struct rp_undecided_bytes {
+    uint32_t segment;
+    uint64_t instance;
+    uint32_t replayed;     /* name of the replay's call */
+    struct rp_writer live; /* who had carried on */
+};
+void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp_footprint *reader,
+                         rp_alloc_id id, uint64_t lo, uint64_t hi);
+
 /* A replay did not do what its forward did in call number `entry` of its log: `call` is what it
  * did instead, or NULL when it did nothing at all. */
 void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,

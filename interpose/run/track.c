@@ -9,6 +9,7 @@
 #include "interpose/run/keep.h"
 #include "interpose/run/replay.h"
 #include "interpose/run/report.h"
+#include "interpose/run/undecided.h"
 
 /* ---- versions --------------------------------------------------------------------- */
 
@@ -141,8 +142,10 @@ static void before_in_segments(struct rp_footprint *call)
     if (call->is_launch && !call->in_graph)
         rp_segment_before_launch(thread, call);
     const struct rp_scope *replay = enter_replay(thread, call);
-    if (!call->repeats)
+    if (!call->repeats) {
+        rp_undecided_meet(call);
         rp_guard_outside(call);
+    }
     if (thread->scope_count)
         call->sight = rp_footprint_sight(call);
     for (unsigned i = 0; i < thread->scope_count; i++)
@@ -222,6 +225,7 @@ void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)
 
 void rp_track_death(rp_alloc_id id)
 {
+    rp_undecided_forget(id);
     rp_versions_forget(rp_core.bench.versions, id);
     rp_state_forget(rp_core.state, id);
 }

@@ -197,8 +197,8 @@ def laws():
               run.returncode == STOPPED and kinds == {scenario["kind"]} and
               run.stderr.count("reprise: stopped") == 1,
               f"exit {run.returncode}, {kinds}\n{run.stderr}")
-        claim(f"{name}: what the job had printed is not lost", run.stdout == f"{name}\n",
-              run.stdout)
+        claim(f"{name}: what the job had printed is not lost",
+              run.stdout.startswith(f"{name}\n"), run.stdout)
     run, summary = guarded("diverging", "replay",
                            contract_of({"buffers": [STATE, GENERATOR]}, "declared", "regions"))
     claim("diverging: a call that the replay leaves out, and nobody misses, is only remarked",

@@ -75,6 +75,51 @@ static void a_race_names_both_calls(void **state)
                 "attend");
 }
 
+static void bytes_that_could_not_be_saved_say_which(void **state)
+{
+    (void)state;
+    struct rp_hazard lost = {.kind = RP_HAZARD_NOT_PRESERVED, .segment = "block",
+                             .reader = "enqueue", .buffer = "queue", .allocation = 7,
+                             .offset = 16, .bytes = 64, .step = 1};
+    says(&lost, "not-preserved: segment block, at enqueue in step 1: queue bytes 16..80");
+    lost.allocation = 0;
+    says(&lost, "not-preserved: segment block, at enqueue in step 1");
+}
+
+static void state_that_is_left_names_who_left_it(void **state)
+{
+    (void)state;
+    struct rp_hazard left = stale();
+    left.kind = RP_HAZARD_STATE_LEFT;
+    left.reader = left.writer;
+    says(&left, "state-left: segment block, at enqueue in step 3: queue bytes 16..80, version 9 "
+                "where 4 was wanted, written by enqueue (step 2, launch 17, stream 0x55d0)");
+}
+
+static void what_cannot_be_told_names_all_three_calls(void **state)
+{
+    (void)state;
+    struct rp_hazard unproved = {.kind = RP_HAZARD_UNPROVED, .segment = "block", .reader = "loss",
+                                 .step = 2};
+    says(&unproved, "unproved: segment block, at loss in step 2");
+    assert_non_null(strstr(rp_hazard_advice(&unproved), "this call writes"));
+    unproved = stale();
+    unproved.kind = RP_HAZARD_UNPROVED;
+    unproved.wants_version = false;
+    unproved.other = "norm";
+    says(&unproved, "unproved: segment block, at attend in step 3: queue bytes 16..80, written by "
+                    "enqueue (step 2, launch 17, stream 0x55d0), made anew by norm in the replay");
+    assert_non_null(strstr(rp_hazard_advice(&unproved), "if it is state"));
+}
+
+static void kinds_are_found_by_their_names(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < RP_HAZARD_KIND_COUNT; kind++)
+        assert_int_equal(rp_hazard_kind_find(rp_hazard_kind_name((enum rp_hazard_kind)kind)), kind);
+    assert_int_equal(rp_hazard_kind_find("stale"), RP_HAZARD_KIND_COUNT);
+}
+
 static void a_line_is_cut_and_never_overrun(void **state)
 {
     (void)state;
@@ -100,7 +145,9 @@ static void advice_depends_on_what_was_tried(void **state)
     assert_non_null(strstr(rp_hazard_advice(&hazard), "\"replays\""));
     hazard.again = false;
     hazard.buffer = NULL;
-    assert_non_null(strstr(rp_hazard_advice(&hazard), "discovered"));
+    assert_non_null(strstr(rp_hazard_advice(&hazard), "or set \"state\": \"discovered\""));
+    hazard.undiscovered = true;
+    assert_non_null(strstr(rp_hazard_advice(&hazard), "was refused"));
     for (int kind = 0; kind < RP_HAZARD_KIND_COUNT; kind++) {
         hazard.kind = (enum rp_hazard_kind)kind;
         assert_true(*rp_hazard_advice(&hazard) && *rp_hazard_kind_name(hazard.kind));
@@ -158,6 +205,10 @@ int main(void)
         cmocka_unit_test(unnamed_bytes_say_what_they_are_part_of),
         cmocka_unit_test(without_bytes_there_are_no_versions),
         cmocka_unit_test(a_race_names_both_calls),
+        cmocka_unit_test(bytes_that_could_not_be_saved_say_which),
+        cmocka_unit_test(state_that_is_left_names_who_left_it),
+        cmocka_unit_test(what_cannot_be_told_names_all_three_calls),
+        cmocka_unit_test(kinds_are_found_by_their_names),
         cmocka_unit_test(a_line_is_cut_and_never_overrun),
         cmocka_unit_test(advice_depends_on_what_was_tried),
         cmocka_unit_test(each_is_listed_once_and_the_worst_comes_first),

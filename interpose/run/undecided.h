@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes of which nobody can tell what should stand there.
+ *
+ * A forward has made them without reading them, somebody has carried on from their value, and the
+ * replay makes them anew. If they are an output, the replay's value is right; if they are state,
+ * the other one is. Discovery cannot tell, and as long as nobody reads them it does not matter:
+ * most are written over, or freed, unread. Who reads them is reported.
+ *
+ * All functions want the core's lock. */
+#ifndef RP_INTERPOSE_UNDECIDED_H
+#define RP_INTERPOSE_UNDECIDED_H
+
+#include "interpose/run/segment.h"
+
+/* `call`, of a replay of `execution`, is about to make [lo, hi) of `id` anew, over what `live` has
+ * carried on to. */
+void rp_undecided_add(const struct rp_execution *execution, const struct rp_footprint *call,
+                      rp_alloc_id id, uint64_t lo, uint64_t hi, const struct rp_writer *live);
+/* A call that repeats none of a forward is about to go out: what it certainly writes is decided, what
+ * it reads is reported. */
+void rp_undecided_meet(const struct rp_footprint *call);
+/* The allocation is gone. */
+void rp_undecided_forget(rp_alloc_id id);
+/* After a fork. */
+void rp_undecided_forget_all(void);
+
+#endif
