@@ -76,10 +76,12 @@ static void print_bytes(const struct check *check, const json_t *hazard)
     uint64_t offset = rp_member_number(hazard, "offset"), bytes = rp_member_number(hazard, "bytes");
     const char *memory = rp_member_text(hazard, "memory");
 
-    fprintf(out, "  bytes    %" PRIu64 " to %" PRIu64 " (%s) of allocation %" PRIu64
-                 ", which has %s", offset, offset + (bytes ? bytes - 1 : 0),
-            rp_shown_size(check->options, bytes).text, rp_member_number(hazard, "allocation"),
-            rp_shown_size(check->options, rp_member_number(hazard, "allocation_bytes")).text);
+    fprintf(out, "  bytes    %" PRIu64 " to %" PRIu64 " (%s) of allocation %" PRIu64, offset,
+            offset + (bytes ? bytes - 1 : 0), rp_shown_size(check->options, bytes).text,
+            rp_member_number(hazard, "allocation"));
+    if (json_object_get(hazard, "allocation_bytes")) /* a trace's record has no place for it */
+        fprintf(out, ", which has %s",
+                rp_shown_size(check->options, rp_member_number(hazard, "allocation_bytes")).text);
     if (*memory)
         fprintf(out, " of %s memory, made by call %" PRIu64, memory,
                 rp_member_number(hazard, "birth_seq"));
@@ -88,6 +90,9 @@ static void print_bytes(const struct check *check, const json_t *hazard)
         fprintf(out, "  version  read %" PRIu64 ", wanted %" PRIu64 "\n",
                 rp_member_number(hazard, "version_read"),
                 rp_member_number(hazard, "version_wanted"));
+    else if (strcmp(rp_member_text(hazard, "hazard"), "foreign-read") == 0)
+        fprintf(out, "  version  read %" PRIu64 ", which the forward did not read\n",
+                rp_member_number(hazard, "version_read"));
 }
 
 static void print_where(const struct check *check, const json_t *hazard)
@@ -114,6 +119,14 @@ static void print_writer(const struct check *check, const json_t *hazard, const 
             rp_member_number(hazard, "writer_seq"));
 }
 
+/* What the call that met the hazard is to it. */
+static const char *role_of(const char *kind)
+{
+    if (strcmp(kind, "diverged") == 0)
+        return "called ";
+    return strcmp(kind, "not-preserved") == 0 ? "by     " : "reader ";
+}
+
 static void print_who(const struct check *check, const json_t *hazard)
 {
     FILE *out = check->output.file;
@@ -125,12 +138,14 @@ static void print_who(const struct check *check, const json_t *hazard)
     if (*writer)
         print_writer(check, hazard, writer);
     if (*reader)
-        fprintf(out, "  %s   %s\n", diverged ? "called" : "reader", reader);
+        fprintf(out, "  %s  %s\n", role_of(rp_member_text(hazard, "hazard")), reader);
     if (*other && diverged)
         fprintf(out, "  forward  %s, its call %" PRIu64 "\n", other,
                 rp_member_number(hazard, "position"));
     else if (*other)
-        fprintf(out, "  replay   %s, which the bytes are rewound for\n", other);
+        fprintf(out, "  replay   %s, %s\n", other,
+                strcmp(rp_member_text(hazard, "hazard"), "live-read") == 0
+                    ? "which the bytes are rewound for" : "which has made the bytes anew");
     uint64_t count = rp_member_number(hazard, "count");
     if (json_object_get(hazard, "rank"))
         fprintf(out, "  rank     %" PRIu64 ", process %" PRIu64 "\n",
@@ -196,7 +211,9 @@ static void print_people(const struct check *check)
                 check->replays);
         print_first(check);
     } else if (check->replays > 0) {
-        fprintf(out, "no hazards: %" PRIu64 " replays followed\n", check->replays);
+        fprintf(out, "no hazards: %" PRIu64 " replays followed, which read what their forwards "
+                     "read; where their\nresults differ all the same, that is not a difference of "
+                     "state\n", check->replays);
     } else {
         fprintf(out, "nothing was checked: no replay of the contract's segments was seen\n");
     }

@@ -12,6 +12,7 @@ struct collecting {
     json_int_t pid;
     json_int_t rank; /* -1: none */
     uint64_t *replays;
+    uint64_t noted; /* hazards of the trace that is read */
 };
 
 static bool has_summary(const struct rp_source *source, json_int_t pid)
@@ -42,6 +43,7 @@ static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reade
     const char *rank = rp_trace_property(reader, "rank");
     (void)path;
     collecting->pid = pid ? strtoll(pid, NULL, 10) : 0;
+    collecting->noted = 0;
     collecting->rank = rank ? strtoll(rank, NULL, 10) : -1;
     return !has_summary(collecting->source, collecting->pid);
 }
@@ -67,6 +69,31 @@ static json_t *value_json(const struct rp_event *event, uint32_t field)
     return json_integer((json_int_t)(event->values[field].u & INT64_MAX));
 }
 
+static void leave_out(json_t *hazard, bool known, const char *const *fields)
+{
+    for (size_t i = 0; !known && fields[i]; i++)
+        json_object_del(hazard, fields[i]);
+}
+
+/* A record has a place for every figure; a summary has those only that there are. */
+static void leave_out_unknown(json_t *hazard)
+{
+    static const char *const of_bytes[] = {"offset", "birth_seq", "version_read", NULL};
+    static const char *const of_wanted[] = {"version_wanted", NULL};
+    static const char *const of_writer[] = {"writer_seq", "writer_step", "writer_launch",
+                                            "writer_stream", NULL};
+    static const char *const of_reader[] = {"reader_launch", NULL};
+    static const char *const of_forward[] = {"position", NULL};
+    enum rp_hazard_kind kind = rp_hazard_kind_find(rp_member_text(hazard, "hazard"));
+    bool has_bytes = rp_member_number(hazard, "allocation") > 0;
+
+    leave_out(hazard, has_bytes, of_bytes);
+    leave_out(hazard, has_bytes && rp_hazard_kind_wants_version(kind), of_wanted);
+    leave_out(hazard, *rp_member_text(hazard, "writer"), of_writer);
+    leave_out(hazard, *rp_member_text(hazard, "reader"), of_reader);
+    leave_out(hazard, kind == RP_HAZARD_DIVERGED, of_forward);
+}
+
 /* The same hazard is noted once; later ones only count, in the summary that isn't there. */
 static bool take_event(void *ctx, const struct rp_trace_reader *reader,
                        const struct rp_event *event)
@@ -87,6 +114,8 @@ static bool take_event(void *ctx, const struct rp_trace_reader *reader,
         if (value)
             json_object_set_new(hazard, event->def->fields[i].name, value);
     }
+    leave_out_unknown(hazard);
+    json_object_set_new(hazard, "order", json_integer((json_int_t)collecting->noted++));
     json_object_set_new(hazard, "pid", json_integer(collecting->pid));
     if (collecting->rank >= 0)
         json_object_set_new(hazard, "rank", json_integer(collecting->rank));
@@ -97,12 +126,7 @@ static bool take_event(void *ctx, const struct rp_trace_reader *reader,
 
 static int kind_of(const json_t *hazard)
 {
-    const char *name = rp_member_text(hazard, "hazard");
-    int kind = 0;
-    while (kind < RP_HAZARD_KIND_COUNT &&
-           strcmp(rp_hazard_kind_name((enum rp_hazard_kind)kind), name) != 0)
-        kind++;
-    return kind;
+    return (int)rp_hazard_kind_find(rp_member_text(hazard, "hazard"));
 }
 
 struct place {

@@ -388,7 +388,7 @@ class Check(ReadingCase):
 
     def test_clean(self):
         self.summarise(segments=self.SEGMENTS, hazards=[])
-        self.assertEqual(self.read("check"), "no hazards: 3 replays followed\n")
+        self.assertIn("no hazards: 3 replays followed, which", self.read("check"))
         clean = json.loads(self.read("check", "--json"))
         self.assertEqual(clean, {"format": "reprise-check", "version": 1, "clean": True,
                                  "replays": 3, "hazards": []})
@@ -438,6 +438,31 @@ class Check(ReadingCase):
         self.assertIn("of allocation 2, which has 64 B of pool memory, made by call 57\n", text)
         self.assertIn("  reader   log\n  replay   attend, which the bytes are rewound for\n", text)
 
+    # One of each kind, as a run's summary has them.
+    BYTES = {"allocation": 7, "allocation_bytes": 8192, "memory": "pool", "birth_seq": 57,
+             "offset": 16, "bytes": 4096, "version_read": 9}
+    WRITER = {"writer": "enqueue", "writer_seq": 9, "writer_step": 2, "writer_launch": 17,
+              "writer_stream": "0x55d0"}
+    READER = {"reader": "attend", "reader_launch": 3}
+    ALL_KINDS = [
+        ("stale-read", {**BYTES, **WRITER, **READER, "buffer": "queue", "version_wanted": 4}),
+        ("foreign-read", {**BYTES, **WRITER, **READER}),
+        ("state-left", {**BYTES, **WRITER, "reader": "enqueue", "version_wanted": 4}),
+        ("live-read", {**BYTES, **READER, "buffer": "queue", "other": "advance"}),
+        ("not-preserved", {**BYTES, **READER}),
+        ("unproved", {**BYTES, **WRITER, **READER, "other": "norm"}),
+        ("unpaired", {"allocation": 0, "key": "layer7"}),
+        ("diverged", {"allocation": 0, **READER, "other": "norm", "position": 3}),
+    ]
+
+    def test_each_kind_says_all_that_is_known(self):
+        self.summarise(segments=self.SEGMENTS, hazards=[
+            {"hazard": kind, "segment": "block", "instance": 1, **fields, "step": 3, "count": 2,
+             "order": order, "advice": f"what to do about {kind}"}
+            for order, (kind, fields) in enumerate(self.ALL_KINDS)])
+        golden = pathlib.Path(__file__).resolve().parent / "golden" / "check.txt"
+        self.assertEqual(self.read("check", code=1), golden.read_text())
+
     def test_the_first_to_be_met_is_named(self):
         hazards = [dict(hazard, order=order) for hazard, order in zip(self.hazards(), (2, 1, 3))]
         self.summarise(segments=self.SEGMENTS, hazards=hazards)
@@ -464,6 +489,22 @@ class Check(ReadingCase):
         found = json.loads(self.read("check", "--json", code=1))["hazards"]
         self.assertEqual((found[0]["writer"], found[0]["writer_stream"], found[0]["pid"]),
                          ("bn_update", "0x55d0", 4242))
+
+    def test_what_a_trace_does_not_know_is_not_told_as_zero(self):
+        self.write(CALLS + "note hazard hazard=unpaired segment=block step=2 advice=look\n"
+                   "note hazard hazard=foreign-read segment=block allocation=4 bytes=8 step=2 "
+                   "version_read=6 memory=pool birth_seq=2 reader=gemm advice=look\n" + HAZARDS)
+        text = self.read("check", code=1)
+        paragraphs = {text.split()[0]: text for text in text.split("\n\n")}
+        self.assertNotIn("wanted", paragraphs["foreign-read"])
+        self.assertNotIn("which has", text)
+        self.assertEqual(paragraphs["unpaired"].splitlines()[1:],
+                         ["  seen     first in step 2", "  advice   look"])
+        self.assertIn("the first to be met: unpaired in step 2\n", text)
+        found = json.loads(self.read("check", "--json", code=1))["hazards"]
+        foreign = next(each for each in found if each["hazard"] == "foreign-read")
+        self.assertFalse({"version_wanted", "writer_seq", "position"} & set(foreign))
+        self.assertEqual((foreign["version_read"], foreign["reader_launch"]), (6, 0))
 
     def test_hazards_are_not_counted_twice(self):
         self.write(CALLS + HAZARDS)
