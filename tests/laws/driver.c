@@ -46,14 +46,19 @@ static char *read_file(const char *path)
     return text;
 }
 
-void open_context(void)
+void open_context_on(int ordinal)
 {
     CUdevice device;
     char *text = read_file(kernels);
-    CU(DeviceGet, &device, 0);
+    CU(DeviceGet, &device, ordinal);
     CU(CtxCreate, &context, NULL, 0, device);
     CU(ModuleLoadData, &module, text);
     free(text);
+}
+
+void open_context(void)
+{
+    open_context_on(0);
 }
 
 void open_driver(void)
@@ -78,8 +83,13 @@ CUdeviceptr allocate(size_t bytes)
 
 void launch_in(CUstream stream, const char *name, int threads, void **params)
 {
+    launch_of(module, stream, name, threads, params);
+}
+
+void launch_of(CUmodule from, CUstream stream, const char *name, int threads, void **params)
+{
     CUfunction function;
-    CU(ModuleGetFunction, &function, module, name);
+    CU(ModuleGetFunction, &function, from, name);
     CU(LaunchKernel, function, (unsigned)(threads + 127) / 128, 1, 1, 128, 1, 1, 0, stream, params,
        NULL);
 }

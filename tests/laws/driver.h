@@ -17,7 +17,7 @@
     X(CtxDestroy) X(CtxSetCurrent) X(ModuleLoad) X(ModuleGetGlobal) X(MemcpyHtoDAsync)            \
     X(MemcpyDtoDAsync) X(MemsetD8Async) X(StreamBeginCapture) X(StreamEndCapture)                \
     X(GraphInstantiate) X(GraphLaunch) X(GraphExecDestroy) X(GraphDestroy) X(MemHostAlloc)       \
-    X(MemFreeHost) X(MemcpyDtoHAsync) X(LaunchHostFunc)
+    X(MemFreeHost) X(MemcpyDtoHAsync) X(LaunchHostFunc) X(DeviceGetCount) X(CtxEnablePeerAccess)
 #define MEMBER(name) __typeof__(cu##name) *name;
 struct driver { CALLS(MEMBER) };
 
@@ -31,9 +31,11 @@ void synchronize(void); /* the device */
 #define CU(name, ...) check_call(driver.name(__VA_ARGS__), "cu" #name)
 
 void open_driver(void);  /* and a context */
-void open_context(void); /* creates `context` and loads `module` into it */
+void open_context(void); /* creates `context` on device 0 and loads `module` into it */
+void open_context_on(int ordinal);
 CUdeviceptr allocate(size_t bytes); /* zeroed */
 void launch_in(CUstream stream, const char *name, int threads, void **params);
+void launch_of(CUmodule from, CUstream stream, const char *name, int threads, void **params);
 #define LAUNCH_IN(stream, kernel, threads, ...)                                                  \
     launch_in(stream, kernel, threads, (void *[]){__VA_ARGS__})
 #define LAUNCH(kernel, threads, ...) LAUNCH_IN(NULL, kernel, threads, __VA_ARGS__)

@@ -2,6 +2,7 @@
 #include "tests/scenarios/execute.h"
 
 #include "tests/laws/driver.h"
+#include "tests/scenarios/place.h"
 
 #include <nvtx3/nvToolsExt.h>
 #include <stdlib.h>
@@ -16,9 +17,6 @@ struct boxed {
     unsigned long long more;
 };
 
-static CUstream streams[MAX_STREAMS], capturing;
-static CUevent events[MAX_EVENTS];
-
 static struct {
     const struct program *program;
     bool replaying;
@@ -31,15 +29,6 @@ static struct {
     void *uploads[256]; /* alive until the program ends: copies are asynchronous */
     int upload_count;
 } run;
-
-void execute_open(void)
-{
-    for (int i = 1; i < MAX_STREAMS; i++)
-        CU(StreamCreate, &streams[i], CU_STREAM_NON_BLOCKING);
-    CU(StreamCreate, &capturing, CU_STREAM_NON_BLOCKING);
-    for (int i = 0; i < MAX_EVENTS; i++)
-        CU(EventCreate, &events[i], CU_EVENT_DISABLE_TIMING);
-}
 
 static CUdeviceptr address(const struct view *view)
 {
@@ -62,6 +51,7 @@ static void fill_tables(int buffer)
 static void allocate_buffer(int index)
 {
     const struct buffer *buffer = &run.program->buffers[index];
+    place_stream(0);
     if (buffer->pool) {
         size_t bytes;
         CU(ModuleGetGlobal, &run.at[index], &bytes, module, "pool");
@@ -72,7 +62,7 @@ static void allocate_buffer(int index)
         memset(memory, 0, buffer->bytes);
         run.at[index] = (CUdeviceptr)(uintptr_t)memory; /* one address space for both */
     } else {
-        run.at[index] = allocate(buffer->bytes);
+        run.at[index] = place_allocate(buffer->second, buffer->bytes);
     }
     CU(StreamSynchronize, NULL); /* zeroed before another stream has it */
     if (buffer->state)
@@ -83,6 +73,7 @@ static void allocate_buffer(int index)
 static void free_buffer(int index)
 {
     const struct buffer *buffer = &run.program->buffers[index];
+    place_stream(0);
     if (buffer->pinned)
         CU(MemFreeHost, (void *)(uintptr_t)run.at[index]);
     else if (!buffer->pool)
@@ -101,7 +92,7 @@ static void print_digest(int index)
 
 static void check(void)
 {
-    synchronize();
+    places_drain();
     printf("%s %d", run.program->name, run.checks++);
     for (int i = 0; i < run.program->buffer_count; i++)
         if (run.at[i] && !run.dropped[i])
@@ -118,6 +109,7 @@ static uint32_t take_k(const struct op *op)
 
 static void launch(const struct op *op, CUstream stream)
 {
+    CUmodule from = place_module(op->stream);
     static const char *const ways[] = {"", "_boxed", "_tabled", "_global"};
     const struct view *view = op->views;
     CUdeviceptr a = address(&view[0]), b = address(&view[1]), c = address(&view[2]);
@@ -129,7 +121,7 @@ static void launch(const struct op *op, CUstream stream)
     char name[48];
     n = op->verb->rows ? n / (int)k : n;
     snprintf(name, sizeof name, "%s%s", op->verb->name, ways[view->via]);
-    launch_in(stream, name, op->verb->single ? 1 : n,
+    launch_of(from, stream, name, op->verb->single ? 1 : n,
               (void *[]){firsts[view->via], &b, &c, &k, &n});
 }
 
@@ -167,6 +159,7 @@ static void issue(const struct op *op, CUstream stream)
 static void capture(const struct op *op, CUgraphExec *exec)
 {
     CUgraph graph;
+    CUstream capturing = place_capturing(op->stream);
     CU(StreamBeginCapture, capturing, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
     issue(op, capturing);
     CU(StreamEndCapture, capturing, &graph);
@@ -180,16 +173,17 @@ static void do_verb(const struct op *op)
     if (op->graph && !*exec)
         capture(op, exec);
     if (op->graph)
-        CU(GraphLaunch, *exec, streams[op->stream]);
+        CU(GraphLaunch, *exec, place_stream(op->stream));
     else
-        issue(op, streams[op->stream]);
+        issue(op, place_stream(op->stream));
 }
 
 static void drop(const struct op *op)
 {
     run.dropped[op->views[0].buffer] = true;
     if (run.replaying)
-        CU(MemsetD8Async, address(&op->views[0]), 0xee, op->views[0].bytes, streams[op->stream]);
+        CU(MemsetD8Async, address(&op->views[0]), 0xee, op->views[0].bytes,
+           place_stream(op->stream));
 }
 
 /* ---- segments ------------------------------------------------------------------------------ */
@@ -202,8 +196,6 @@ static void push(const struct op *op, const char *phase)
     nvtxRangePushA(range);
 }
 
-static void run_op(const struct op *op);
-
 /* A buffer that is written as a whole holds something again. */
 static void define(const struct op *op)
 {
@@ -215,22 +207,10 @@ static void define(const struct op *op)
     }
 }
 
-static void again(const struct op *op)
+/* What one operation does, on the host thread that it is for. */
+static void act(const void *what)
 {
-    for (int i = op->first; i <= op->last; i++) {
-        const struct op *line = &run.program->ops[op->label + 1 + i];
-        if (run.replaying)
-            run_op(line);
-        define(line);
-    }
-}
-
-static void run_op(const struct op *op)
-{
-    if (op->replaying_only && !run.replaying)
-        return;
-    if (!op->replaying_only)
-        define(op);
+    const struct op *op = what;
     switch (op->kind) {
     case OP_VERB: do_verb(op); break;
     case OP_ALLOCATE: allocate_buffer(op->views[0].buffer); break;
@@ -246,14 +226,37 @@ static void run_op(const struct op *op)
         if (run.replaying || run.program->ops[op->closes].kind == OP_FORWARD)
             nvtxRangePop();
         break;
-    case OP_AGAIN: again(op); break;
     case OP_DROP: drop(op); break;
-    case OP_RECORD: CU(EventRecord, events[op->event], streams[op->stream]); break;
-    case OP_WAIT: CU(StreamWaitEvent, streams[op->stream], events[op->event], 0); break;
-    case OP_SYNC: synchronize(); break;
+    case OP_RECORD: place_record(op->event, op->stream); break;
+    case OP_WAIT: place_wait(op->event, op->stream); break;
+    case OP_SYNC: places_drain(); break;
+    case OP_JOIN: place_join(); break;
     case OP_HOST: run.host += op->k; break;
     case OP_CHECK: check(); break;
+    case OP_AGAIN: break;
     }
+}
+
+static void again(const struct op *op)
+{
+    for (int i = op->first; i <= op->last; i++) {
+        const struct op *line = &run.program->ops[op->label + 1 + i];
+        if (run.replaying)
+            place_do(op->thread, op->waits, act, line);
+        define(line);
+    }
+}
+
+static void run_op(const struct op *op)
+{
+    if (op->replaying_only && !run.replaying)
+        return;
+    if (!op->replaying_only)
+        define(op);
+    if (op->kind == OP_AGAIN)
+        again(op);
+    else
+        place_do(op->thread, op->waits, act, op);
 }
 
 void execute(const struct program *program, bool replaying)
@@ -265,7 +268,7 @@ void execute(const struct program *program, bool replaying)
     run.graphs = calloc((size_t)program->op_count, sizeof *run.graphs);
     for (int i = 0; i < program->op_count; i++)
         run_op(&program->ops[i]);
-    synchronize();
+    places_drain();
     for (int i = 0; i < program->buffer_count; i++)
         if (run.at[i])
             free_buffer(i);

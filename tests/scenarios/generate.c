@@ -28,6 +28,14 @@ static unsigned count_kinds(void)
     return count;
 }
 
+/* Streams of the first context, of the second, and the calling thread's own. */
+static const char *choose_stream(struct scene *scene)
+{
+    static const char *const streams[] = {" @1", " @2", " @3", " @1", " @2", " @3", " @4", " @5",
+                                          " @6", " @8"};
+    return pick(scene, streams, 10);
+}
+
 /* Defaults that a kind may change: a few steps of a few forwards, state reached directly. */
 static void begin(struct scene *scene)
 {
@@ -37,16 +45,36 @@ static void begin(struct scene *scene)
     scene->order = (enum scene_order)below(scene, 3);
     scene->bytes = size(scene);
     scene->state_bytes = size(scene);
-    scene->via = scene->stream = scene->lane = "";
+    scene->via = scene->stream = scene->lane = scene->thread = "";
     scene->replays = 1;
     if (chance(scene, 30)) {
-        static const char *const streams[] = {" @1", " @2", " @3"};
-        scene->stream = streams[below(scene, 3)];
+        scene->stream = choose_stream(scene);
         scene->ordered = true;
     }
     scene->pinned = chance(scene, 10);
     scene->graphs = chance(scene, 12);
-    scene->lane = chance(scene, 20) ? " @1" : "";
+    if (chance(scene, 25))
+        scene->lane = choose_stream(scene);
+    if (chance(scene, 15))
+        scene->thread = " &1";
+    scene->second = chance(scene, 10);
+}
+
+/* What host code does to pinned memory nobody sees: discovery is refused there. */
+static const struct { const char *in_text, *word; } told[] = {
+    {"@", " order"}, {" graph", " graph"}, {" pinned", " declared"}, {"&", " threads"},
+    {"@4", " contexts"}, {"@5", " contexts"}, {"@6", " contexts"},
+};
+
+static void write_head(FILE *out, const struct scene *scene, uint64_t seed, const char *kind,
+                       const char *text)
+{
+    fprintf(out, "program p%llu %s%s%s", (unsigned long long)seed, kind,
+            scene->control ? " control" : "", scene->words);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        if (strstr(text, told[i].in_text))
+            fputs(told[i].word, out);
+    fputc('\n', out);
 }
 
 int generate(FILE *out, uint64_t seed, const char *name)
@@ -60,16 +88,15 @@ int generate(FILE *out, uint64_t seed, const char *name)
     struct scene scene = {.random = seed, .out = open_memstream(&text, &bytes)};
     begin(&scene);
     kind->choose(&scene);
+    if (strcmp(scene.via, "/global") == 0)
+        stay_in_first(&scene); /* the variable that a kernel knows is that of its own context */
     if (kind->write)
         kind->write(&scene);
     else
         scene_write(&scene, kind->setup);
     fclose(scene.out);
-    /* What host code does to pinned memory nobody sees: discovery is refused there. */
-    fprintf(out, "program p%llu %s%s%s%s%s%s\n%s", (unsigned long long)seed, kind->name,
-            scene.control ? " control" : "", scene.words, strchr(text, '@') ? " order" : "",
-            strstr(text, " graph") ? " graph" : "", strstr(text, " pinned") ? " declared" : "",
-            text);
+    write_head(out, &scene, seed, kind->name, text);
+    fputs(text, out);
     free(text);
     return 0;
 }

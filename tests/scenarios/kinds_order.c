@@ -135,10 +135,19 @@ static void make_slots(struct scene *scene, int unused)
     line(scene, "fill P k=%u", value(scene));
 }
 
+/* A mover that waits for nobody, nor is waited for: the job is wrong with and without replays. */
+static void leave_unordered(struct scene *scene)
+{
+    scene->stream = " @2";
+    scene->lane = "";
+    scene->ordered = scene->graphs = false;
+    word(scene, "race");
+}
+
 static void choose_slots(struct scene *scene)
 {
     static const char *const ways[] = {"", "", "/boxed"};
-    scene->variant = (int)below(scene, 4);
+    scene->variant = (int)below(scene, 5);
     scene->buffers = 1 + (int)below(scene, 4);
     scene->via = pick(scene, ways, 3);
     scene->all = true;
@@ -147,6 +156,7 @@ static void choose_slots(struct scene *scene)
         scene->between = reuse_address;
         scene->late = *scene->stream;
         scene->graphs = false; /* a graph would go on using the address of the first temporary */
+        stay_in_first(scene);  /* to free it does not wait for the other context */
     } else if (scene->variant == 3) {
         scene->forward = gather_and_use;
         scene->alive = scene->control ? 1 : scene->alive + 1;
@@ -155,6 +165,8 @@ static void choose_slots(struct scene *scene)
         if (scene->control)
             word(scene, "idempotent");
     } else {
+        if (scene->variant == 4 && !scene->control)
+            leave_unordered(scene);
         scene->forward = use_slot;
         scene->after_forward = fill_next;
         scene->alive = scene->buffers + (scene->control ? 0 : 1 + (int)below(scene, 4));
@@ -229,10 +241,20 @@ static void write_result(struct scene *scene, int instance)
         beside(scene, "set S:%llu:1 k=%u", scene->control ? bytes : bytes - 1, below(scene, 256));
 }
 
+/* Somebody outside looks at the state just then, in the segment's stream or from another thread:
+ * the order of the two is a mistake that only the replay makes. */
+static void look_at_rewound(struct scene *scene, int instance)
+{
+    line(scene, "readrows S:0:%llu X%d L k=1%s%s", (bytes_t)scene->bytes, instance, scene->lane,
+         chance(scene, 50) ? " &2" : "");
+}
+
 static void make_shared(struct scene *scene, int unused)
 {
     (void)unused;
     line(scene, "buffer S %llu state", (bytes_t)scene->bytes * 2);
+    if (scene->live == look_at_rewound)
+        line(scene, "buffer L %llu", (bytes_t)scene->bytes);
 }
 
 static void choose_live(struct scene *scene)
@@ -241,8 +263,12 @@ static void choose_live(struct scene *scene)
     scene->forward = evolve_state;
     scene->live = write_result;
     scene->late = *scene->stream && chance(scene, 60);
-    scene->variant = (int)below(scene, 3);
+    scene->variant = (int)below(scene, 4);
     scene->via = pick(scene, ways, 3);
+    if (scene->variant == 3 && !scene->control) {
+        scene->live = look_at_rewound;
+        word(scene, "report says=live-read");
+    }
     if (scene->variant != 1)
         scene->alive = 1; /* else the next replay's past is not what its forward saw */
     else

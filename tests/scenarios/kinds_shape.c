@@ -4,6 +4,9 @@
 
 typedef unsigned long long bytes_t;
 
+/* Streams of two threads: their own, each its default one, and one in each context. */
+static const char *const pairs[][2] = {{" @1", " @2"}, {" @8", " @8"}, {" @1", " @5"}};
+
 /* ---- H13: how often, how far, inside what -------------------------------------------------- */
 
 static void three_updates(struct scene *scene, int instance)
@@ -36,19 +39,67 @@ static void replay_inner(struct scene *scene, int instance)
     line(scene, "replay t x\nagain i%d_%d 0 %d\nend", scene->step, instance, !scene->control);
 }
 
+/* Two segments on two threads, at the same time: forwards, and replays with what they rewind. */
+static void replay_one(struct scene *scene, int i)
+{
+    line(scene, "replay %c x &%d+\nagain f%d_%d 0 1 &%d+\nend", 's' + i, i + 1, scene->step, i,
+         i + 1);
+}
+
+static void forward_one(struct scene *scene, int i)
+{
+    const char *stream = pairs[scene->buffers][i];
+    line(scene, "forward %c x as f%d_%d &%d+", 's' + i, scene->step, i, i + 1);
+    line(scene, "%s S%d X%d Y%d%s &%d+", scene->control ? "use" : "evolve", i, i, i, stream, i + 1);
+    line(scene, "use X%d X%d Y%d:0:4%s &%d+\nend", i, i, i, stream, i + 1);
+}
+
+static void step_side_by_side(struct scene *scene, int unused)
+{
+    (void)unused;
+    line(scene, "begin\nfill X0 k=%u\nfill X1 k=%u\nsync", value(scene), value(scene));
+    forward_one(scene, 0);
+    forward_one(scene, 1);
+    line(scene, "sync\ndrop Y0\ndrop Y1\nsync");
+    replay_one(scene, 0);
+    replay_one(scene, 1);
+    line(scene, "sync\ngrad G Y0\ngrad G Y1\ncheck\nfinish");
+}
+
+static void make_side_by_side(struct scene *scene)
+{
+    line(scene, "segment t lifo");
+    for (int i = 0; i < 2; i++)
+        line(scene, "buffer S%d %llu state%s", i, (bytes_t)scene->bytes,
+             i && scene->buffers == 2 ? " second" : "");
+}
+
 static void make_updates(struct scene *scene, int unused)
 {
     (void)unused;
     bytes_t bytes = scene->bytes;
+    if (scene->whole_step) {
+        make_side_by_side(scene);
+        return;
+    }
     if (scene->variant == 3)
         line(scene, "segment t lifo");
     line(scene, "buffer S %llu state\nbuffer T %llu state\nbuffer N 8 state", bytes, bytes);
     line(scene, "fill S k=%u", value(scene));
 }
 
+static void choose_side_by_side(struct scene *scene)
+{
+    scene->whole_step = step_side_by_side;
+    scene->alive = 2;
+    scene->buffers = (int)below(scene, 3);
+    scene->order = SCENE_LIFO;
+    scene->pinned = scene->second = false;
+}
+
 static void choose_shape(struct scene *scene)
 {
-    scene->variant = (int)below(scene, 4);
+    scene->variant = (int)below(scene, 5);
     scene->forward = three_updates;
     if (scene->alive > 1 && (scene->variant == 1 || scene->variant == 2))
         scene->order = SCENE_KEY; /* by order alone nobody could tell whose the second one is */
@@ -60,6 +111,8 @@ static void choose_shape(struct scene *scene)
             word(scene, "needs=own-output");
     } else if (scene->variant == 2) {
         scene->fails_first = true;
+    } else if (scene->variant == 4) {
+        choose_side_by_side(scene);
     } else {
         scene->forward = inner_updates;
         scene->replay = replay_inner;
@@ -109,6 +162,8 @@ static void host_decides(struct scene *scene, int instance)
         line(scene, "seeded Y%d k=host", instance);
     else if (scene->variant == 1) /* data of the host's own */
         line(scene, "upload Y%d k=host", instance);
+    else if (scene->variant == 6) /* not the same twice */
+        line(scene, "racy X%d Y%d", instance, instance);
     else
         line(scene, "use A%s X%d Y%d", scene->via, instance, instance);
 }
@@ -143,15 +198,18 @@ static void choose_report(struct scene *scene)
     static const char *const ways[] = {"", "", "/boxed"};
     scene->forward = host_decides;
     scene->via = pick(scene, ways, 3);
-    scene->variant = (int)below(scene, 6);
-    if (scene->variant >= 2 && !scene->control)
-        scene->replay = replay_otherwise;
-    if (scene->control && scene->variant < 2)
+    scene->variant = (int)below(scene, 7);
+    if (scene->control) {
         scene->variant = 2;
-    if (!scene->control)
-        word(scene, "report");
-    if (scene->variant == 5 && !scene->control)
-        word(scene, "needs=extra");
+        return;
+    }
+    if (scene->variant == 6) {
+        word(scene, "noise");
+        return;
+    }
+    if (scene->variant >= 2)
+        scene->replay = replay_otherwise;
+    word(scene, scene->variant == 2 ? "report says=foreign-read" : "report says=diverged");
 }
 
 const struct kind shape_kinds[] = {

@@ -8,6 +8,7 @@
 #include "tests/scenarios/execute.h"
 #include "tests/scenarios/generate.h"
 #include "tests/scenarios/model.h"
+#include "tests/scenarios/place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ int main(int argc, char **argv)
     } else if (argc == 4 && (strcmp(argv[1], "eager") == 0 || strcmp(argv[1], "replay") == 0)) {
         kernels = argv[2];
         open_driver();
-        execute_open();
+        places_open();
         each(argv[3], execute, strcmp(argv[1], "replay") == 0);
     } else if (argc == 3 && strcmp(argv[1], "expect") == 0) {
         each(argv[2], model_tell, false);

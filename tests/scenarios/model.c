@@ -302,7 +302,7 @@ static void run_op(const struct op *op)
         break;
     case OP_AGAIN: again(op); break;
     case OP_FREE: case OP_FINISH: case OP_REPLAY: case OP_RECORD: case OP_WAIT: case OP_SYNC:
-    case OP_HOST: case OP_CHECK: break;
+    case OP_JOIN: case OP_HOST: case OP_CHECK: break;
     }
 }
 
@@ -335,7 +335,8 @@ static void run(const struct program *program, bool bare)
     }
 }
 
-/* Nested forwards, replays that allocate, and touches that depend on data are beyond it. */
+/* Nested forwards, replays that allocate, touches that depend on data, and threads that nothing
+ * brings into one order are beyond it. */
 static bool is_exact(const struct program *program)
 {
     int depth = 0;
@@ -343,7 +344,7 @@ static bool is_exact(const struct program *program)
         const struct op *op = &program->ops[i];
         depth += op->kind == OP_FORWARD;
         depth -= op->kind == OP_END && program->ops[op->closes].kind == OP_FORWARD;
-        if (depth > 1 || op->replaying_only || op->graph || (depth && op->kind == OP_ALLOCATE) ||
+        if (depth > 1 || op->replaying_only || op->graph || !op->waits || (depth && op->kind == OP_ALLOCATE) ||
             (op->verb && (!op->verb->exact || op->views[0].via == VIA_TABLED)))
             return false;
     }

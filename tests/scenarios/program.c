@@ -13,6 +13,8 @@ struct reader {
     struct program *program;
     char *words[MAX_WORDS];
     int count;
+    int thread; /* that the line is for */
+    bool waits;
     int open[8], depth;       /* FORWARD and REPLAY ops whose END has not come */
     char labels[512][24];      /* names of forwards, for `again` */
     int labelled[512], label_count;
@@ -56,7 +58,8 @@ static struct op *op_add(struct reader *reader, enum op_kind kind)
             fail(reader, "out of memory");
     }
     struct op *op = &program->ops[program->op_count++];
-    *op = (struct op){.kind = kind, .line = reader->line};
+    *op = (struct op){.kind = kind, .line = reader->line, .thread = reader->thread,
+                      .waits = reader->waits};
     for (int i = 0; i < MAX_VIEWS; i++)
         op->views[i].buffer = -1;
     return op;
@@ -152,6 +155,7 @@ static void read_buffer(struct reader *reader)
         buffer->state = buffer->state || strcmp(reader->words[i], "state") == 0;
         buffer->pool = buffer->pool || strcmp(reader->words[i], "pool") == 0;
         buffer->pinned = buffer->pinned || strcmp(reader->words[i], "pinned") == 0;
+        buffer->second = buffer->second || strcmp(reader->words[i], "second") == 0;
     }
     struct op *op = op_add(reader, OP_ALLOCATE);
     op->views[0] = (struct view){.buffer = program->buffer_count - 1, .bytes = buffer->bytes};
@@ -207,7 +211,11 @@ static void read_end(struct reader *reader)
 {
     if (!reader->depth)
         fail(reader, "nothing is open");
-    op_add(reader, OP_END)->closes = reader->open[--reader->depth];
+    int opened = reader->open[--reader->depth];
+    const struct op *beginning = &reader->program->ops[opened];
+    reader->thread = beginning->thread;
+    reader->waits = beginning->waits;
+    op_add(reader, OP_END)->closes = opened;
 }
 
 static void read_again(struct reader *reader)
@@ -252,7 +260,8 @@ static void read_host(struct reader *reader)
 static void read_plain(struct reader *reader)
 {
     static const struct { const char *name; enum op_kind kind; } plain[] = {
-        {"begin", OP_BEGIN}, {"finish", OP_FINISH}, {"sync", OP_SYNC}, {"check", OP_CHECK}};
+        {"begin", OP_BEGIN}, {"finish", OP_FINISH}, {"sync", OP_SYNC}, {"join", OP_JOIN},
+                 {"check", OP_CHECK}};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(plain[i].name, reader->words[0]) == 0)
             op_add(reader, plain[i].kind);
@@ -266,11 +275,27 @@ static const struct {
     {"forward", read_forward}, {"replay", read_replay}, {"end", read_end},
     {"again", read_again},     {"record", read_record}, {"wait", read_wait},
     {"host", read_host},       {"begin", read_plain},   {"finish", read_plain},
-    {"sync", read_plain},      {"check", read_plain},
+    {"sync", read_plain},      {"join", read_plain},    {"check", read_plain},
 };
+
+/* `&N` or `&N+` at the end. */
+static void take_thread(struct reader *reader)
+{
+    const char *last = reader->words[reader->count - 1];
+    reader->thread = 0;
+    reader->waits = true;
+    if (*last != '&')
+        return;
+    reader->thread = last[1] - '0';
+    reader->waits = last[1] && last[2] != '+';
+    if (reader->thread < 0 || reader->thread >= MAX_THREADS)
+        fail(reader, "host threads are 0 to %d", MAX_THREADS - 1);
+    reader->count--;
+}
 
 static void read_line(struct reader *reader)
 {
+    take_thread(reader);
     bool replaying = strcmp(reader->words[0], "replaying") == 0;
     int before = reader->program->op_count;
     if (replaying) {

@@ -11,6 +11,10 @@ class Program:
         digits = re.sub(r"\D", "", self.name)
         self.seed = int(digits) if digits else 0
         self.control = "control" in self.words
+        self.kind = self.words[0] if self.words else ""
+        self.race, self.noise = "race" in self.words, "noise" in self.words
+        self.says = {kind for word in self.words if word.startswith("says=")
+                     for kind in word[5:].split(",")}  # the hazards that a guard must report
         self.steps = text.count("\nbegin\n")
         self.segments = [tuple(line.split()[1:3]) for line in text.splitlines()
                          if line.startswith("segment ")]

@@ -52,9 +52,9 @@ static void write(struct scene *scene, const char *format, va_list args)
 {
     char text[256];
     vsnprintf(text, sizeof text, format, args);
-    if (scene->pinned && strncmp(text, "buffer ", 7) == 0 && strstr(text, " state") &&
-        !strstr(text, " pool") && !strchr(text, '\n'))
-        strcat(text, " pinned");
+    if ((scene->pinned || scene->second) && strncmp(text, "buffer ", 7) == 0 &&
+        strstr(text, " state") && !strstr(text, " pool") && !strchr(text, '\n'))
+        strcat(text, scene->pinned ? " pinned" : " second");
     bool works = scene->in_forward && has_lane(text);
     fprintf(scene->out, "%s%s%s\n", text, works && becomes_node(scene, text) ? " graph" : "",
             works ? scene->lane : "");
@@ -89,6 +89,19 @@ void beside(struct scene *scene, const char *format, ...)
         line(scene, "wait 1 @0");
 }
 
+static bool is_second(const char *stream)
+{
+    return *stream && stream[2] > '3' && stream[2] < '8';
+}
+
+void stay_in_first(struct scene *scene)
+{
+    if (is_second(scene->lane))
+        scene->lane = " @1";
+    if (is_second(scene->stream))
+        scene->stream = " @1";
+}
+
 void word(struct scene *scene, const char *text)
 {
     strncat(scene->words, " ", sizeof scene->words - strlen(scene->words) - 1);
@@ -119,17 +132,17 @@ static void call(struct scene *scene, scene_fn part, int instance)
 }
 
 /* The segment's stream waits for the others, or they for it. */
-static void fence(struct scene *scene, bool before)
+static void fence(struct scene *scene, bool before, const char *thread)
 {
     if (*scene->lane && before)
-        line(scene, "record 2 @0\nwait 2%s", scene->lane);
+        line(scene, "record 2 @0\nwait 2%s%s", scene->lane, thread);
     else if (*scene->lane)
-        line(scene, "record 3%s\nwait 3 @0", scene->lane);
+        line(scene, "record 3%s%s\nwait 3 @0", scene->lane, thread);
 }
 
 static void write_forward(struct scene *scene, int instance)
 {
-    fence(scene, true);
+    fence(scene, true, "");
     line(scene, "forward s %s as f%d_%d", key_of(scene, instance), scene->step, instance);
     scene->in_forward = true;
     scene->lines = 0;
@@ -137,21 +150,21 @@ static void write_forward(struct scene *scene, int instance)
     scene->in_forward = false;
     int lines = scene->lines;
     line(scene, "end");
-    fence(scene, false);
+    fence(scene, false, "");
     scene->lines = lines;
 }
 
 static void write_lines(struct scene *scene, int instance, int first, int last)
 {
     if (first <= last)
-        line(scene, "again f%d_%d %d %d", scene->step, instance, first, last);
+        line(scene, "again f%d_%d %d %d%s", scene->step, instance, first, last, scene->thread);
 }
 
 static void write_replay(struct scene *scene, int instance, int last)
 {
     int first = scene->skip;
-    fence(scene, true);
-    line(scene, "replay s %s", key_of(scene, instance));
+    fence(scene, true, scene->thread);
+    line(scene, "replay s %s%s", key_of(scene, instance), scene->thread);
     if (scene->replay) {
         scene->replay(scene, instance);
     } else if (scene->live) {
@@ -162,7 +175,7 @@ static void write_replay(struct scene *scene, int instance, int last)
         write_lines(scene, instance, first, last);
     }
     line(scene, "end");
-    fence(scene, false);
+    fence(scene, false, scene->thread);
 }
 
 static void write_replays(struct scene *scene, int instance, int lines)
@@ -227,6 +240,8 @@ static void write_step(struct scene *scene)
 
 void scene_write(struct scene *scene, scene_fn setup)
 {
+    if (scene->replay)
+        scene->thread = ""; /* its lines are written one by one, for the first */
     static const char *const orders[] = {"lifo", "fifo", "key"};
     line(scene, "segment s %s", orders[scene->order]);
     line(scene, "buffer G %llu", (unsigned long long)scene->bytes);
@@ -236,5 +251,8 @@ void scene_write(struct scene *scene, scene_fn setup)
              (unsigned long long)scene->bytes);
     setup(scene, 0);
     for (scene->step = 0; scene->step < scene->steps; scene->step++)
-        write_step(scene);
+        if (scene->whole_step)
+            scene->whole_step(scene, 0);
+        else
+            write_step(scene);
 }

@@ -24,10 +24,12 @@ struct scene {
     uint64_t bytes;      /* of each X, Y and G */
     uint64_t state_bytes;
     const char *via;     /* how kernels come by the state: "", "/boxed", ... */
-    const char *stream;  /* of what happens in between: "", " @1", ... */
+    const char *stream;  /* of what happens in between: "", " @1", ... see place.h */
     bool ordered;        /* with events both ways around it */
     bool late;           /* the way back waits until the step's replays are over */
     const char *lane;    /* of what a segment does: "" or " @1", with events around it */
+    const char *thread;  /* that replays: "" or " &1" */
+    bool second;         /* state lies in the second context */
     bool in_forward;
     bool pinned;         /* state lies in host memory */
     bool graphs;         /* now and then, work is the node of a graph */
@@ -48,6 +50,7 @@ struct scene {
     bool all;                /* every instance is replayed */
     bool fails_first;        /* each replay breaks off, and is begun anew */
     scene_fn replay;         /* instead of the lines of the forward */
+    scene_fn whole_step;     /* instead of all of these */
 };
 
 unsigned below(struct scene *scene, unsigned limit);
@@ -61,6 +64,8 @@ uint64_t size(struct scene *scene);
 __attribute__((format(printf, 2, 3))) void line(struct scene *scene, const char *format, ...);
 /* What happens in between: on the scene's stream, between events where it is ordered. */
 __attribute__((format(printf, 2, 3))) void beside(struct scene *scene, const char *format, ...);
+/* What is done in the second context is done in the first. */
+void stay_in_first(struct scene *scene);
 void word(struct scene *scene, const char *text);
 const char *pick(struct scene *scene, const char *const *names, unsigned count);
 
