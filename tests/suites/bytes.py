@@ -19,8 +19,9 @@ import types
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "scenarios"))
 from records import Records  # noqa: E402
+from judge import difference  # noqa: E402
 from runner import tell  # noqa: E402
-from scenarios import Runner, difference, generate  # noqa: E402
+from runs import Runner, generate  # noqa: E402
 
 PER_PROCESS = 64
 

@@ -42,8 +42,10 @@ CONTROLS = {"functional"}
 FRAMEWORKS = {
     "tinygrad": dict(job="cohort_tinygrad.py", needs=["tinygrad", "nvtx", "numpy"],
                      environment={"DEV": "CUDA:PTX", "CACHELEVEL": "0"}),
-    "cuda.core": dict(job="cohort_cuda_core.py", needs=["cuda.core", "nvtx", "numpy"],
-                      environment={}),
+    "cuda.core": dict(job="cohort_cuda.py", client="cuda_core",
+                      needs=["cuda.core", "nvtx", "numpy"], environment={}),
+    "pycuda": dict(job="cohort_cuda.py", client="pycuda",
+                   needs=["pycuda", "cuda.core", "nvtx", "numpy"], environment={}),
     # These bring the CUDA runtime, which starts on a real driver only, and come with the Python
     # that runs this; their jobs skip themselves where they find no device.
     "torch": dict(job="cohort_torch.py", needs=["torch", "numpy"], environment={}, real=True),
@@ -82,7 +84,8 @@ class Case:
         about = FRAMEWORKS[self.framework]
         output = self.scratch / f"{how}.jsonl"
         output.unlink(missing_ok=True)
-        command = [interpreter(about), HERE / about["job"], self.condition,
+        client = [about["client"]] if "client" in about else []
+        command = [interpreter(about), HERE / about["job"], *client, self.condition,
                    "eager" if how == "eager" else "replay", self.seed, self.steps, DIGITS, output]
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith("REPRISE_") and name != "LD_PRELOAD"}
@@ -94,7 +97,8 @@ class Case:
             path = self.scratch / f"{how}.json"
             path.write_text(json.dumps(contract(self.condition, how)))
             command = [self.build / "tools" / "reprise", "run", "-q", "-m", "guard", "-c", path,
-                       "--device", "cuda" if real else "soft", "-o", self.scratch / how, "--", *command]
+                       "--device", "cuda" if real else "soft", "-o", self.scratch / how, "--",
+                       *command]
         done = subprocess.run([str(word) for word in command], env=environment, timeout=PATIENCE,
                               capture_output=True, text=True, errors="replace")
         steps = output.read_text().splitlines() if output.exists() else []

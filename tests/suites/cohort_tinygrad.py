@@ -4,6 +4,9 @@
 
 usage: cohort_tinygrad.py CONDITION eager|replay SEED STEPS DIGITS OUTPUT
 
+The seed also chooses the optimiser (with and without momentum), the type of the weights (32 and 16
+bits), and, where the segment is the same work each time, whether it is a graph.
+
 Each step runs a segment forward, then something that comes in between, then the head and the
 backward pass. `eager` keeps the segment's activations; `replay` drops them and runs the segment
 again for the backward pass, inside an NVTX range. OUTPUT gets a line a step: the bytes of
@@ -15,7 +18,7 @@ import sys
 
 import numpy as np
 import nvtx
-from tinygrad import Tensor
+from tinygrad import Tensor, TinyJit, dtypes
 
 from digits import read_digits
 
@@ -28,20 +31,44 @@ class Job:
     No two buffers of state have one size, and nothing else has theirs, so that a contract can
     name them by it."""
     width = PIXELS
+    graphs = True  # the segment can be one
 
     def __init__(self, seed):
         random = np.random.default_rng(seed)
+        self.type = dtypes.half if seed % 3 == 2 else dtypes.float
 
         def values(*shape):
-            return Tensor(random.standard_normal(shape).astype(np.float32) / 8).realize()
+            return Tensor(random.standard_normal(shape).astype(np.float32) / 8).cast(
+                self.type).realize()
 
         Tensor.manual_seed(seed)
         self.random = random
         self.weight, self.head = values(self.width, HIDDEN), values(HIDDEN, CLASSES)
+        self.velocity = Tensor.zeros(self.width, HIDDEN, dtype=self.type).contiguous().realize()
+        self.momentum = float(random.choice([0, 0.5]))
         self.rate = float(random.choice([0.05, 0.1, 0.2]))
         self.decay = float(random.choice([0.5, 0.75, 0.9]))
         self.state = {}
         self.start()
+        if self.graphs and seed % 4 == 3:
+            shorter = type(self).replayed is not Job.replayed
+            replayed = self.jitted(self.replayed) if shorter else None
+            self.forward = self.jitted(self.forward)
+            self.replayed = replayed or self.forward
+
+    def jitted(self, function):
+        """The same as a graph, from its third run on."""
+        def body(x):
+            kept, self.x = self.x, x
+            try:
+                return function()
+            finally:
+                self.x = kept
+        graph = TinyJit(body)
+        return lambda: graph(self.x)
+
+    def linear(self):
+        return self.x.cast(self.type) @ self.weight
 
     def start(self):
         pass
@@ -52,7 +79,7 @@ class Job:
 
     def forward(self):
         """The segment: launches that leave the activation."""
-        return (self.x @ self.weight).relu().realize()
+        return self.linear().relu().realize()
 
     def between(self):
         pass
@@ -62,7 +89,7 @@ class Job:
 
     def slope(self, h, g):
         """Backward through the segment."""
-        return self.x.transpose() @ (g * (h > 0))
+        return self.x.transpose() @ (g * (h > 0)).cast(dtypes.float)
 
     def step(self, x, y, replay):
         self.take(x)
@@ -75,13 +102,15 @@ class Job:
         leaf = Tensor(h.uop)
         loss = (leaf @ self.head).sparse_categorical_crossentropy(y)
         g, g_head = loss.gradient(leaf, self.head)
-        weight = self.weight - self.rate * self.slope(h, g)
+        velocity = self.momentum * self.velocity + self.rate * self.slope(h, g).cast(self.type)
+        weight = self.weight - velocity
         head = self.head - self.rate * g_head
-        Tensor.realize(weight, head, loss)
+        Tensor.realize(velocity, weight, head, loss)
+        self.velocity.assign(velocity).realize()
         self.weight.assign(weight).realize()
         self.head.assign(head).realize()
         return {"loss": loss, "activation": h, "weight": self.weight, "head": self.head,
-                **self.state}
+                "velocity": self.velocity, **self.state}
 
 
 class Functional(Job):
@@ -96,7 +125,7 @@ class HiddenBuffer(Job):
         self.state = {"mean": self.mean}
 
     def forward(self):
-        u = (self.x @ self.weight).realize()
+        u = self.linear().realize()
         self.mean.assign(self.decay * self.mean + (1 - self.decay) * u.mean(0)).realize()
         return (u - self.mean[0]).relu().realize()
 
@@ -115,7 +144,7 @@ class InPlace(Job):
         self.kept.assign(self.x).realize()
 
     def forward(self):
-        return (self.kept @ self.weight).relu().realize()
+        return (self.kept.cast(self.type) @ self.weight).relu().realize()
 
     def between(self):
         self.kept.assign((self.kept - 0.25).relu()).realize()
@@ -134,7 +163,7 @@ class LocalView(Job):
         self.pool[BATCH:2 * BATCH].assign(x).realize()
 
     def forward(self):
-        return (self.pool[BATCH:2 * BATCH] @ self.weight).relu().realize()
+        return (self.pool[BATCH:2 * BATCH].cast(self.type) @ self.weight).relu().realize()
 
     def between(self):
         self.pool[BATCH // 2:BATCH + BATCH // 2].assign(self.x * self.decay).realize()
@@ -149,15 +178,16 @@ class Generator(Job):
 
     def forward(self):
         keep = (Tensor.rand(BATCH, HIDDEN) > 0.25).realize()
-        return ((self.x @ self.weight).relu() * keep).realize()
+        return (self.linear().relu() * keep).realize()
 
 
 class Nested(HiddenBuffer):
     """A segment in the segment, each replayed in a range of its own."""
+    graphs = False  # ranges would begin inside it
 
     def inner(self, range_name):
         with nvtx.annotate(range_name):
-            u = (self.x @ self.weight).realize()
+            u = self.linear().realize()
             self.mean.assign(self.decay * self.mean + (1 - self.decay) * u.mean(0)).realize()
             return (u - self.mean[0]).realize()
 
