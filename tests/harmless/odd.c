@@ -110,7 +110,9 @@ static int signals(void)
 static int in_a_namespace(void)
 {
     void *libm = dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW);
-    double (*root)(double) = libm ? (double (*)(double))dlsym(libm, "sqrt") : NULL;
+    double (*root)(double) = NULL;
+    if (libm)
+        *(void **)(void *)&root = dlsym(libm, "sqrt");
     printf("sqrt in another namespace: %d\n", root ? (int)root(49.0) : -1);
     return 0;
 }
