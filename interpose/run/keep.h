@@ -9,8 +9,8 @@
 
 /* True when the contract leaves it to discovery what is state. */
 bool rp_keep_discovers(void);
-/* True when what the forward makes of the allocation for itself, and reads, is kept for a replay that
- * finds it ready: all that a first run makes, or else declared state. */
+/* True when what the forward makes of the allocation for itself, and reads, is kept for a replay
+ * that finds it ready: all that a first run makes, or else declared state. */
 bool rp_keep_recalls(const struct rp_execution *execution, rp_alloc_id id);
 /* state = the bytes of [lo, hi) that must stand again after a replay of `execution`:
  * declared ranges, or with `discovered` its live-in. */

@@ -16,8 +16,8 @@
  * carried on to. */
 void rp_undecided_add(const struct rp_execution *execution, const struct rp_footprint *call,
                       rp_alloc_id id, uint64_t lo, uint64_t hi, const struct rp_writer *live);
-/* A call that repeats none of a forward is about to go out: what it certainly writes is decided, what
- * it reads is reported. */
+/* A call that repeats none of a forward is about to go out: what it certainly writes is decided,
+ * what it reads is reported. */
 void rp_undecided_meet(const struct rp_footprint *call);
 /* The allocation is gone. */
 void rp_undecided_forget(rp_alloc_id id);
