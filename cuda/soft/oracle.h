@@ -8,7 +8,7 @@
  * ended. All numbers are unsigned LEB128 (seven bits a byte, the lowest first):
  *
  *     record  = bytes seq stream device name reads writes     bytes: length of what follows
- *     name    = length and that many characters: a kernel's name, "copy", "fill",
+ *     name    = length, 255 at most, and that many characters: a kernel's name, "copy", "fill",
  *               "value write", "value wait"; of stream-ordered memory "allocation", which
  *               writes all of it (the bytes become indeterminate), and "free"
  *     reads, writes = count and that many ranges, sorted, apart from each other
@@ -19,7 +19,14 @@
  * out. An operation that a fault kept from running has no record; one that faulted has what it
  * touched until then. A record that a killed process left unfinished ends the file.
  *
- * This reader needs neither cuda.h nor the device. It is not thread-safe. */
+ * This reader needs neither cuda.h nor the device. It is not thread-safe. Other programs get it
+ * by `pkg-config reprise-oracle`:
+ *
+ *     #include <cuda/soft/oracle.h>
+ *
+ *     const struct soft_oracle_record *record;
+ *     while (soft_oracle_next(reader, &record) == RP_OK)
+ *         printf("%s wrote %zu ranges\n", record->name, record->writes.count); */
 #ifndef RP_CUDA_SOFT_ORACLE_H
 #define RP_CUDA_SOFT_ORACLE_H
 

@@ -31,6 +31,23 @@ int main(int argc, char **argv)
     return 0;
 }
 """
+ORACLE = """\
+#include <cuda/soft/oracle.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    struct soft_oracle_reader *reader;
+    const struct soft_oracle_record *record;
+    enum rp_status status;
+    if (argc < 2 || soft_oracle_open(argv[1], &reader) != RP_OK)
+        return 1;
+    while ((status = soft_oracle_next(reader, &record)) == RP_OK)
+        printf("%s %llu\\n", record->name,
+               (unsigned long long)rp_spans_bytes(&record->writes));
+    soft_oracle_close(reader);
+    return status != RP_END;
+}
+"""
 JOB = """\
 #include <reprise.h>
 int main(void) { return reprise_segment_begin ? reprise_segment_begin("s", 0) == 0 : 7; }
@@ -82,6 +99,18 @@ class Installed(unittest.TestCase):
         trace, = self.folder.glob("reprise.data/trace-*.rpt")
         done = subprocess.run([program, trace], capture_output=True, text=True, check=True)
         self.assertGreater(int(done.stdout), 100)
+
+    def test_2_a_program_reads_the_oracle(self):
+        program = self.compile(ORACLE, "reprise-oracle")
+        record = self.folder / "oracle"
+        subprocess.run([self.reprise, "run", "-q", "-d", "soft", "--", DIGITS, "-n", "2"],
+                       cwd=self.folder, capture_output=True, timeout=60, check=True,
+                       env=harness.environment() | {"REPRISE_SOFT_ORACLE": str(record)})
+        done = subprocess.run([program, record], capture_output=True, text=True, check=True)
+        written = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
+        self.assertIn("copy", written)
+        kernels = set(written) - {"copy", "fill"}
+        self.assertTrue(any(int(written[name]) > 0 for name in kernels), written)
 
     def test_3_a_job_names_its_segments(self):
         program = self.compile(JOB, "reprise")
