@@ -61,30 +61,32 @@ static const struct attribute constants[] = {
     {CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 0},
     {CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, SOFT_BLOCKS_PER_MULTIPROCESSOR},
     {CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 1},
     {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_NUMA_ID, -1},
     {CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, 1},
-    /* No textures or surfaces: their sizes stay 0, like every attribute not named here. */
+    /* Textures and surfaces are not read: their sizes stay 0, like every attribute not named here.
+     */
 };
 
 struct architecture {
     uint64_t capability; /* from this one on */
-    int threads, shared_kib, shared_optin_kib;
+    int threads, blocks, shared_kib, shared_optin_kib;
 };
 
-/* Threads and shared memory of a multiprocessor, and shared memory that a block can opt in
- * to: table "Technical Specifications per Compute Capability" of the programming guide. */
+/* Threads, blocks and shared memory of a multiprocessor, and shared memory that a block can opt in
+ * to: table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide
+ * (docs.nvidia.com/cuda). From 8.0 on the system takes 1 KiB of each block's. */
 static const struct architecture architectures[] = {
-    {50, 2048, 64, 48},   {52, 2048, 96, 48},    {60, 2048, 64, 48},    {61, 2048, 96, 48},
-    {70, 2048, 96, 96},   {75, 1024, 64, 64},    {80, 2048, 164, 163},  {86, 1536, 100, 99},
-    {87, 1536, 164, 163}, {89, 1536, 100, 99},   {90, 2048, 228, 227},  {100, 2048, 228, 227},
-    {120, 1536, 100, 99},
+    {50, 2048, 32, 64, 48},   {52, 2048, 32, 96, 48},   {60, 2048, 32, 64, 48},
+    {61, 2048, 32, 96, 48},   {70, 2048, 32, 96, 96},   {75, 1024, 16, 64, 64},
+    {80, 2048, 32, 164, 163}, {86, 1536, 16, 100, 99},  {87, 1536, 16, 164, 163},
+    {89, 1536, 24, 100, 99},  {90, 2048, 32, 228, 227}, {100, 2048, 32, 228, 227},
+    {120, 1536, 24, 100, 99},
 };
+#define FIRST_WITH_RESERVED_SHARED 80
 
 static const struct architecture *architecture(void)
 {
@@ -111,6 +113,10 @@ int soft_device_attribute(const struct soft_device *device, CUdevice_attribute a
         return architecture()->shared_kib * KIB;
     if (number == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
         return architecture()->shared_optin_kib * KIB;
+    if (number == CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR)
+        return architecture()->blocks;
+    if (number == CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)
+        return soft.options.capability >= FIRST_WITH_RESERVED_SHARED ? KIB : 0;
     if (number == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)
         return device->ordinal + 1;
     if (number == CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT)

@@ -29,6 +29,18 @@ static CUresult enter(CUfunction handle, struct soft_function **function)
     return result == CUDA_SUCCESS ? result : soft_leave(result);
 }
 
+/* The PTX's own, which are virtual, but no more than leave room for as many threads as a
+ * multiprocessor has: who works out the occupancy from them gets ours. */
+static int registers(const struct soft_function *function)
+{
+    enum { UNIT = 8 };
+    bool known;
+    int threads = soft_device_attribute(function->module->context->device,
+                                        CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &known);
+    int most = SOFT_REGISTERS / threads / UNIT * UNIT;
+    return (int)function->info.registers < most ? (int)function->info.registers : most;
+}
+
 CUresult soft_function_attribute(const struct soft_function *function,
                                  CUfunction_attribute attribute, int *value)
 {
@@ -43,15 +55,9 @@ CUresult soft_function_attribute(const struct soft_function *function,
         *value = (int)info->static_shared_bytes;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = 0; return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-        *value = (int)info->local_bytes;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS:
-        *value = info->registers < 255 ? (int)info->registers : 255;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-        *value = ptx->sm;
-        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)info->local_bytes; return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = registers(function); return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = ptx->sm; return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
         *value = (int)soft.options.capability;
         return CUDA_SUCCESS;

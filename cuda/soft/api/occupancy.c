@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Occupancy: how many blocks are resident at once. Threads, shared memory and the number of
- * blocks limit it; registers do not, as the interpreter has as many as it needs. */
+/* Occupancy: how many blocks are resident at once. Warps, shared memory and the number of blocks
+ * limit it, by the formula of NVIDIA's occupancy calculator; registers do not, as the interpreter
+ * has as many as it needs (function.c tells as few as never limit it). */
 #include "cuda/soft/api/occupancy.h"
 
 #include "cuda/soft/api/context.h"
 #include "cuda/soft/api/device.h"
 
 #define WARP 32u
+#define SHARED_UNIT 128 /* in which it is given out */
 
 static unsigned attribute(const struct soft_function *function, CUdevice_attribute which)
 {
@@ -26,8 +28,9 @@ unsigned soft_occupancy_blocks(const struct soft_function *function, unsigned th
     unsigned resident = attribute(function, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
     uint64_t shared_all =
         attribute(function, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-    uint64_t shared = function->info.static_shared_bytes + dynamic_shared;
-    unsigned blocks = SOFT_BLOCKS_PER_MULTIPROCESSOR;
+    uint64_t shared = function->info.static_shared_bytes + dynamic_shared +
+                      attribute(function, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+    unsigned blocks = attribute(function, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
 
     if (threads == 0 || threads > thread_limit(function) ||
         dynamic_shared > function->max_dynamic_shared)
@@ -35,6 +38,7 @@ unsigned soft_occupancy_blocks(const struct soft_function *function, unsigned th
     unsigned by_threads = resident / (unsigned)soft_round_up(threads, WARP);
     if (by_threads < blocks)
         blocks = by_threads;
+    shared = soft_round_up(shared, SHARED_UNIT);
     if (shared > 0 && shared_all / shared < blocks)
         blocks = (unsigned)(shared_all / shared);
     return blocks;
@@ -50,11 +54,8 @@ static CUresult enter(CUfunction handle, struct soft_function **function)
     return result == CUDA_SUCCESS ? result : soft_leave(result);
 }
 
-CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks,
-                                                                      CUfunction func,
-                                                                      int blockSize,
-                                                                      size_t dynamicSMemSize,
-                                                                      unsigned int flags)
+CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize, unsigned int flags)
 {
     struct soft_function *function;
     CUresult result = enter(func, &function);
@@ -129,7 +130,9 @@ CUresult CUDAAPI cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize
     if (dynamicSmemSize == NULL || numBlocks <= 0 || blockSize <= 0)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     uint64_t all = attribute(function, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-    uint64_t each = all / (unsigned)numBlocks, own = function->info.static_shared_bytes;
+    uint64_t each = all / (unsigned)numBlocks / SHARED_UNIT * SHARED_UNIT;
+    uint64_t own = function->info.static_shared_bytes +
+                   attribute(function, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
     uint64_t available = each > own ? each - own : 0;
     *dynamicSmemSize =
         available < function->max_dynamic_shared ? available : function->max_dynamic_shared;
