@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the devices that the model clock knows as C strings: a table of name and JSON text.
+"""Writes the devices that the model clock knows as C strings: a table of name and JSON text. The
+sources of the figures stay behind: they are for people.
 
 usage: embed.py OUTPUT FILE.json...
 """
@@ -18,7 +19,9 @@ def main():
                   "const struct soft_figures_text soft_figures_texts[] = {\n")
         for path in paths:
             with open(path, encoding="ascii") as file:
-                text = json.dumps(json.load(file))
+                document = json.load(file)
+            figures = {key: figure["value"] for key, figure in document["figures"].items()}
+            text = json.dumps({**document, "figures": figures})
             name = os.path.basename(path).removesuffix(".json")
             out.write(f"    {{{json.dumps(name)},\n")
             for at in range(0, len(text), 80):
