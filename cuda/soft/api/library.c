@@ -24,8 +24,8 @@ CUresult soft_library_module(struct soft_library *library, struct soft_context *
             return CUDA_SUCCESS;
         }
     }
-    CUresult result = soft_module_load(context, library->text, library->length, out, message,
-                                       sizeof message);
+    CUresult result =
+        soft_module_load(context, library->text, library->length, out, message, sizeof message);
     if (result == CUDA_SUCCESS)
         (*out)->library = library;
     else
@@ -267,16 +267,7 @@ CUresult CUDAAPI cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary 
     CUresult result = enter_module(library, &module);
     if (result != CUDA_SUCCESS)
         return result;
-    if (name == NULL || (dptr == NULL && bytes == NULL))
-        return soft_leave(CUDA_ERROR_INVALID_VALUE);
-    const struct soft_global *global = soft_module_global(module, name);
-    if (global == NULL)
-        return soft_leave(CUDA_ERROR_NOT_FOUND);
-    if (dptr != NULL)
-        *dptr = global->memory->address;
-    if (bytes != NULL)
-        *bytes = global->var->bytes;
-    return soft_leave(CUDA_SUCCESS);
+    return soft_leave(soft_module_tell_global(module, name, dptr, bytes));
 }
 
 /* PTX has no managed variables: the compiler makes them with the runtime library's help. */

@@ -138,8 +138,7 @@ CUresult CUDAAPI cuModuleEnumerateFunctions(CUfunction *functions, unsigned int 
     if (functions == NULL || numFunctions == 0)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < numFunctions; i++)
-        functions[i] =
-            i < module->function_count ? function_handle(&module->functions[i]) : NULL;
+        functions[i] = i < module->function_count ? function_handle(&module->functions[i]) : NULL;
     return soft_leave(CUDA_SUCCESS);
 }
 
@@ -150,16 +149,7 @@ CUresult CUDAAPI cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule
     CUresult result = enter(hmod, &module);
     if (result != CUDA_SUCCESS)
         return result;
-    if (name == NULL || (dptr == NULL && bytes == NULL))
-        return soft_leave(CUDA_ERROR_INVALID_VALUE);
-    const struct soft_global *global = soft_module_global(module, name);
-    if (global == NULL)
-        return soft_leave(CUDA_ERROR_NOT_FOUND);
-    if (dptr != NULL)
-        *dptr = global->memory->address;
-    if (bytes != NULL)
-        *bytes = global->var->bytes;
-    return soft_leave(CUDA_SUCCESS);
+    return soft_leave(soft_module_tell_global(module, name, dptr, bytes));
 }
 
 CUresult CUDAAPI cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)

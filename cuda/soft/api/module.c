@@ -21,9 +21,8 @@ static CUresult place_global(struct soft_module *module, const struct rp_ptx_var
 {
     struct soft_global *global = &module->globals[module->global_count];
     uint64_t bytes = var->bytes > 0 ? var->bytes : 1;
-    CUresult result =
-        soft_memory_allocate(module->context->device, module->context, SOFT_MEMORY_GLOBAL, bytes,
-                                           &global->memory);
+    CUresult result = soft_memory_allocate(module->context->device, module->context,
+                                           SOFT_MEMORY_GLOBAL, bytes, &global->memory);
     if (result != CUDA_SUCCESS)
         return result;
     global->var = var;
@@ -55,7 +54,7 @@ static CUresult place_globals(struct soft_module *module, char *message, size_t 
     return CUDA_SUCCESS;
 }
 
-const struct soft_global *soft_module_global(const struct soft_module *module, const char *name)
+static const struct soft_global *find_global(const struct soft_module *module, const char *name)
 {
     for (size_t i = 0; i < module->global_count; i++)
         if (strcmp(module->globals[i].var->name, name) == 0)
@@ -63,9 +62,24 @@ const struct soft_global *soft_module_global(const struct soft_module *module, c
     return NULL;
 }
 
+CUresult soft_module_tell_global(const struct soft_module *module, const char *name,
+                                 CUdeviceptr *address, size_t *bytes)
+{
+    if (name == NULL || (address == NULL && bytes == NULL))
+        return CUDA_ERROR_INVALID_VALUE;
+    const struct soft_global *global = find_global(module, name);
+    if (global == NULL)
+        return CUDA_ERROR_NOT_FOUND;
+    if (address != NULL)
+        *address = global->memory->address;
+    if (bytes != NULL)
+        *bytes = global->var->bytes;
+    return CUDA_SUCCESS;
+}
+
 static uint64_t storage(void *module, const struct rp_ptx_var *var)
 {
-    const struct soft_global *global = soft_module_global(module, var->name);
+    const struct soft_global *global = find_global(module, var->name);
     return global != NULL ? global->memory->address : 0;
 }
 
@@ -149,15 +163,14 @@ static CUresult from_status(enum rp_status status)
 static CUresult compile(struct soft_module *module, const char *text, size_t length, char *message,
                         size_t message_size)
 {
-    CUresult result =
-        from_status(rp_ptx_parse(text, length, &module->ptx, message, message_size));
+    CUresult result = from_status(rp_ptx_parse(text, length, &module->ptx, message, message_size));
     if (result == CUDA_SUCCESS)
         result = check_target(module->ptx, message, message_size);
     if (result == CUDA_SUCCESS)
         result = place_globals(module, message, message_size);
     if (result == CUDA_SUCCESS)
-        result = from_status(simt_module_create(module->ptx, storage, module, &module->code,
-                                                message, message_size));
+        result = from_status(
+            simt_module_create(module->ptx, storage, module, &module->code, message, message_size));
     return result == CUDA_SUCCESS ? list_functions(module) : result;
 }
 

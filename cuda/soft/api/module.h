@@ -72,7 +72,9 @@ struct soft_module *soft_module_retain(struct soft_module *module);
 void soft_module_release(struct soft_module *module);
 
 struct soft_function *soft_module_function(struct soft_module *module, const char *name);
-const struct soft_global *soft_module_global(const struct soft_module *module, const char *name);
+/* Where a variable is and how large, where asked for: the answer of cuModuleGetGlobal. */
+CUresult soft_module_tell_global(const struct soft_module *module, const char *name,
+                                 CUdeviceptr *address, size_t *bytes);
 /* Why a function can't run goes to stderr, and CUDA_ERROR_NOT_SUPPORTED is the answer. */
 CUresult soft_function_check(const struct soft_function *function);
 

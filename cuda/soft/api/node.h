@@ -37,6 +37,12 @@ CUresult soft_place_begin(const CUgraphNode *out, CUgraph handle, const CUgraphN
 CUresult soft_place_end(struct soft_place *place, CUresult result, CUgraphNodeType type,
                         const struct soft_made *made, CUgraphNode *out, struct soft_node **node);
 
+/* All of a cuGraphAdd*Node that needs nothing else: `make` is called with the lock and `params`,
+ * which may not be NULL. */
+typedef CUresult (*soft_make_fn)(const void *params, struct soft_made *out);
+CUresult soft_node_add(CUgraphNode *out, CUgraph graph, const CUgraphNode *from, size_t count,
+                       CUgraphNodeType type, soft_make_fn make, const void *params);
+
 /* Other versions of the parameters, as the second. */
 CUDA_KERNEL_NODE_PARAMS_v2 soft_kernel_from_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *params);
 CUDA_KERNEL_NODE_PARAMS_v2 soft_kernel_from_v3(const CUDA_KERNEL_NODE_PARAMS_v3 *params);

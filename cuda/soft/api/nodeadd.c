@@ -46,20 +46,65 @@ CUresult soft_place_end(struct soft_place *place, CUresult result, CUgraphNodeTy
     return result;
 }
 
+CUresult soft_node_add(CUgraphNode *out, CUgraph graph, const CUgraphNode *from, size_t count,
+                       CUgraphNodeType type, soft_make_fn make, const void *params)
+{
+    struct soft_place place;
+    struct soft_made made = {NULL, NULL};
+    if (params == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = soft_place_begin(out, graph, from, count, &place);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = make(params, &made);
+    return soft_leave(soft_place_end(&place, result, type, &made, out, NULL));
+}
+
+/* ---- what nodes hold --------------------------------------------------------------- */
+
+static CUresult make_kernel(const void *params, struct soft_made *out)
+{
+    return soft_made_kernel(params, out);
+}
+
+struct in_context { /* parameters that come with a context */
+    const void *params;
+    CUcontext context;
+};
+
+static CUresult make_memcpy(const void *params, struct soft_made *out)
+{
+    const struct in_context *in = params;
+    return soft_made_memcpy(in->params, in->context, out);
+}
+
+static CUresult make_memset(const void *params, struct soft_made *out)
+{
+    const struct in_context *in = params;
+    return soft_made_memset(in->params, in->context, out);
+}
+
+static CUresult make_host(const void *params, struct soft_made *out)
+{
+    const CUDA_HOST_NODE_PARAMS_v1 *host = params;
+    return soft_made_host(host->fn, host->userData, out);
+}
+
+static CUresult make_nothing(const void *params, struct soft_made *out)
+{
+    (void)params;
+    (void)out;
+    return CUDA_SUCCESS;
+}
+
+/* ---- entry points ------------------------------------------------------------------ */
+
 CUresult CUDAAPI cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
                                          const CUgraphNode *dependencies, size_t numDependencies,
                                          const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams)
 {
-    struct soft_place place;
-    struct soft_made made = {NULL, NULL};
-    if (nodeParams == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = soft_place_begin(phGraphNode, hGraph, dependencies, numDependencies, &place);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = soft_made_kernel(nodeParams, &made);
-    return soft_leave(
-        soft_place_end(&place, result, CU_GRAPH_NODE_TYPE_KERNEL, &made, phGraphNode, NULL));
+    return soft_node_add(phGraphNode, hGraph, dependencies, numDependencies,
+                         CU_GRAPH_NODE_TYPE_KERNEL, make_kernel, nodeParams);
 }
 
 CUresult CUDAAPI cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
@@ -76,60 +121,33 @@ CUresult CUDAAPI cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                       const CUgraphNode *dependencies, size_t numDependencies,
                                       const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
 {
-    struct soft_place place;
-    struct soft_made made = {NULL, NULL};
-    if (copyParams == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = soft_place_begin(phGraphNode, hGraph, dependencies, numDependencies, &place);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = soft_made_memcpy(copyParams, ctx, &made);
-    return soft_leave(
-        soft_place_end(&place, result, CU_GRAPH_NODE_TYPE_MEMCPY, &made, phGraphNode, NULL));
+    const struct in_context in = {copyParams, ctx};
+    return soft_node_add(phGraphNode, hGraph, dependencies, numDependencies,
+                         CU_GRAPH_NODE_TYPE_MEMCPY, make_memcpy, copyParams != NULL ? &in : NULL);
 }
 
 CUresult CUDAAPI cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                       const CUgraphNode *dependencies, size_t numDependencies,
                                       const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx)
 {
-    struct soft_place place;
-    struct soft_made made = {NULL, NULL};
-    if (memsetParams == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = soft_place_begin(phGraphNode, hGraph, dependencies, numDependencies, &place);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = soft_made_memset(memsetParams, ctx, &made);
-    return soft_leave(
-        soft_place_end(&place, result, CU_GRAPH_NODE_TYPE_MEMSET, &made, phGraphNode, NULL));
+    const struct in_context in = {memsetParams, ctx};
+    return soft_node_add(phGraphNode, hGraph, dependencies, numDependencies,
+                         CU_GRAPH_NODE_TYPE_MEMSET, make_memset, memsetParams != NULL ? &in : NULL);
 }
 
 CUresult CUDAAPI cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                     const CUgraphNode *dependencies, size_t numDependencies,
                                     const CUDA_HOST_NODE_PARAMS_v1 *nodeParams)
 {
-    struct soft_place place;
-    struct soft_made made = {NULL, NULL};
-    if (nodeParams == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = soft_place_begin(phGraphNode, hGraph, dependencies, numDependencies, &place);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = soft_made_host(nodeParams->fn, nodeParams->userData, &made);
-    return soft_leave(
-        soft_place_end(&place, result, CU_GRAPH_NODE_TYPE_HOST, &made, phGraphNode, NULL));
+    return soft_node_add(phGraphNode, hGraph, dependencies, numDependencies,
+                         CU_GRAPH_NODE_TYPE_HOST, make_host, nodeParams);
 }
 
 CUresult CUDAAPI cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                      const CUgraphNode *dependencies, size_t numDependencies)
 {
-    struct soft_place place;
-    const struct soft_made nothing = {NULL, NULL};
-    CUresult result = soft_place_begin(phGraphNode, hGraph, dependencies, numDependencies, &place);
-    if (result != CUDA_SUCCESS)
-        return result;
-    return soft_leave(
-        soft_place_end(&place, result, CU_GRAPH_NODE_TYPE_EMPTY, &nothing, phGraphNode, NULL));
+    return soft_node_add(phGraphNode, hGraph, dependencies, numDependencies,
+                         CU_GRAPH_NODE_TYPE_EMPTY, make_nothing, "");
 }
 
 CUresult CUDAAPI cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,

@@ -141,69 +141,71 @@ static CUresult submit(CUstream handle, const CUstreamBatchMemOpParams *list, un
     return soft_leave(result);
 }
 
+static CUresult submit_write(CUstream stream, CUstreamBatchMemOpType operation, uint64_t address,
+                             uint64_t value, unsigned flags)
+{
+    CUstreamBatchMemOpParams op = {.writeValue = {.operation = operation, .address = address}};
+    op.writeValue.value64 = value; /* of which the 32-bit form takes the low half */
+    op.writeValue.flags = flags;
+    return submit(stream, &op, 1);
+}
+
+static CUresult submit_wait(CUstream stream, CUstreamBatchMemOpType operation, uint64_t address,
+                            uint64_t value, unsigned flags)
+{
+    CUstreamBatchMemOpParams op = {.waitValue = {.operation = operation, .address = address}};
+    op.waitValue.value64 = value;
+    op.waitValue.flags = flags;
+    return submit(stream, &op, 1);
+}
+
 CUresult CUDAAPI cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                          unsigned int flags)
 {
-    CUstreamBatchMemOpParams op = {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32,
-                                                  .address = addr,
-                                                  .value = value,
-                                                  .flags = flags}};
-    return submit(stream, &op, 1);
+    return submit_write(stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags);
 }
 
 CUresult CUDAAPI cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                          unsigned int flags)
 {
-    CUstreamBatchMemOpParams op = {.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64,
-                                                  .address = addr,
-                                                  .value64 = value,
-                                                  .flags = flags}};
-    return submit(stream, &op, 1);
+    return submit_write(stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags);
 }
 
 CUresult CUDAAPI cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                         unsigned int flags)
 {
-    CUstreamBatchMemOpParams op = {.waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32,
-                                                 .address = addr,
-                                                 .value = value,
-                                                 .flags = flags}};
-    return submit(stream, &op, 1);
+    return submit_wait(stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags);
 }
 
 CUresult CUDAAPI cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                         unsigned int flags)
 {
-    CUstreamBatchMemOpParams op = {.waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64,
-                                                 .address = addr,
-                                                 .value64 = value,
-                                                 .flags = flags}};
-    return submit(stream, &op, 1);
+    return submit_wait(stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags);
 }
 
 /* The first version of these four calls differs in nothing that shows here. */
 CUresult CUDAAPI cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                       unsigned int flags)
 {
-    return cuStreamWriteValue32_v2(stream, addr, value, flags);
+    return submit_write(stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags);
 }
 
 CUresult CUDAAPI cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                       unsigned int flags)
 {
-    return cuStreamWriteValue64_v2(stream, addr, value, flags);
+    return submit_write(stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags);
 }
 
 CUresult CUDAAPI cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                      unsigned int flags)
 {
-    return cuStreamWaitValue32_v2(stream, addr, value, flags);
+    return submit_wait(stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags);
 }
 
 CUresult CUDAAPI cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                      unsigned int flags)
 {
-    return cuStreamWaitValue64_v2(stream, addr, value, flags);
+    return submit_wait(stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags);
 }
 
 static bool is_batch(const CUstreamBatchMemOpParams *list, unsigned count, unsigned flags)
@@ -240,20 +242,17 @@ static CUresult made_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, struct s
     return result;
 }
 
+static CUresult make_node(const void *params, struct soft_made *out)
+{
+    return made_batch(params, out);
+}
+
 CUresult CUDAAPI cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                           const CUgraphNode *dependencies, size_t numDependencies,
                                           const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams)
 {
-    struct soft_place place;
-    struct soft_made made = {NULL, NULL};
-    if (nodeParams == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = soft_place_begin(phGraphNode, hGraph, dependencies, numDependencies, &place);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = made_batch(nodeParams, &made);
-    return soft_leave(
-        soft_place_end(&place, result, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, &made, phGraphNode, NULL));
+    return soft_node_add(phGraphNode, hGraph, dependencies, numDependencies,
+                         CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, make_node, nodeParams);
 }
 
 CUresult CUDAAPI cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
