@@ -141,18 +141,6 @@ CUresult CUDAAPI cuCtxResetPersistingL2Cache(void)
     return result == CUDA_SUCCESS ? soft_leave(result) : result;
 }
 
-CUresult CUDAAPI cuCtxSynchronize(void)
-{
-    struct soft_context *context;
-    CUresult result = soft_enter(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = soft_capture_forbid_unsafe(context);
-    if (result == CUDA_SUCCESS)
-        result = soft_context_wait(context);
-    return soft_leave(result);
-}
-
 CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext ctx)
 {
     struct soft_context *context;
@@ -167,6 +155,11 @@ CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext ctx)
     if (result == CUDA_SUCCESS)
         result = soft_context_wait(context);
     return soft_leave(result);
+}
+
+CUresult CUDAAPI cuCtxSynchronize(void)
+{
+    return cuCtxSynchronize_v2(NULL);
 }
 
 /* ---- peers ------------------------------------------------------------------------- */
