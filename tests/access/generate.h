@@ -17,5 +17,7 @@ struct generated {
 };
 
 void generate(uint64_t seed, struct generated *out);
+/* Another launch of the same kernel: geometry, numbers and roots. */
+void generate_launch(uint64_t seed, struct generated *out);
 
 #endif

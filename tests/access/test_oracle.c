@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The analysis against a naive evaluator, on random kernels: whatever a launch writes or
- * reads lies in what was claimed, and every byte claimed to be exact is touched. */
+ * reads lies in what was claimed, and every byte claimed to be exact is touched.
+ *
+ * REPRISE_TEST_SEED and REPRISE_TEST_COUNT try other kernels, one a seed; REPRISE_TEST_LAUNCHES
+ * launches each of them as often, in other geometries and with other numbers. */
 #include "tests/access/generate.h"
 #include "tests/access/scalar.h"
 
@@ -16,8 +19,10 @@
 #define ROOT_REACH (UINT64_C(1) << 55) /* what counts as the allocation of a root, either way */
 
 struct tally {
-    unsigned kernels, endless;
-    unsigned verdicts[2][6]; /* reads and writes */
+    unsigned launches, endless;
+    unsigned verdicts[2][6];       /* reads and writes */
+    unsigned more[6];              /* of each verdict on the writes: more claimed than written */
+    uint64_t claimed[6], written[6]; /* bytes, of those that claim ranges */
 };
 
 static uint64_t number_from(const char *name, uint64_t otherwise)
@@ -92,69 +97,119 @@ static void print_case(uint64_t seed, const struct generated *made,
     print_error("n %d m %d s %d\n", (int)numbers[0], (int)numbers[1], (int)numbers[2]);
 }
 
-static bool check_kernel(uint64_t seed, struct tally *tally)
+static void count_launch(struct tally *tally, const struct rp_access_set *set,
+                         const struct scalar_ranges *writes)
 {
+    uint64_t claimed = 0, written = 0;
+    bool more = set->writes >= RP_VERDICT_ROOT;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct rp_access *access = &set->items[i];
+        if (access->effect != RP_WRITE || access->verdict >= RP_VERDICT_ROOT)
+            continue;
+        claimed += access->hi - access->lo;
+        more |= !scalar_covers(writes, access->lo, access->hi);
+    }
+    for (size_t i = 0; i < writes->count; i++)
+        written += writes->items[i].hi - writes->items[i].lo;
+    tally->verdicts[0][set->reads]++;
+    tally->verdicts[1][set->writes]++;
+    tally->more[set->writes] += more;
+    tally->claimed[set->writes] += claimed;
+    tally->written[set->writes] += written;
+}
+
+struct kernel {
+    uint64_t seed;
     struct generated made;
-    struct rp_ptx_module *module;
+    const struct rp_ptx_function *entry;
     struct rp_proof *proof;
+};
+
+static bool check_launch(const struct kernel *kernel, uint64_t launch_seed, struct tally *tally)
+{
+    const struct generated *made = &kernel->made;
     struct rp_access_set set = {0};
     struct scalar_ranges reads = {0}, writes = {0};
     char message[160];
-    generate(seed, &made);
-    if (rp_ptx_parse(made.text, strlen(made.text), &module, message, sizeof(message)) != RP_OK)
-        fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, message, made.text);
-    const struct rp_ptx_function *entry = rp_ptx_find(module, "k");
-    assert_int_equal(rp_proof_build(module, entry, &proof), RP_OK);
-    struct rp_launch launch = {.params = made.params, .param_bytes = sizeof(made.params)};
-    memcpy(launch.grid, made.grid, sizeof(launch.grid));
-    memcpy(launch.block, made.block, sizeof(launch.block));
-    assert_int_equal(rp_proof_evaluate(proof, &launch, NULL, NULL, &set), RP_OK);
-    enum scalar_result result = scalar_run(entry, &launch, seed, &reads, &writes, message);
+    struct rp_launch launch = {.params = made->params, .param_bytes = sizeof(made->params)};
+    memcpy(launch.grid, made->grid, sizeof(launch.grid));
+    memcpy(launch.block, made->block, sizeof(launch.block));
+    assert_int_equal(rp_proof_evaluate(kernel->proof, &launch, NULL, NULL, &set), RP_OK);
+    enum scalar_result result = scalar_run(kernel->entry, &launch, launch_seed, &reads, &writes,
+                                           message);
     if (result == SCALAR_UNKNOWN)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, message);
+        fail_msg("seed %llu: %s", (unsigned long long)kernel->seed, message);
     bool good = result == SCALAR_ENDLESS ||
                 (check_inside(&reads, &set, RP_READ, message) &&
                  check_inside(&writes, &set, RP_WRITE, message) &&
                  check_exact(&reads, &set, RP_READ, message) &&
                  check_exact(&writes, &set, RP_WRITE, message));
     if (!good)
-        print_case(seed, &made, &set, message);
-    tally->kernels++;
+        print_case(kernel->seed, made, &set, message);
+    tally->launches++;
     tally->endless += result == SCALAR_ENDLESS;
-    tally->verdicts[0][set.reads]++;
-    tally->verdicts[1][set.writes]++;
+    if (result != SCALAR_ENDLESS)
+        count_launch(tally, &set, &writes);
     scalar_release(&reads);
     scalar_release(&writes);
     rp_access_set_release(&set);
-    rp_proof_destroy(proof);
-    rp_ptx_destroy(module);
-    free(made.text);
     return good;
 }
 
-/* REPRISE_TEST_SEED and REPRISE_TEST_COUNT try others; one seed is one kernel. */
+static bool check_kernel(uint64_t seed, unsigned launches, struct tally *tally)
+{
+    struct kernel kernel = {.seed = seed};
+    struct rp_ptx_module *module;
+    char message[160];
+    bool good = true;
+    generate(seed, &kernel.made);
+    const char *text = kernel.made.text;
+    if (rp_ptx_parse(text, strlen(text), &module, message, sizeof(message)) != RP_OK)
+        fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, message, text);
+    kernel.entry = rp_ptx_find(module, "k");
+    assert_int_equal(rp_proof_build(module, kernel.entry, &kernel.proof), RP_OK);
+    for (unsigned i = 0; i < launches && good; i++) {
+        if (i)
+            generate_launch(seed + i * UINT64_C(1000000007), &kernel.made);
+        good = check_launch(&kernel, seed + i, tally);
+    }
+    rp_proof_destroy(kernel.proof);
+    rp_ptx_destroy(module);
+    free(kernel.made.text);
+    return good;
+}
+
+static void print_tally(const struct tally *tally)
+{
+    print_message("%u launches, %u of them too long to follow\n", tally->launches,
+                  tally->endless);
+    print_message("%-12s %9s %9s %9s %12s %12s\n", "verdict", "reads", "writes", "claim more",
+                  "bytes said", "written");
+    for (int verdict = 0; verdict < 6; verdict++)
+        print_message("%-12s %9u %9u %9u %12llu %12llu\n",
+                      rp_verdict_name((enum rp_verdict)verdict), tally->verdicts[0][verdict],
+                      tally->verdicts[1][verdict], tally->more[verdict],
+                      (unsigned long long)tally->claimed[verdict],
+                      (unsigned long long)tally->written[verdict]);
+}
+
 static void claims_hold_on_random_kernels(void **state)
 {
     (void)state;
     uint64_t first = number_from("REPRISE_TEST_SEED", 1);
     unsigned count = (unsigned)number_from("REPRISE_TEST_COUNT", 500), wrong = 0;
+    unsigned launches = (unsigned)number_from("REPRISE_TEST_LAUNCHES", 1);
     struct tally tally = {0};
     print_message("seeds %llu to %llu\n", (unsigned long long)first,
                   (unsigned long long)(first + count - 1));
     for (unsigned i = 0; i < count && wrong < 3; i++)
-        wrong += !check_kernel(first + i, &tally);
-    for (int side = 0; side < 2; side++) {
-        print_message("%s:", side ? "writes" : "reads");
-        for (int verdict = 0; verdict < 6; verdict++)
-            print_message(" %s %u", rp_verdict_name((enum rp_verdict)verdict),
-                          tally.verdicts[side][verdict]);
-        print_message("\n");
-    }
+        wrong += !check_kernel(first + i, launches, &tally);
+    print_tally(&tally);
     assert_int_equal(wrong, 0);
     /* Saying "everything" of all kernels would be right as well: but it is not the point. */
     if (count >= 500) {
-        assert_true(tally.verdicts[1][RP_VERDICT_EXACT] >= count / 8);
-        assert_true(tally.endless < count / 4);
+        assert_true(tally.verdicts[1][RP_VERDICT_EXACT] >= tally.launches / 8);
+        assert_true(tally.endless < tally.launches / 4);
     }
 }
 
