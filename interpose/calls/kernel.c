@@ -176,6 +176,16 @@ static bool is_poisoned(uint32_t name)
     return poisoned_count == MOST_POISONED; /* too many to believe any other */
 }
 
+/* Who of the two is right about the parameters is not known: then not even what they lead to is. */
+static const char disagreed[] = "the driver tells of other parameters than its image does";
+
+static void distrust(struct rp_kernel *kernel)
+{
+    kernel->proof = NULL;
+    kernel->unproved = kernel->escapes = disagreed;
+    kernel->layout.known = false;
+}
+
 /* What the image says, and what the driver says of the kernel that it really loaded. */
 static void learn(struct rp_kernel *kernel, const struct rp_image_kernel *said,
                   const struct rp_kernel_layout *told)
@@ -186,11 +196,8 @@ static void learn(struct rp_kernel *kernel, const struct rp_image_kernel *said,
     kernel->layout = said->layout;
     if (said->was_damaged)
         rp_remark(said->name, "its kept proof is damaged: proved anew");
-    if (said->layout.known && !rp_layout_same_sizes(&said->layout, told)) {
-        kernel->proof = NULL;
-        kernel->unproved = "the driver tells of other parameters than its image does";
-        kernel->layout.known = false;
-    }
+    if (!rp_layout_same_sizes(&said->layout, told))
+        distrust(kernel);
     /* Where the driver says nothing, devices agree on blocks that nothing aligns widely. */
     if (kernel->proof && rp_memo_create(kernel->proof, &kernel->memo) != RP_OK)
         kernel->memo = NULL;
@@ -234,7 +241,7 @@ void rp_kernel_got(uint64_t function, uint64_t handle, const char *name,
         learn(kernel, said, told);
     else
         learn_without_image(kernel, module);
-    if (!kernel->layout.known && told->known) {
+    if (!kernel->layout.known && told->known && kernel->unproved != disagreed) {
         kernel->layout = *told;
         kernel->packed_alike = true;
     }
