@@ -120,15 +120,26 @@ static void describe_claim(const struct rp_footprint *call, rp_alloc_id id, char
         snprintf(text + used, size - used, ", none of this allocation");
 }
 
-static void report(const struct rp_kernel *kernel, const struct rp_footprint *call,
-                   const struct rp_change *change)
+static void name_kernels(const struct rp_kernel *const *kernels, size_t count, char *text,
+                         size_t size)
 {
-    char claim[256], bytes[64] = "bytes", line[1024];
+    size_t used = (size_t)snprintf(text, size, "%s%s", count > 1 ? "a graph of " : "",
+                                   kernels[0]->text);
+    for (size_t i = 1; i < count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 i + 1 < count ? ", " : " and ", kernels[i]->text);
+}
+
+static void report(const struct rp_kernel *const *kernels, size_t count,
+                   const struct rp_footprint *call, const struct rp_change *change)
+{
+    char claim[256], bytes[64] = "bytes", name[256], line[1024];
     rp_alloc_id id = change->area.tag;
     uint64_t address = change->area.address + change->offset, offset = 0;
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
     rp_memory_find(rp_core.bench.memory, address, NULL, &offset, NULL);
     describe_claim(call, id, claim, sizeof claim);
+    name_kernels(kernels, count, name, sizeof name);
     if (change->count)
         snprintf(bytes, sizeof bytes, "%llu byte%s", (unsigned long long)change->count,
                  change->count == 1 ? "" : "s");
@@ -136,20 +147,23 @@ static void report(const struct rp_kernel *kernel, const struct rp_footprint *ca
              "stopped: an audit caught %s changing %s outside its access set, from byte %llu of "
              "allocation %llu (%s%s%llu bytes); it was said to write: %s; report this with the "
              "kernel's PTX, or set \"assume_in_bounds\" to false",
-             kernel->text, bytes, (unsigned long long)offset, (unsigned long long)id,
+             name, bytes, (unsigned long long)offset, (unsigned long long)id,
              alloc && alloc->name ? alloc->name : "", alloc && alloc->name ? ", " : "",
              (unsigned long long)(alloc ? alloc->bytes : 0), claim);
-    RP_NOTE(audit, RP_U(call->seq), RP_T(kernel->text), RP_U(id), RP_U(offset),
-            RP_U(change->count), RP_T(claim));
+    RP_NOTE(audit, RP_U(call->seq), RP_T(name), RP_U(id), RP_U(offset), RP_U(change->count),
+            RP_T(claim));
     rp_core.figures.audit_misses++;
-    rp_kernel_poison(kernel);
+    for (size_t i = 0; i < count; i++)
+        rp_kernel_poison(kernels[i]);
     const struct rp_contract *contract = rp_core.config.contract;
     if (!contract || contract->on_violation != RP_VIOLATION_REPORT)
         rp_stop(rp_core.config.error_exitcode, line);
-    rp_remark(kernel->text, "an audit caught it changing bytes outside its access set");
+    for (size_t i = 0; i < count; i++)
+        rp_remark(kernels[i]->text, "an audit caught it changing bytes outside its access set");
 }
 
-void rp_audit_end(const struct rp_kernel *kernel, const struct rp_footprint *call, bool ran)
+void rp_audit_end(const struct rp_kernel *const *kernels, size_t count,
+                  const struct rp_footprint *call, bool ran)
 {
     struct rp_change change;
     bool done = ran && rp_real.cuCtxSynchronize() == CUDA_SUCCESS;
@@ -161,7 +175,7 @@ void rp_audit_end(const struct rp_kernel *kernel, const struct rp_footprint *cal
     rp_core.figures.audits += status == RP_OK || status == RP_END;
     rp_core.figures.audits_failed += status != RP_OK && status != RP_END;
     if (status == RP_OK)
-        report(kernel, call, &change);
+        report(kernels, count, call, &change);
 }
 
 /* The parent's device memory is not the child's to give back. */

@@ -10,7 +10,11 @@
  * is held across the driver's call, so that nobody else is blamed and nothing is missed. That
  * costs what it costs; it is for finding out, not for production. Memory that the host, a
  * peer or a network card may write at any time is left out, and so are launches under
- * capture. */
+ * capture.
+ *
+ * The launch of a graph counts as one, and is held to what all its nodes may write; which of its
+ * kernels wrote more is then not known, and all are poisoned. Graphs that bring memory of their
+ * own are left out: it is not there yet when the bytes before are kept. */
 #ifndef RP_INTERPOSE_AUDIT_H
 #define RP_INTERPOSE_AUDIT_H
 
@@ -23,8 +27,9 @@
  * stays held until rp_audit_end. */
 bool rp_audit_begin(const struct rp_footprint *call);
 /* Before the driver's answer is entered anywhere. `ran`: the launch took place. The lock is
- * still held afterwards. May not return. */
-void rp_audit_end(const struct rp_kernel *kernel, const struct rp_footprint *call, bool ran);
+ * still held afterwards. May not return. `kernels` are those that were launched, one at least. */
+void rp_audit_end(const struct rp_kernel *const *kernels, size_t count,
+                  const struct rp_footprint *call, bool ran);
 
 /* After a fork. */
 void rp_audit_forget(void);

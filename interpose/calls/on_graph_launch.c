@@ -5,12 +5,14 @@
 
 #include "cuda/switches.h"
 #include "interpose/calls/area.h"
+#include "interpose/calls/audit.h"
 #include "interpose/calls/graph.h"
 #include "interpose/calls/launch.h"
 #include "interpose/calls/values.h"
 #include "interpose/run/report.h"
 
-enum { TRACKED_NODES = 0, EXPECTED_TO_FAIL = 1 }; /* the frame's scratch */
+/* The frame's scratch; AUDITED is a footprint of all nodes, with which the lock stays held. */
+enum { TRACKED_NODES = 0, EXPECTED_TO_FAIL = 1, AUDITED = 2 };
 
 static const char *name_of(const struct rp_node *node)
 {
@@ -140,7 +142,19 @@ static bool has_effect(const struct rp_node *node, const struct rp_footprint *ca
     return call->count || node->unknown || node->type == CU_GRAPH_NODE_TYPE_KERNEL;
 }
 
-static void launch_node(const struct rp_node *node, rp_stream stream)
+/* What a node writes, to what its graph writes. */
+static void join(struct rp_footprint *all, const struct rp_footprint *call)
+{
+    for (size_t i = 0; i < call->count; i++)
+        if (call->reaches[i].effect == RP_WRITE &&
+            rp_footprint_add(all, call->reaches[i]) != RP_OK)
+            all->writes = RP_VERDICT_EVERYTHING; /* then it can't be audited */
+    if (call->writes > all->writes)
+        all->writes = call->writes;
+}
+
+/* `all`, where it is not NULL, gets what the node writes. */
+static void launch_node(const struct rp_node *node, rp_stream stream, struct rp_footprint *all)
 {
     if (node->disabled || changes_memory(node))
         return;
@@ -149,6 +163,8 @@ static void launch_node(const struct rp_node *node, rp_stream stream)
     if (reach_node(call, node) != RP_OK)
         rp_remark(rp_name(call->name), "the host is out of memory: a graph node is not followed");
     call->in_graph = true;
+    if (all)
+        join(all, call);
     if (call->is_launch)
         refuse_segment(call);
     if (has_effect(node, call)) {
@@ -171,13 +187,57 @@ static void launch_unknown(struct rp_frame *frame, const char *why)
     rp_track(call);
 }
 
+/* A footprint for an audit of the graph, or NULL. */
+static struct rp_footprint *begin_all(struct rp_frame *frame, const struct rp_exec *exec)
+{
+    bool has_kernels = false;
+    for (size_t i = 0; i < exec->count; i++) {
+        if (exec->nodes[i].type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+            exec->nodes[i].type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+            return NULL;
+        has_kernels |= exec->nodes[i].type == CU_GRAPH_NODE_TYPE_KERNEL;
+    }
+    if (!rp_core.config.audit || !has_kernels)
+        return NULL;
+    struct rp_footprint *all = rp_footprint_take();
+    rp_footprint_begin(all, rp_handler_name(frame->id), rp_handler_stream(frame));
+    return all;
+}
+
 /* The nodes count as run before the driver has taken the graph: see rp_on_graph_launch_done. */
 static void launch_nodes(struct rp_frame *frame, const struct rp_exec *exec)
 {
+    struct rp_footprint *all = begin_all(frame, exec);
     for (size_t i = 0; i < exec->count; i++)
-        launch_node(&exec->nodes[i], rp_handler_stream(frame));
+        launch_node(&exec->nodes[i], rp_handler_stream(frame), all);
     rp_core.graph_seq = 0;
     frame->scratch[TRACKED_NODES] = frame;
+    if (all && rp_audit_begin(all))
+        frame->scratch[AUDITED] = all;
+    else if (all)
+        rp_footprint_give(all);
+}
+
+enum { MOST_KERNELS = 64 }; /* of a graph that are told apart */
+
+static void end_audit(struct rp_frame *frame, bool ran)
+{
+    const struct rp_args_cuGraphLaunch *args = frame->args;
+    const struct rp_exec *exec = rp_exec_find(RP_HANDLE(args->hGraph));
+    const struct rp_kernel *kernels[MOST_KERNELS];
+    size_t count = 0;
+    for (size_t i = 0; exec && i < exec->count && count < MOST_KERNELS; i++) {
+        if (exec->nodes[i].type != CU_GRAPH_NODE_TYPE_KERNEL || exec->nodes[i].disabled)
+            continue;
+        const struct rp_kernel *kernel = rp_kernel_find(exec->nodes[i].kernel.function);
+        bool met = false;
+        for (size_t j = 0; j < count && !met; j++)
+            met = kernels[j]->name == kernel->name;
+        if (!met)
+            kernels[count++] = kernel;
+    }
+    rp_audit_end(kernels, count, frame->scratch[AUDITED], ran && count);
+    rp_footprint_give(frame->scratch[AUDITED]);
 }
 
 /* What was tracked can't be taken back, so a launch that the driver is going to reject is better
@@ -203,7 +263,8 @@ void rp_on_graph_launch(struct rp_frame *frame)
         else
             launch_nodes(frame, exec);
     }
-    rp_core_unlock();
+    if (!frame->scratch[AUDITED])
+        rp_core_unlock();
 }
 
 static void doubt(const struct rp_frame *frame, const char *why)
@@ -221,6 +282,10 @@ static void doubt(const struct rp_frame *frame, const char *why)
 void rp_on_graph_launch_done(struct rp_frame *frame)
 {
     bool ran = rp_handler_outcome(frame->result) == RP_OUTCOME_RAN;
+    if (frame->scratch[AUDITED]) {
+        end_audit(frame, ran);
+        rp_core_unlock();
+    }
     if (frame->scratch[TRACKED_NODES] && !ran)
         doubt(frame, "a graph launch failed: what it wrote is not known");
     if (frame->scratch[EXPECTED_TO_FAIL] && ran)

@@ -85,7 +85,7 @@ static void launch_done(struct rp_frame *frame, struct launch launch, CUfunction
         rp_core_lock();
     launch.launched.kernel = rp_kernel_find(RP_HANDLE(function));
     if (call->audited)
-        rp_audit_end(launch.launched.kernel, call, ran);
+        rp_audit_end(&launch.launched.kernel, 1, call, ran);
     if (ran && rp_core.trace)
         rp_handler_note_launch(&launch.launched, call);
     rp_handler_settle(frame, rp_handler_outcome(frame->result));

@@ -81,6 +81,19 @@ with tempfile.TemporaryDirectory() as folder_:
     claim("and the same kernel within its buffer is not blamed",
           done.returncode == 0 and summary["audits"] == 1, done, summary)
 
+    done, summary = run([*outside, "graph"])
+    claim("in a graph it does the same", done.returncode == 0 and done.stdout == "1\n", done)
+    done, summary = run([*outside, "graph"], "--audit", "1")
+    claim("the launch of a graph is audited as one", done.returncode == STOPPED and
+          "increase_where changing 1 byte outside" in done.stderr and
+          summary["audit_misses"] == 1, done, summary)
+    done, summary = run([*outside, "graph"], "--audit", "1", contract={"on_violation": "report"})
+    claim("and its kernels are poisoned", done.returncode == 0 and done.stdout == "1\n" and
+          "increase_where" in [item["call"] for item in summary["unknown"]], done, summary)
+    done, summary = run([NEIGHBOUR, FOLDER, "in", "graph"], "--audit", "1")
+    claim("a right one passes", done.returncode == 0 and summary["audits"] == 1 and
+          summary["audit_misses"] == 0 and summary["audits_failed"] == 0, done, summary)
+
     done, _ = run(ways, "--audit", "0")
     claim("no audit in no launches", done.returncode == 2, done)
 print(f"1..{len(claims)}")

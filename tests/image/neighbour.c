@@ -3,7 +3,7 @@
  * one buffer lies in the next. Address arithmetic is assumed to stay in bounds; an audit must
  * catch it where it does not.
  *
- * usage: image_neighbour FOLDER in|out */
+ * usage: image_neighbour FOLDER in|out [graph] */
 #include <cuda.h>
 
 #include <stdio.h>
@@ -17,6 +17,24 @@ static void check_call(CUresult result, const char *call)
         return;
     fprintf(stderr, "image_neighbour: %s failed with %d\n", call, (int)result);
     exit(1);
+}
+
+/* As a graph of a node that does nothing wrong and then this one. */
+static void launch_in_graph(CUfunction function, void **params, void **harmless)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode first, second;
+    CUDA_KERNEL_NODE_PARAMS node = {.func = function, .gridDimX = 1, .gridDimY = 1,
+                                    .gridDimZ = 1, .blockDimX = 1024, .blockDimY = 1,
+                                    .blockDimZ = 1, .kernelParams = harmless};
+    CU(cuGraphCreate(&graph, 0));
+    CU(cuGraphAddKernelNode(&first, graph, NULL, 0, &node));
+    node.kernelParams = params;
+    CU(cuGraphAddKernelNode(&second, graph, &first, 1, &node));
+    CU(cuGraphInstantiate(&exec, graph, 0));
+    CU(cuGraphLaunch(exec, NULL));
+    CU(cuCtxSynchronize());
 }
 
 int main(int argc, char **argv)
@@ -53,8 +71,12 @@ int main(int argc, char **argv)
     if (strcmp(argv[2], "in") == 0)
         which = 10;
     CU(cuMemsetD32(flags + (CUdeviceptr)which * 4, 1, 1));
-    void *params[] = {&first, &flags, &n};
-    CU(cuLaunchKernel(function, 1, 1, 1, 1024, 1, 1, 0, NULL, params, NULL));
+    int none = 0;
+    void *params[] = {&first, &flags, &n}, *harmless[] = {&second, &flags, &none};
+    if (argc > 3)
+        launch_in_graph(function, params, harmless);
+    else
+        CU(cuLaunchKernel(function, 1, 1, 1, 1024, 1, 1, 0, NULL, params, NULL));
     CU(cuMemcpyDtoH(&value, first + (CUdeviceptr)which * 4, 4));
     printf("%d\n", value);
     return 0;
