@@ -48,9 +48,47 @@ static void join(const struct rp_run *run, struct rp_form *out, const struct rp_
     rp_form_normalise(out, bits);
 }
 
+/* The first value of v, above its least, from which on k v + c < 0 is true, or false, or with
+ * `equal` from which on k v + c = 0 is. INT64_MIN: there is none. */
+static int64_t turning_point(int64_t k, int64_t c, int64_t least, bool equal)
+{
+    int64_t quotient = -c / k, rest = -c % k;
+    int64_t floor = quotient - (rest != 0 && (rest < 0) != (k < 0));
+    if (equal)
+        return rest ? INT64_MIN : floor > least ? floor : floor + 1;
+    if (k > 0)
+        return floor + (rest != 0); /* k v + c >= 0 */
+    return floor + 1;               /* k v + c < 0 */
+}
+
+/* Which of two pointers it is depends on one coordinate, such as the block's: asks for pieces in
+ * each of which it is one of them. */
+static void ask_apart(struct rp_run *run, uint32_t condition)
+{
+    const struct rp_op *op = &run->proof->ops[condition];
+    struct rp_form form;
+    enum rp_compare compare;
+    if (run->no_requests || op->kind != RP_OP_COMPARE ||
+        !rp_run_difference(run, op, true, &form, &compare) || form.root || form.fuzz ||
+        form.flags || !form.mask || (form.mask & (form.mask - 1)))
+        return;
+    uint32_t v = (uint32_t)__builtin_ctz(form.mask);
+    bool is_loop = v >= RP_VAR_LOOP && v < RP_VAR_PART;
+    int64_t k = form.k[v];
+    if (is_loop || k > INT32_MAX || k < -INT32_MAX || form.c > INT64_MAX / 2 ||
+        form.c < -(INT64_MAX / 2))
+        return;
+    const struct rp_box *box = rp_run_box(run);
+    int64_t at = turning_point(k, form.c, box->lo[v], compare != RP_LT);
+    if (at > box->lo[v] && at <= box->hi[v])
+        rp_run_request(run, RP_REQUEST_CUT, v, at, 0);
+}
+
 void rp_op_select(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
 {
     int64_t condition = run->forms[op->c].c;
+    if (condition == 2 && run->forms[op->a].root != run->forms[op->b].root)
+        ask_apart(run, op->c);
     rp_form_copy(out, &run->forms[condition ? op->a : op->b]);
     if (condition == 2)
         join(run, out, &run->forms[op->b], op->bits);

@@ -58,7 +58,7 @@ static bool reduce(const struct rp_run *run, struct rp_form *rest, int64_t *by)
     return false;
 }
 
-static void request(struct rp_run *run, enum rp_request_kind kind, uint32_t variable, int64_t at,
+void rp_run_request(struct rp_run *run, enum rp_request_kind kind, uint32_t variable, int64_t at,
                     int64_t shift)
 {
     if (run->request.kind == RP_REQUEST_NONE)
@@ -92,7 +92,7 @@ static void ask(struct rp_run *run, const struct rp_form *rest, int64_t by, bool
         return;
     if (box->hi[v] < whole->hi[v] || box->lo[v] > whole->lo[v]) {
         if (may_cut) /* a guard holds here: first cut where it does */
-            request(run, RP_REQUEST_CUT, v,
+            rp_run_request(run, RP_REQUEST_CUT, v,
                     box->hi[v] < whole->hi[v] ? box->hi[v] + 1 : box->lo[v], 0);
         return;
     }
@@ -104,11 +104,11 @@ static void ask(struct rp_run *run, const struct rp_form *rest, int64_t by, bool
     bool unit = k == 1 || k == -1;
     bool aligned = unit && first == box->lo[v] && last == box->hi[v] + 1;
     if (aligned && run->piece->parts < RP_VARS - RP_VAR_PART)
-        request(run, RP_REQUEST_SPLIT, v, by, shift);
+        rp_run_request(run, RP_REQUEST_SPLIT, v, by, shift);
     else if (may_cut && steps <= 3)
-        request(run, RP_REQUEST_CUT, v, next_step(k, rest->c, by, box->lo[v]), 0);
+        rp_run_request(run, RP_REQUEST_CUT, v, next_step(k, rest->c, by, box->lo[v]), 0);
     else if (may_cut && unit && !aligned)
-        request(run, RP_REQUEST_CUT, v, first > box->lo[v] ? first : last, 0);
+        rp_run_request(run, RP_REQUEST_CUT, v, first > box->lo[v] ? first : last, 0);
 }
 
 void rp_run_divide(struct rp_run *run, const struct rp_form *a, int64_t by, bool wanted,

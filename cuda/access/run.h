@@ -138,7 +138,11 @@ enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_lau
 /* op.c */
 void rp_run_op(struct rp_run *run, uint32_t value);
 
-/* divide.c: floor(a / by) for by > 0, of the integers that `a` stands for */
+/* divide.c */
+/* Ends this run of the piece, unless one before has done so. */
+void rp_run_request(struct rp_run *run, enum rp_request_kind kind, uint32_t variable, int64_t at,
+                    int64_t shift);
+/* floor(a / by) for by > 0, of the integers that `a` stands for */
 void rp_run_divide(struct rp_run *run, const struct rp_form *a, int64_t by, bool wanted,
                    struct rp_form *out);
 

@@ -50,7 +50,8 @@ static void prove(const char *body, unsigned blocks, unsigned threads, const cha
 #define NOTHING ((const struct claim[]){{0}})
 
 /* Stores 4 bytes at %rd1 + 4 * r. */
-#define STORE(r) "mul.wide.s32 %rd90, " r ", 4; add.s64 %rd91, %rd1, %rd90; st.global.u32 [%rd91], 0;\n"
+#define STORE(r) "mul.wide.s32 %rd90, " r ", 4; add.s64 %rd91, %rd1, %rd90;" \
+    "st.global.u32 [%rd91], 0;\n"
 
 /* ---- guards ------------------------------------------------------------------- */
 
@@ -58,7 +59,8 @@ static void guards_become_bounds(void **state)
 {
     (void)state;
     const char *words = "A B C 100 7 0 0 D 0";
-    prove("setp.ge.s32 %p1, %r3, %r1; @%p1 ret;" STORE("%r3"), 4, 64, words, CLAIMS(WRITES('A', 0, 400)));
+    prove("setp.ge.s32 %p1, %r3, %r1; @%p1 ret;" STORE("%r3"), 4, 64, words,
+          CLAIMS(WRITES('A', 0, 400)));
     prove("setp.lt.s32 %p1, %r3, %r1; @!%p1 bra E;" STORE("%r3") "E:", 4, 64, words,
           CLAIMS(WRITES('A', 0, 400)));
     prove("setp.lt.u32 %p1, %r3, %r1; @%p1 bra D; bra E; D:" STORE("%r3") "E:", 4, 64, words,
@@ -68,8 +70,8 @@ static void guards_become_bounds(void **state)
     prove("setp.gt.s32 %p1, %r1, %r3; @!%p1 ret;" STORE("%r3"), 4, 64, words,
           CLAIMS(WRITES('A', 0, 400)));
     /* both ends, as two tests and as one unsigned one */
-    prove("setp.lt.s32 %p1, %r3, %r2; setp.ge.or.s32 %p2, %r3, %r1, %p1; @%p2 ret;" STORE("%r3"), 4, 64,
-          words, CLAIMS(WRITES('A', 28, 400)));
+    prove("setp.lt.s32 %p1, %r3, %r2; setp.ge.or.s32 %p2, %r3, %r1, %p1; @%p2 ret;" STORE("%r3"),
+          4, 64, words, CLAIMS(WRITES('A', 28, 400)));
     prove("sub.s32 %r9, %r3, %r2; setp.lt.u32 %p1, %r9, %r1; @!%p1 ret;" STORE("%r3"), 4, 64, words,
           CLAIMS(WRITES('A', 28, 428)));
     /* the instruction's own guard, either sense */
@@ -95,7 +97,8 @@ static void nobody_gets_there(void **state)
 {
     (void)state;
     prove("setp.ge.s32 %p1, %r3, %r1; @%p1 ret;" STORE("%r3"), 4, 64, "A B C 0 7 0 0 D 0", NOTHING);
-    prove("setp.ge.s32 %p1, %r3, %r1; @%p1 ret;" STORE("%r3"), 4, 64, "A B C -5 7 0 0 D 0", NOTHING);
+    prove("setp.ge.s32 %p1, %r3, %r1; @%p1 ret;" STORE("%r3"), 4, 64, "A B C -5 7 0 0 D 0",
+          NOTHING);
     prove("setp.eq.s32 %p1, %r4, 64; @!%p1 ret;" STORE("%r5"), 4, 64, "A B C 0 7 0 0 D 0", NOTHING);
     prove("setp.ne.s32 %p1, %r2, 7; @!%p1 ret;" STORE("%r5"), 4, 64, "A B C 0 7 0 0 D 0", NOTHING);
     prove_in("", STORE("%r3"), (struct claim_size){0, 1, 1}, (struct claim_size){64, 1, 1},
@@ -108,16 +111,17 @@ static void doubtful_guards_are_not_exact(void **state)
     (void)state;
     const char *words = "A B C 100 7 0 0 D 0";
     struct claim bounded[] = {MAY_WRITE('A', 0, 256), {0}};
-    prove("ld.global.u32 %r9, [%rd2]; setp.eq.s32 %p1, %r9, 0; @%p1 ret;" STORE("%r4"), 1, 64, words,
-          CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 256)));
-    prove("setp.lt.s32 %p1, %r4, 3; setp.gt.or.s32 %p2, %r4, 9, %p1; @!%p2 ret;" STORE("%r4"), 1, 64,
-          words, bounded);
+    prove("ld.global.u32 %r9, [%rd2]; setp.eq.s32 %p1, %r9, 0; @%p1 ret;" STORE("%r4"), 1, 64,
+          words, CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 256)));
+    prove("setp.lt.s32 %p1, %r4, 3; setp.gt.or.s32 %p2, %r4, 9, %p1; @!%p2 ret;" STORE("%r4"), 1,
+          64, words, bounded);
     prove("setp.ne.s32 %p1, %r4, 5; @!%p1 ret;" STORE("%r4"), 1, 64, words, bounded);
     /* a join that not all paths reach */
     prove("setp.lt.s32 %p1, %r4, 9; @%p1 bra X; setp.gt.s32 %p2, %r4, 20; @%p2 bra X; bra E; X:"
           STORE("%r4") "E:", 1, 64, words, bounded);
     /* a barrier's verdict */
-    prove("setp.lt.s32 %p1, %r4, 9; bar.red.popc.u32 %r9, 0, %p1; setp.eq.s32 %p2, %r9, 0; @%p2 ret;"
+    prove("setp.lt.s32 %p1, %r4, 9; bar.red.popc.u32 %r9, 0, %p1; setp.eq.s32 %p2, %r9, 0;"
+          "@%p2 ret;"
           STORE("%r4"), 1, 64, words, bounded);
 }
 
@@ -158,15 +162,19 @@ static void lanes_and_warps_are_parts_of_the_thread(void **state)
     snprintf(body, sizeof(body), "%s%s", warp_row, STORE("%r13"));
     prove(body, 30, 128, words, CLAIMS(WRITES('A', 0, 100 * 128)));
     prove(body, 30, 96, words, CLAIMS(WRITES('A', 0, 90 * 128)));
-    snprintf(body, sizeof(body), "%s%s", warp_row, "setp.ne.s32 %p2, %r10, 0; @%p2 ret;" STORE("%r12"));
+    snprintf(body, sizeof(body), "%s%s", warp_row, "setp.ne.s32 %p2, %r10, 0; @%p2 ret;"
+          STORE("%r12"));
     prove(body, 30, 128, words, CLAIMS(WRITES('A', 0, 400)));
-    prove("mov.u32 %r9, %laneid; setp.eq.s32 %p1, %r9, 0; @!%p1 ret; shr.u32 %r10, %r4, 5;" STORE("%r10"),
+    prove("mov.u32 %r9, %laneid; setp.eq.s32 %p1, %r9, 0; @!%p1 ret; shr.u32 %r10, %r4, 5;"
+          STORE("%r10"),
           1, 256, words, CLAIMS(WRITES('A', 0, 32)));
     /* a division by something that does not divide the block */
-    prove("div.u32 %r9, %r4, 10; rem.u32 %r10, %r4, 10; mad.lo.s32 %r11, %r9, 10, %r10;" STORE("%r11"), 1,
+    prove("div.u32 %r9, %r4, 10; rem.u32 %r10, %r4, 10; mad.lo.s32 %r11, %r9, 10, %r10;"
+          STORE("%r11"), 1,
           64, words, CLAIMS(WRITES('A', 0, 256)));
     prove("rem.u32 %r9, %r4, 10;" STORE("%r9"), 1, 64, words, CLAIMS(WRITES('A', 0, 40)));
-    prove("div.u32 %r9, %r3, %r2; rem.u32 %r10, %r3, %r2; mad.lo.s32 %r11, %r10, 9, %r9;" STORE("%r11"), 9,
+    prove("div.u32 %r9, %r3, %r2; rem.u32 %r10, %r3, %r2; mad.lo.s32 %r11, %r10, 9, %r9;"
+          STORE("%r11"), 9,
           7, words, CLAIMS(WRITES('A', 0, 63 * 4)));
     prove("bfe.u32 %r9, %r4, 2, 3;" STORE("%r9"), 1, 64, words, CLAIMS(WRITES('A', 0, 32)));
 }
@@ -182,19 +190,24 @@ static void loops_are_counted(void **state)
     prove("mov.u32 %r9, %r3; mov.u32 %r10, %nctaid.x; mul.lo.s32 %r10, %r10, %r6;"
           "L: setp.ge.s32 %p1, %r9, %r1; @%p1 bra E;" STORE("%r9")
           "add.s32 %r9, %r9, %r10; bra L; E:", 3, 8, words, CLAIMS(WRITES('A', 0, 400)));
-    prove("mov.u32 %r9, %r1; L:" STORE("%r9") "add.s32 %r9, %r9, -1; setp.ne.s32 %p1, %r9, 0; @%p1 bra L;",
+    prove("mov.u32 %r9, %r1; L:" STORE("%r9") "add.s32 %r9, %r9, -1; setp.ne.s32 %p1, %r9, 0;"
+          "@%p1 bra L;",
           1, 1, words, CLAIMS(WRITES('A', 4, 404)));
-    prove("mov.u32 %r9, 0; mov.u64 %rd9, %rd1; L: st.global.u64 [%rd9], %rd2; add.s64 %rd9, %rd9, 8;"
-          "add.s32 %r9, %r9, 1; setp.lt.s32 %p1, %r9, %r2; @%p1 bra L; st.global.u16 [%rd9], %rs1;", 1, 1,
+    prove("mov.u32 %r9, 0; mov.u64 %rd9, %rd1; L: st.global.u64 [%rd9], %rd2;"
+          "add.s64 %rd9, %rd9, 8;"
+          "add.s32 %r9, %r9, 1; setp.lt.s32 %p1, %r9, %r2; @%p1 bra L;"
+          "st.global.u16 [%rd9], %rs1;", 1, 1,
           words, CLAIMS(WRITES('A', 0, 58)));
     /* a jump to the test at the end, as some compilers enter a loop */
-    prove("mov.u32 %r9, %r4; bra T; L:" STORE("%r9") "add.s32 %r9, %r9, %r6; T: setp.lt.s32 %p1, %r9, %r1;"
+    prove("mov.u32 %r9, %r4; bra T; L:" STORE("%r9") "add.s32 %r9, %r9, %r6;"
+          "T: setp.lt.s32 %p1, %r9, %r1;"
           "@%p1 bra L;", 1, 32, words, CLAIMS(WRITES('A', 0, 400)));
     /* nested, the inner one as long as the outer counter */
     prove("mov.u32 %r9, 0; L: mov.u32 %r10, 0; M: mad.lo.s32 %r11, %r9, %r2, %r10;" STORE("%r11")
           "add.s32 %r10, %r10, 1; setp.lt.s32 %p1, %r10, %r2; @%p1 bra M; add.s32 %r9, %r9, 1;"
           "setp.lt.s32 %p2, %r9, 5; @%p2 bra L;", 1, 1, words, CLAIMS(WRITES('A', 0, 140)));
-    prove("mov.u32 %r9, 0; L: setp.ge.s32 %p1, %r9, 5; @%p1 bra E; mov.u32 %r10, 0; M: setp.ge.s32 %p2, "
+    prove("mov.u32 %r9, 0; L: setp.ge.s32 %p1, %r9, 5; @%p1 bra E; mov.u32 %r10, 0;"
+          "M: setp.ge.s32 %p2, "
           "%r10, %r9; @%p2 bra N; mad.lo.s32 %r11, %r9, 5, %r10;" STORE("%r11")
           "add.s32 %r10, %r10, 1; bra M; N: add.s32 %r9, %r9, 1; bra L; E:", 1, 1, words,
           CLAIMS(MAY_WRITE('A', 0, 100)));
@@ -205,7 +218,8 @@ static void loops_that_are_not_counted(void **state)
     (void)state;
     const char *words = "A B C 100 7 0 0 D 0";
     /* a way out that depends on data: bounds, but not exact */
-    prove("mov.u32 %r9, 0; L:" STORE("%r9") "ld.global.u32 %r10, [%rd2]; setp.eq.s32 %p1, %r10, 0; @%p1 bra E;"
+    prove("mov.u32 %r9, 0; L:" STORE("%r9") "ld.global.u32 %r10, [%rd2];"
+          "setp.eq.s32 %p1, %r10, 0; @%p1 bra E;"
           "add.s32 %r9, %r9, 1; setp.lt.s32 %p2, %r9, %r1; @%p2 bra L; E:", 1, 1, words,
           CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 400)));
     /* where the counter stands after it, then, is not known either */
@@ -217,7 +231,8 @@ static void loops_that_are_not_counted(void **state)
           "setp.lt.s32 %p2, %r9, %r10; @%p2 bra L;", 1, 1, words,
           CLAIMS(MAY_READ('B', 0, 4), WRITES_IN('A')));
     /* a test that is never met by equality */
-    prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 3; setp.ne.s32 %p2, %r9, 10; @%p2 bra L;", 1,
+    prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 3; setp.ne.s32 %p2, %r9, 10;"
+          "@%p2 bra L;", 1,
           1, words, CLAIMS(WRITES_IN('A')));
     /* a counter that would wrap before it reaches its bound */
     prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 536870912; setp.lt.s32 %p2, %r9, "
@@ -272,9 +287,10 @@ static void sums_that_wrap_are_not_believed(void **state)
           "add.s64 %rd10, %rd1, %rd9; st.global.u8 [%rd10], 0;", 1, 64, "A B C 32 7 0 0 D 0",
           CLAIMS(WRITES('A', -8, 24)));
     /* 8 and 16 bits */
-    prove("cvt.u16.u32 %rs1, %r4; add.s16 %rs2, %rs1, 200; cvt.u32.u8 %r9, %rs2;" STORE("%r9"), 1, 64,
-          "A B C 32 7 0 0 D 0", CLAIMS(MAY_WRITE('A', 0, 1024)));
-    prove("cvt.s32.s8 %r9, %r4;" STORE("%r9"), 1, 64, "A B C 32 7 0 0 D 0", CLAIMS(WRITES('A', 0, 256)));
+    prove("cvt.u16.u32 %rs1, %r4; add.s16 %rs2, %rs1, 200; cvt.u32.u8 %r9, %rs2;" STORE("%r9"),
+          1, 64, "A B C 32 7 0 0 D 0", CLAIMS(MAY_WRITE('A', 0, 1024)));
+    prove("cvt.s32.s8 %r9, %r4;" STORE("%r9"), 1, 64, "A B C 32 7 0 0 D 0", CLAIMS(WRITES('A', 0,
+          256)));
 }
 
 static void choices_are_bounded(void **state)
@@ -304,13 +320,20 @@ static void pointers_are_followed(void **state)
           CLAIMS(WRITES('D', 4, 8)));
     prove("ld.param.v2.u64 {%rd9, %rd10}, [a]; st.u32 [%rd9], 0;", 1, 1, words,
           CLAIMS(WRITES('A', 0, 4)));
-    prove("mov.u64 %rd9, table_G; cvta.global.u64 %rd10, %rd9; st.u32 [%rd10+8], 0; ld.global.u8 %r9, "
+    prove("mov.u64 %rd9, table_G; cvta.global.u64 %rd10, %rd9; st.u32 [%rd10+8], 0;"
+          "ld.global.u8 %r9, "
           "[table_G+1];", 1, 1, words, CLAIMS(WRITES('G', 8, 12), READS('G', 1, 2)));
     /* one of two, by a parameter and by a thread */
-    prove("setp.eq.s32 %p1, %r1, 20; selp.b64 %rd9, %rd1, %rd2, %p1; st.global.u32 [%rd9], 0;", 1, 32,
-          words, CLAIMS(WRITES('A', 0, 4)));
-    prove("setp.eq.s32 %p1, %r4, 20; selp.b64 %rd9, %rd1, %rd2, %p1; st.global.u32 [%rd9], 0;", 1, 32,
-          words, CLAIMS(WRITES_ANY));
+    prove("setp.eq.s32 %p1, %r1, 20; selp.b64 %rd9, %rd1, %rd2, %p1; st.global.u32 [%rd9], 0;",
+          1, 32, words, CLAIMS(WRITES('A', 0, 4)));
+    prove("setp.eq.s32 %p1, %r4, 20; selp.b64 %rd9, %rd1, %rd2, %p1; st.global.u32 [%rd9], 0;",
+          1, 32, words, CLAIMS(WRITES('A', 0, 4), WRITES('B', 0, 4)));
+    prove("setp.lt.s32 %p1, %r4, 20; selp.b64 %rd9, %rd1, %rd2, %p1; mul.wide.s32 %rd10, %r4, 4;"
+          "add.s64 %rd9, %rd9, %rd10; st.global.u32 [%rd9], 0;", 1, 32, words,
+          CLAIMS(WRITES('A', 0, 80), WRITES('B', 80, 128)));
+    /* by data */
+    prove("ld.global.u32 %r9, [%rd3]; setp.eq.s32 %p1, %r9, 20; selp.b64 %rd9, %rd1, %rd2, %p1;"
+          "st.global.u32 [%rd9], 0;", 1, 32, words, CLAIMS(READS('C', 0, 4), WRITES_ANY));
     /* data-dependent, in a known allocation */
     prove("ld.global.u32 %r9, [%rd2];" STORE("%r9"), 1, 1, words,
           CLAIMS(READS('B', 0, 4), WRITES_IN('A')));
@@ -333,19 +356,22 @@ static void pointers_of_unknown_origin(void **state)
           "st.global.u32 [%rd11], 0;", 1, 1, words, CLAIMS(READS('B', 0, 8), WRITES_ANY));
     /* the same, cut into an index of a pointer to the right and back */
     prove("ld.global.u64 %rd9, [%rd2]; shr.u64 %rd9, %rd9, 4; shl.b64 %rd9, %rd9, 4;"
-          "ld.param.u64 %rd10, [l]; add.s64 %rd11, %rd9, %rd10; st.global.u32 [%rd11], 0;", 1, 1, words,
-          CLAIMS(READS('B', 0, 8), WRITES_ANY));
+          "ld.param.u64 %rd10, [l]; add.s64 %rd11, %rd9, %rd10; st.global.u32 [%rd11], 0;", 1, 1,
+          words, CLAIMS(READS('B', 0, 8), WRITES_ANY));
     /* a sum of two parameters is a number, but has no owner */
     prove("ld.param.u64 %rd10, [l]; add.s64 %rd11, %rd1, %rd10; ld.global.u32 %r9, [%rd2];"
-          "mul.wide.s32 %rd12, %r9, 4; add.s64 %rd11, %rd11, %rd12; st.global.u32 [%rd11], 0;", 1, 1,
-          words, CLAIMS(READS('B', 0, 4), WRITES_ANY));
+          "mul.wide.s32 %rd12, %r9, 4; add.s64 %rd11, %rd11, %rd12; st.global.u32 [%rd11], 0;",
+          1, 1, words, CLAIMS(READS('B', 0, 4), WRITES_ANY));
     /* a pointer from two halves of memory */
-    prove("ld.global.v2.u32 {%r9, %r10}, [%rd2]; mov.b64 %rd9, {%r9, %r10}; st.global.u32 [%rd9], 0;", 1,
+    prove("ld.global.v2.u32 {%r9, %r10}, [%rd2]; mov.b64 %rd9, {%r9, %r10};"
+          "st.global.u32 [%rd9], 0;", 1,
           1, words, CLAIMS(READS('B', 0, 8), WRITES_ANY));
-    prove("shfl.sync.idx.b32 %r9|%p1, %r4, 0, 31, -1; cvt.u64.u32 %rd9, %r9; st.global.u32 [%rd9], 0;",
+    prove("shfl.sync.idx.b32 %r9|%p1, %r4, 0, 31, -1; cvt.u64.u32 %rd9, %r9;"
+          "st.global.u32 [%rd9], 0;",
           1, 1, words, CLAIMS(WRITES_ANY));
     /* a global that the caller does not know */
-    prove_in(".global .align 4 .b8 lost[4];\n", "st.global.u32 [lost], 0;", (struct claim_size){1, 1, 1},
+    prove_in(".global .align 4 .b8 lost[4];\n", "st.global.u32 [lost], 0;",
+          (struct claim_size){1, 1, 1},
              (struct claim_size){1, 1, 1}, words, CLAIMS(WRITES_ANY));
 }
 
@@ -356,14 +382,17 @@ static void shared_and_local_memory_do_not_count(void **state)
     prove("st.shared.u32 [sh+4], 0; mov.u32 %r9, sh; add.s32 %r9, %r9, %r4; st.shared.u8 [%r9], 0;"
           "atom.shared.add.u32 %r10, [sh], 1; ld.local.u32 %r11, [%rd9];", 1, 32, words, NOTHING);
     prove("mov.u64 %rd9, sh; cvta.shared.u64 %rd10, %rd9; mul.wide.u32 %rd11, %r4, 4;"
-          "add.s64 %rd12, %rd10, %rd11; st.u32 [%rd12], 0; ld.u32 %r9, [%rd12+4];", 1, 32, words, NOTHING);
-    prove("cvt.u64.u32 %rd9, %r4; cvta.shared.u64 %rd10, %rd9; st.u32 [%rd10], 0;", 1, 32, words, NOTHING);
-    prove("mov.u64 %rd9, a; cvta.param.u64 %rd10, %rd9; ld.u64 %rd11, [%rd10]; st.u32 [%rd11], 0;", 1, 32,
-          words, CLAIMS(WRITES_ANY));
+          "add.s64 %rd12, %rd10, %rd11; st.u32 [%rd12], 0; ld.u32 %r9, [%rd12+4];", 1, 32, words,
+          NOTHING);
+    prove("cvt.u64.u32 %rd9, %r4; cvta.shared.u64 %rd10, %rd9; st.u32 [%rd10], 0;", 1, 32, words,
+          NOTHING);
+    prove("mov.u64 %rd9, a; cvta.param.u64 %rd10, %rd9; ld.u64 %rd11, [%rd10]; st.u32 [%rd11], 0;"
+          , 1, 32, words, CLAIMS(WRITES_ANY));
     /* but a store that says global means it */
     prove("mov.u64 %rd9, sh; st.global.u32 [%rd9], 0;", 1, 32, words, CLAIMS(WRITES_ANY));
     /* a shared address less another, plus a pointer, is nothing that we know */
-    prove("mov.u64 %rd9, sh; sub.s64 %rd10, %rd1, %rd9; add.s64 %rd11, %rd10, %rd9; st.u32 [%rd11], 0;", 1,
+    prove("mov.u64 %rd9, sh; sub.s64 %rd10, %rd1, %rd9; add.s64 %rd11, %rd10, %rd9;"
+          "st.u32 [%rd11], 0;", 1,
           32, words, CLAIMS(WRITES_ANY));
 }
 
@@ -375,59 +404,69 @@ static void instructions_that_write(void **state)
     const char *words = "A B C 20 7 0 0 D 0";
     prove("atom.global.add.u32 %r9, [%rd1+8], 1;", 1, 32, words, CLAIMS(ADDS('A', 8, 12)));
     prove("red.global.add.f32 [%rd1], %f1;", 1, 32, words, CLAIMS(ADDS('A', 0, 4)));
-    prove("atom.global.v4.f32.add {%f1, %f2, %f3, %f4}, [%rd1], {%f1, %f2, %f3, %f4};", 1, 32, words,
-          CLAIMS(ADDS('A', 0, 16)));
+    prove("atom.global.v4.f32.add {%f1, %f2, %f3, %f4}, [%rd1], {%f1, %f2, %f3, %f4};", 1, 32,
+          words, CLAIMS(ADDS('A', 0, 16)));
     struct claim cas[] = {{RP_READ, 'A', RP_VERDICT_EXACT, 0, 4, true},
                           {RP_WRITE, 'A', RP_VERDICT_BOUNDED, 0, 4, true}, {0}};
     prove("atom.global.cas.b32 %r9, [%rd1], 0, 1;", 1, 32, words, cas);
-    prove("cp.async.cg.shared.global [sh], [%rd1], 16; cp.async.commit_group; cp.async.wait_all;", 1, 1,
-          words, CLAIMS(READS('A', 0, 16)));
-    prove("cp.async.ca.shared.global [sh], [%rd1], 8, %r9;", 1, 1, words, CLAIMS(MAY_READ('A', 0, 8)));
+    prove("cp.async.cg.shared.global [sh], [%rd1], 16; cp.async.commit_group; cp.async.wait_all;"
+          , 1, 1, words, CLAIMS(READS('A', 0, 16)));
+    prove("cp.async.ca.shared.global [sh], [%rd1], 8, %r9;", 1, 1, words, CLAIMS(MAY_READ('A', 0,
+          8)));
     prove("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [sh], 64;", 1, 1, words,
           CLAIMS(WRITES('A', 0, 64)));
     prove("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [sh], %r9;", 1, 1, words,
           CLAIMS(WRITES_IN('A')));
-    prove("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [sh], 64;", 1, 1, words,
-          CLAIMS(ADDS('A', 0, 64)));
-    prove("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r1, %r2}], [sh];", 1, 1, words,
-          CLAIMS(READS_ANY, WRITES_ALL));
-    prove("wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, "
-          "%f8}, 16;", 1, 32, words, CLAIMS(WRITES('A', 0, 1024)));
-    prove("wmma.store.d.sync.aligned.col.m32n8k16.global.f32 [%rd1+64], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, "
-          "%f8};", 1, 32, words, CLAIMS(WRITES('A', 64, 64 + 1024)));
-    prove("wmma.store.d.sync.aligned.row.m8n32k16.global.f32 [%rd1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, "
-          "%f8}, %r1;", 1, 32, "A B C 32 7 0 0 D 0", CLAIMS(WRITES('A', 0, 1024)));
-    prove("wmma.load.b.sync.aligned.col.m16n16k16.global.f16 {%r9, %r10, %r11, %r12, %r13, %r14, %r15, %r16}"
-          ", [%rd1], 16;", 1, 32, words, CLAIMS(READS('A', 0, 512)));
+    prove("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [sh], 64;", 1, 1,
+          words, CLAIMS(ADDS('A', 0, 64)));
+    prove("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r1, %r2}], [sh];", 1,
+          1, words, CLAIMS(READS_ANY, WRITES_ALL));
+    prove("wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd1],"
+          "{%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, 16;", 1, 32,
+          words, CLAIMS(WRITES('A', 0, 1024)));
+    prove("wmma.store.d.sync.aligned.col.m32n8k16.global.f32 [%rd1+64],"
+          "{%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8};", 1, 32,
+          words, CLAIMS(WRITES('A', 64, 64 + 1024)));
+    prove("wmma.store.d.sync.aligned.row.m8n32k16.global.f32 [%rd1],"
+          "{%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, %r1;", 1, 32,
+          "A B C 32 7 0 0 D 0", CLAIMS(WRITES('A', 0, 1024)));
+    prove("wmma.load.b.sync.aligned.col.m16n16k16.global.f16 {%r9, %r10, %r11, %r12, "
+          "%r13, %r14, %r15, %r16}, [%rd1], 16;", 1, 32, words, CLAIMS(READS('A', 0, 512)));
     prove("discard.global.L2 [%rd1], 128;", 1, 1, words, CLAIMS(READS_ALL, WRITES_ALL));
     prove("sust.b.1d.b32.trap [%rd1, {%r1}], {%r2};", 1, 1, words, CLAIMS(READS_ALL, WRITES_ALL));
     prove("multimem.red.release.sys.global.add.u32 [%rd1], %r1;", 1, 1, words,
           CLAIMS(READS_ALL, WRITES_ALL));
     prove("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", 1, 1, words, CLAIMS(READS_ANY));
-    prove("st.global.v4.u32 [%rd1+4], {%r1, %r1, %r1, %r1};", 1, 1, words, CLAIMS(WRITES('A', 4, 20)));
-    prove("st.volatile.global.v2.u64 [%rd1], {%rd1, %rd2};", 1, 1, words, CLAIMS(WRITES('A', 0, 16)));
+    prove("st.global.v4.u32 [%rd1+4], {%r1, %r1, %r1, %r1};", 1, 1, words, CLAIMS(WRITES('A', 4,
+          20)));
+    prove("st.volatile.global.v2.u64 [%rd1], {%rd1, %rd2};", 1, 1, words, CLAIMS(WRITES('A', 0,
+          16)));
     prove("st.release.gpu.global.u32 [%rd1], %r1;", 1, 1, words, CLAIMS(WRITES('A', 0, 4)));
-    prove("sured.b.add.1d.u32.trap [%rd1, {%r1}], %r2;", 1, 1, words, CLAIMS(READS_ALL, WRITES_ALL));
+    prove("sured.b.add.1d.u32.trap [%rd1, {%r1}], %r2;", 1, 1, words, CLAIMS(READS_ALL,
+          WRITES_ALL));
     prove("multimem.st.global.u32 [%rd1], %r1;", 1, 1, words, CLAIMS(READS_ALL, WRITES_ALL));
-    prove("cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.bulk_group [%rd1, {%r1}], [sh];", 1, 1,
-          words, CLAIMS(READS_ANY, WRITES_ALL));
+    prove("cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.bulk_group [%rd1, {%r1}], [sh];"
+          , 1, 1, words, CLAIMS(READS_ANY, WRITES_ALL));
     prove("tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd2;", 1, 1, words,
           CLAIMS(READS_ALL, WRITES_ALL));
     prove("tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1], {%r2};", 1, 1, words,
           CLAIMS(READS_ALL, WRITES_ALL));
     /* those that look as if they did */
     prove("prefetch.global.L2 [%rd1]; membar.gl; fence.acq_rel.gpu; bar.sync 0; nanosleep.u32 20;"
-          "shfl.sync.down.b32 %r9|%p1, %r4, 1, 31, -1; vote.sync.ballot.b32 %r10, %p1, -1;", 1, 32, words,
-          NOTHING);
+          "shfl.sync.down.b32 %r9|%p1, %r4, 1, 31, -1; vote.sync.ballot.b32 %r10, %p1, -1;", 1,
+          32, words, NOTHING);
     prove("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r9, %r10}, [sh];"
           "stmatrix.sync.aligned.m8n8.x1.shared.b16 [sh], {%r9};"
           "movmatrix.sync.aligned.m8n8.trans.b16 %r9, %r10;"
-          "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r9, %r10}, {%r11},"
+          "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r9, %r10}, "
+          "{%r11},"
           " {%f1, %f2, %f3, %f4};", 1, 32, words, NOTHING);
     prove("cp.async.bulk.prefetch.L2.global [%rd1], 64;"
-          "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [sh], [sh+64], 64, [sh+128];"
+          "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
+          "[sh], [sh+64], 64, [sh+128];"
           "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [sh], %r1, [sh+128];"
-          "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [sh], %r1, [sh+128];",
+          "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 "
+          "[sh], %r1, [sh+128];",
           1, 1, words, NOTHING);
 }
 
@@ -436,8 +475,8 @@ static void what_is_not_known_may_do_anything(void **state)
     (void)state;
     const char *words = "A B C 20 7 0 0 D 0";
     prove("frobnicate.global.u32 %r9, [%rd1];", 1, 1, words, CLAIMS(READS_ALL, WRITES_ALL));
-    prove("{ .param .b32 v; .param .b64 q; st.param.b64 [q], %rd1; call (v), unknown, (q); }", 1, 1, words,
-          CLAIMS(READS_ALL, WRITES_ALL));
+    prove("{ .param .b32 v; .param .b64 q; st.param.b64 [q], %rd1; call (v), unknown, (q); }", 1,
+          1, words, CLAIMS(READS_ALL, WRITES_ALL));
     prove("{ .param .b64 q; call %rd1, (q), t; t: .callprototype _ (.param .b64 _); }", 1, 1, words,
           CLAIMS(READS_ALL, WRITES_ALL));
     prove_in(".func again (.param .b32 x) { .param .b32 y; call again, (y); ret; }\n",
@@ -453,21 +492,23 @@ static void functions_are_followed(void **state)
 {
     (void)state;
     const char *words = "A B C 20 7 0 0 D 0";
-    const char *put = ".func (.param .b32 out) put(.param .b64 where, .param .b32 index)\n{ .reg .b64 "
+    const char *put = ".func (.param .b32 out) put(.param .b64 where, .param .b32 index)\n"
+                      "{ .reg .b64 "
                       "%rd<9>; .reg .b32 %r<9>; .reg .pred %p<3>; ld.param.u64 %rd1, [where];"
                       "ld.param.u32 %r1, [index]; setp.gt.s32 %p1, %r1, 9; @%p1 bra Q;"
                       "mul.wide.s32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.u32 [%rd3], 0;"
                       "Q: add.s32 %r2, %r1, 1; st.param.b32 [out], %r2; ret; }\n";
     const char *body = "{ .param .b64 p; .param .b32 i; .param .b32 v; st.param.b64 [p], %rd1;"
                        "st.param.b32 [i], %r4; call.uni (v), put, (p, i); ld.param.b32 %r9, [v];"
-                       "mul.wide.s32 %rd9, %r9, 8; add.s64 %rd10, %rd2, %rd9; st.global.u64 [%rd10], 0; }";
+                       "mul.wide.s32 %rd9, %r9, 8; add.s64 %rd10, %rd2, %rd9;"
+                       "st.global.u64 [%rd10], 0; }";
     prove_in(put, body, (struct claim_size){1, 1, 1}, (struct claim_size){64, 1, 1}, words,
              CLAIMS(WRITES('A', 0, 40), WRITES('B', 8, 520)));
     const char *half = ".func (.reg .u32 %o) half(.reg .u32 %i) { shr.u32 %o, %i, 1; ret; }\n";
     prove_in(half, "call (%r9), half, (%r4);" STORE("%r9"), (struct claim_size){1, 1, 1},
              (struct claim_size){64, 1, 1}, words, CLAIMS(WRITES('A', 0, 128)));
-    prove_in(half, "setp.lt.s32 %p1, %r4, 8; mov.u32 %r9, 3; @%p1 call (%r9), half, (%r4);" STORE("%r9"),
-             (struct claim_size){1, 1, 1}, (struct claim_size){64, 1, 1}, words,
+    prove_in(half, "setp.lt.s32 %p1, %r4, 8; mov.u32 %r9, 3; @%p1 call (%r9), half, (%r4);"
+          STORE("%r9"), (struct claim_size){1, 1, 1}, (struct claim_size){64, 1, 1}, words,
              CLAIMS(WRITES('A', 0, 16)));
 }
 
