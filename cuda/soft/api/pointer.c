@@ -116,13 +116,20 @@ static CUresult nothing(CUdeviceptr address, int which, void *data)
 }
 #undef GIVE
 
+/* No pointer leads into an array. */
+static struct soft_allocation *find(CUdeviceptr address)
+{
+    struct soft_allocation *allocation = soft_memory_find(address);
+    return allocation != NULL && allocation->kind != SOFT_MEMORY_ARRAY ? allocation : NULL;
+}
+
 CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attr, CUdeviceptr ptr)
 {
     CUresult result = soft_enter_bare();
     if (result != CUDA_SUCCESS)
         return result;
-    const struct soft_allocation *allocation = soft_memory_find(ptr);
-    if (data == NULL || allocation == NULL || allocation->kind == SOFT_MEMORY_ARRAY)
+    const struct soft_allocation *allocation = find(ptr);
+    if (data == NULL || allocation == NULL)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     return soft_leave(attribute(allocation, ptr, (int)attr, data));
 }
@@ -135,7 +142,7 @@ CUresult CUDAAPI cuPointerGetAttributes(unsigned int numAttributes, CUpointer_at
         return result;
     if (attributes == NULL || data == NULL)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
-    const struct soft_allocation *allocation = soft_memory_find(ptr);
+    const struct soft_allocation *allocation = find(ptr);
     for (unsigned i = 0; i < numAttributes; i++) {
         int which = (int)attributes[i];
         if (allocation != NULL)
@@ -156,7 +163,7 @@ CUresult CUDAAPI cuPointerSetAttribute(const void *value, CUpointer_attribute at
     CUresult result = soft_enter_bare();
     if (result != CUDA_SUCCESS)
         return result;
-    struct soft_allocation *allocation = soft_memory_find(ptr);
+    struct soft_allocation *allocation = find(ptr);
     if (value == NULL || allocation == NULL || attribute_ != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     memcpy(&flag, value, sizeof flag);

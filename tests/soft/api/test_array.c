@@ -294,6 +294,12 @@ static void no_address_leads_into_an_array(void **state)
     expect(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&base, &bytes, inside));
     expect(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH(&word, inside, 4));
     expect(CUDA_ERROR_INVALID_VALUE, cuMemFree(inside));
+    unsigned type = 77;
+    CUpointer_attribute which = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    void *place = &type;
+    expect(CUDA_ERROR_INVALID_VALUE, cuPointerGetAttribute(&type, which, inside));
+    ok(cuPointerGetAttributes(1, &which, &place, inside)); /* of which nothing is known */
+    assert_int_equal(type, 0);
     ok(cuArrayDestroy(array));
     ok(cuMemFree(before));
 }
