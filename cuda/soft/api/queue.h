@@ -20,7 +20,9 @@
 
 struct soft_queue {
     unsigned references;
-    unsigned pending; /* operations that entered and did not leave */
+    unsigned pending;    /* operations that entered and did not leave */
+    unsigned enough;     /* a call waits until no more than that are pending; 0: none waits */
+    pthread_cond_t room; /* so it is */
 };
 
 struct soft_queue *soft_queue_create(void); /* NULL: no host memory */

@@ -158,14 +158,14 @@ struct soft_op *soft_scheduler_pick(uint64_t *again)
 
 /* ---- asking and holding ------------------------------------------------------------ */
 
-static void wait_a_little(void)
+static void wait_a_little(pthread_cond_t *until)
 {
     struct timespec at;
     clock_gettime(CLOCK_REALTIME, &at);
     at.tv_nsec += (long)MILLISECOND;
     at.tv_sec += at.tv_nsec / 1000000000;
     at.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&scheduler.done, &soft.lock, &at);
+    pthread_cond_timedwait(until, &soft.lock, &at);
 }
 
 void soft_scheduler_poll(void)
@@ -180,10 +180,10 @@ void soft_scheduler_poll(void)
     while ((scheduler.device_running > 0 || soft_seeded_is_held(&again) ||
             soft_scheduler_pick(&again) != NULL) &&
            soft_now_ns() < until)
-        wait_a_little();
+        wait_a_little(&scheduler.done);
 }
 
-bool soft_scheduler_await(void)
+bool soft_scheduler_await(pthread_cond_t *until)
 {
     uint64_t again;
     while (soft.options.seeded && soft_seeded_rank_one())
@@ -192,7 +192,7 @@ bool soft_scheduler_await(void)
     bool goes_on = scheduler.device_running > 0 || soft_scheduler_program_is_new() ||
                    soft_scheduler_pick(&again) != NULL;
     if (goes_on)
-        wait_a_little();
+        wait_a_little(until != NULL ? until : &scheduler.done);
     return goes_on;
 }
 

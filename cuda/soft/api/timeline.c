@@ -268,7 +268,7 @@ bool soft_timeline_tell(const struct soft_op *op, uint64_t *ns)
     const struct soft_moment *moment = op->moment;
     if (moment == NULL)
         return false;
-    while (!moment->resolved && soft_scheduler_await())
+    while (!moment->resolved && soft_scheduler_await(NULL))
         ;
     advance(moment);
     *ns = moment->end;

@@ -133,8 +133,9 @@ void soft_scheduler_start(void); /* in cuInit */
 /* Before a call answers whether something is done: with a seed, lets the order go on a
  * little and settles what is in it, so that the answer is a function of the calls. */
 void soft_scheduler_poll(void);
-/* Waits a little, where operations may still end without another call; false where none will. */
-bool soft_scheduler_await(void);
+/* Waits a little, or until the condition (NULL: until one ends), where operations may still end
+ * without another call; false where none will. */
+bool soft_scheduler_await(pthread_cond_t *until);
 
 /* Waits until no device operation is running and keeps others from starting until the
  * counterpart is called: for the moment when memory goes away under its addresses. */
