@@ -134,6 +134,16 @@ CUresult CUDAAPI cuCtxSetSharedMemConfig(CUsharedconfig config)
     return soft_leave(CUDA_SUCCESS);
 }
 
+CUresult CUDAAPI cuCtxGetExecAffinity(CUexecAffinityParam *pExecAffinity, CUexecAffinityType type)
+{
+    struct soft_context *context;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    bool asked = pExecAffinity != NULL && type == CU_EXEC_AFFINITY_TYPE_SM_COUNT;
+    return soft_leave(asked ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY : CUDA_ERROR_INVALID_VALUE);
+}
+
 CUresult CUDAAPI cuCtxResetPersistingL2Cache(void)
 {
     struct soft_context *context;

@@ -334,6 +334,15 @@ CUresult CUDAAPI cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx
     return result;
 }
 
+/* There are no green contexts, so it belongs to none. */
+CUresult CUDAAPI cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx)
+{
+    CUcontext context;
+    if (phCtx == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    return cuStreamGetCtx_v2(hStream, &context, phCtx);
+}
+
 CUresult CUDAAPI cuStreamGetDevice(CUstream hStream, CUdevice *device)
 {
     struct soft_stream *stream;
