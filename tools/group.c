@@ -238,8 +238,11 @@ int rp_groups_read(const struct rp_source *source, const struct rp_filter *filte
                    const struct rp_group_visitor *visitor)
 {
     struct groups groups = {.filter = filter, .visitor = visitor};
-    const struct rp_event_visitor events = {begin_trace, take_event, end_trace, &groups,
-                                            visitor->wait ? wait : NULL};
+    const struct rp_event_visitor events = {.begin = begin_trace,
+                                            .event = take_event,
+                                            .end = end_trace,
+                                            .ctx = &groups,
+                                            .wait = visitor->wait ? wait : NULL};
     int code = rp_source_read(source, &events);
 
     release_threads(&groups);

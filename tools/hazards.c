@@ -104,7 +104,7 @@ static bool take_event(void *ctx, const struct rp_trace_reader *reader,
     if (rp_event_is(event, "note", "segment")) {
         char phase[32];
         if (strcmp(rp_event_text(event, "phase", phase, sizeof(phase)), "replay begins") == 0)
-            ++*collecting->replays;
+            *collecting->replays += event->count;
     }
     if (!rp_event_is(event, "note", "hazard"))
         return true;
@@ -120,6 +120,12 @@ static bool take_event(void *ctx, const struct rp_trace_reader *reader,
     if (collecting->rank >= 0)
         json_object_set_new(hazard, "rank", json_integer(collecting->rank));
     return json_array_append_new(collecting->list, hazard) == 0;
+}
+
+static bool needs_each(void *ctx, const struct rp_event_def *def)
+{
+    (void)ctx;
+    return strcmp(def->class_, "note") == 0 && strcmp(def->name, "hazard") == 0;
 }
 
 /* ---- order -------------------------------------------------------------------- */
@@ -168,7 +174,8 @@ static json_t *sorted(json_t *list)
 json_t *rp_hazards_collect(const struct rp_source *source, uint64_t *replays, int *code)
 {
     struct collecting collecting = {.source = source, .list = json_array(), .replays = replays};
-    const struct rp_event_visitor visitor = {begin_trace, take_event, NULL, &collecting, NULL};
+    const struct rp_event_visitor visitor = {
+        .begin = begin_trace, .event = take_event, .ctx = &collecting, .needs = needs_each};
 
     for (size_t i = 0; i < source->summaries.count; i++)
         add_summary(collecting.list, source->summaries.items[i]);

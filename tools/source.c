@@ -119,8 +119,7 @@ static bool open_next(struct trace *trace, const char *path, int *code)
 }
 
 /* True to go on with what follows. */
-static bool read_file(struct trace *trace, const char *path,
-                      const struct rp_event_visitor *visitor, int *code)
+static bool read_file(struct trace *trace, const struct rp_event_visitor *visitor, int *code)
 {
     struct rp_trace_reader *reader = trace->readers[trace->count - 1];
     enum rp_status status = RP_OK;
@@ -129,11 +128,13 @@ static bool read_file(struct trace *trace, const char *path,
 
     if (visitor->wait)
         rp_trace_reader_follow(reader, visitor->wait, visitor->ctx);
+    if (visitor->needs)
+        rp_trace_reader_brief(reader, visitor->needs, visitor->ctx);
     while (wanted && (status = rp_trace_next(reader, &event)) == RP_OK)
         wanted = visitor->event(visitor->ctx, reader, &event);
     trace->broken = wanted && status != RP_END;
     if (trace->broken) {
-        rp_say("%s: %s", path, rp_trace_reader_message(reader));
+        rp_say("%s", rp_trace_reader_message(reader));
         *code = RP_EXIT_DATA;
     }
     return wanted;
@@ -149,11 +150,11 @@ static bool read_trace(const struct rp_source *source, size_t *at,
     if (!open_next(&trace, path, code))
         return true;
     if (!visitor->begin || visitor->begin(visitor->ctx, path, trace.readers[0])) {
-        wanted = read_file(&trace, path, visitor, code);
+        wanted = read_file(&trace, visitor, code);
         while (wanted && trace.count < 2 && *at + 1 < source->trace_count &&
                goes_on(source, *at + 1))
             if (open_next(&trace, source->traces[++*at], code))
-                wanted = read_file(&trace, source->traces[*at], visitor, code);
+                wanted = read_file(&trace, visitor, code);
         const struct rp_trace_reader *last = trace.readers[trace.count - 1];
         if (visitor->end)
             visitor->end(visitor->ctx, path, trace.broken ? rp_trace_reader_message(last) : NULL);

@@ -35,6 +35,8 @@ struct rp_event_visitor {
     void *ctx;
     /* Asked where a trace breaks off, before it is over: rp_trace_reader_follow. May be NULL. */
     bool (*wait)(void *ctx);
+    /* Given by those who only count: rp_trace_reader_brief. May be NULL. */
+    bool (*needs)(void *ctx, const struct rp_event_def *def);
 };
 
 /* Reads all traces, one after the other. `begin` and `end` may be NULL. Returns RP_EXIT_OK, or

@@ -10,7 +10,8 @@
 struct surveying {
     json_t *document;
     json_t *process;   /* of the trace that is being read */
-    json_t *sizes;     /* allocation id -> bytes, of the live ones */
+    json_t *sizes;     /* allocation id -> bytes, of the live ones, in a trace that does not say */
+    bool adds_up;      /* this is such a trace */
     uint64_t live, peak;
 };
 
@@ -70,6 +71,7 @@ static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reade
         set_text(surveying->process, properties[i], rp_trace_property(reader, properties[i]));
     surveying->sizes = json_object();
     surveying->live = surveying->peak = 0;
+    surveying->adds_up = false;
     return true;
 }
 
@@ -92,32 +94,52 @@ static void take_process(struct surveying *surveying, const struct rp_event *eve
                  rp_event_text(event, fields[i], text, sizeof(text)));
 }
 
+static void note_live(struct surveying *surveying, uint64_t live)
+{
+    surveying->live = live;
+    if (live > surveying->peak)
+        surveying->peak = live;
+}
+
+/* An older trace does not say at each allocation how much is live. */
+static void add_up(struct surveying *surveying, const struct rp_event *event, uint64_t bytes)
+{
+    char id[24];
+
+    surveying->adds_up = true;
+    snprintf(id, sizeof(id), "%llu", (unsigned long long)rp_event_number(event, "allocation"));
+    json_object_set_new(surveying->sizes, id, json_integer((json_int_t)bytes));
+    note_live(surveying, surveying->live + bytes);
+}
+
 static void take_allocation(struct surveying *surveying, const struct rp_event *event)
 {
     json_t *allocations = child(surveying->document, "allocations");
     uint64_t bytes = rp_event_number(event, "bytes");
-    char kind[64], id[24];
+    const char *most = rp_event_field(event, "live_most") ? "live_most" : "live";
+    char kind[64];
 
     rp_event_text(event, "kind", kind, sizeof(kind));
     json_t *of_kind = child(child(allocations, "kinds"), *kind ? kind : "unknown");
-    count(allocations, "count", 1);
+    count(allocations, "count", event->count);
     count(allocations, "bytes", bytes);
-    count(of_kind, "count", 1);
+    count(of_kind, "count", event->count);
     count(of_kind, "bytes", bytes);
-    snprintf(id, sizeof(id), "%llu", (unsigned long long)rp_event_number(event, "allocation"));
-    json_object_set_new(surveying->sizes, id, json_integer((json_int_t)bytes));
-    surveying->live += bytes;
-    if (surveying->live > surveying->peak)
-        surveying->peak = surveying->live;
+    if (rp_event_field(event, most))
+        note_live(surveying, rp_event_number(event, most));
+    else
+        add_up(surveying, event, bytes);
 }
 
 static void take_free(struct surveying *surveying, const struct rp_event *event)
 {
     char id[24];
     snprintf(id, sizeof(id), "%llu", (unsigned long long)rp_event_number(event, "allocation"));
-    surveying->live -= rp_member_number(surveying->sizes, id);
-    json_object_del(surveying->sizes, id);
-    count(child(surveying->document, "allocations"), "freed", 1);
+    if (surveying->adds_up) {
+        surveying->live -= rp_member_number(surveying->sizes, id);
+        json_object_del(surveying->sizes, id);
+    }
+    count(child(surveying->document, "allocations"), "freed", event->count);
 }
 
 static json_t *kernel_of(struct surveying *surveying, const struct rp_event *event)
@@ -142,13 +164,13 @@ static void take_launch(struct surveying *surveying, const struct rp_event *even
 {
     json_t *kernel = kernel_of(surveying, event);
     char verdict[64], reason[256];
-    count(kernel, "launches", 1);
+    count(kernel, "launches", event->count);
     rp_event_text(event, "verdict", verdict, sizeof(verdict));
     if (*verdict)
-        count(child(kernel, "verdicts"), verdict, 1);
+        count(child(kernel, "verdicts"), verdict, event->count);
     rp_event_text(event, "reason", reason, sizeof(reason));
     if (*reason)
-        count(child(surveying->document, "reasons"), reason, 1);
+        count(child(surveying->document, "reasons"), reason, event->count);
 }
 
 static void take_route(struct surveying *surveying, const struct rp_event *event)
@@ -176,13 +198,36 @@ static bool take_event(void *ctx, const struct rp_trace_reader *reader,
     struct surveying *surveying = ctx;
     (void)reader;
 
-    count(surveying->process, "events", 1);
+    count(surveying->process, "events", event->count);
     if (strcmp(event->def->class_, "enter") == 0)
-        count(child(surveying->document, "calls"), event->def->name, 1);
+        count(child(surveying->document, "calls"), event->def->name, event->count);
     for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
         if (rp_event_is(event, "note", notes[i].name))
             notes[i].take(surveying, event);
     return true;
+}
+
+static bool has_field(const struct rp_event_def *def, const char *name)
+{
+    for (uint32_t i = 0; i < def->field_count; i++)
+        if (strcmp(def->fields[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Those whose text or number counts: they are few. */
+static bool needs_each(void *ctx, const struct rp_event_def *def)
+{
+    static const char *const notes[] = {"process", "kernel", "route", "gap"};
+    const struct surveying *surveying = ctx;
+
+    if (strcmp(def->class_, "note") != 0)
+        return false;
+    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+        if (strcmp(def->name, notes[i]) == 0)
+            return true;
+    return (strcmp(def->name, "allocation") == 0 && !has_field(def, "live_most")) ||
+           (strcmp(def->name, "free") == 0 && surveying->adds_up);
 }
 
 /* ---- from the summaries ------------------------------------------------------- */
@@ -238,7 +283,11 @@ json_t *rp_survey(const struct rp_source *source, int *code)
     struct surveying surveying = {
         .document = json_pack("{ss si s[] s[]}", "format", "reprise-info", "version", 1,
                               "processes", "unknown")};
-    const struct rp_event_visitor visitor = {begin_trace, take_event, end_trace, &surveying, NULL};
+    const struct rp_event_visitor visitor = {.begin = begin_trace,
+                                             .event = take_event,
+                                             .end = end_trace,
+                                             .ctx = &surveying,
+                                             .needs = needs_each};
     char path[PATH_MAX];
 
     if (!surveying.document)

@@ -13,7 +13,7 @@
     X(process, F(UINT, pid) F(UINT, parent) F(TEXT, command) F(TEXT, mode) F(TEXT, driver)       \
                F(NAME, device))                                                                  \
     X(allocation, F(UINT, allocation) F(NAME, kind) F(BYTES, bytes) F(HEX, address)              \
-                  F(UINT, seq) F(NAME, name))                                                    \
+                  F(UINT, seq) F(NAME, name) F(BYTES, live))                                     \
     X(mapping, F(UINT, allocation) F(HEX, address) F(BYTES, bytes) F(BYTES, offset))             \
     X(unmapping, F(HEX, address) F(BYTES, bytes))                                                \
     X(free, F(UINT, allocation) F(UINT, seq))                                                    \

@@ -67,7 +67,8 @@ enum rp_trace_keep {
 
 struct rp_trace_options {
     size_t buffer_bytes;  /* per thread, default 256 KiB */
-    uint64_t max_age_ns;  /* hand over a non-empty buffer after this, default 200 ms */
+    uint64_t max_age_ns;  /* hand over a buffer after this, default 200 ms; five times as late one
+                             that holds less than 64 KiB */
     int level;            /* zstd level, default 1 */
     bool lossy;
     enum rp_trace_keep keep;
@@ -118,6 +119,13 @@ struct rp_trace_item {
 };
 void rp_trace_add(struct rp_trace_writer *writer, const struct rp_trace_item *items,
                   size_t count);
+static inline void rp_trace_add_one(struct rp_trace_writer *writer, uint32_t event,
+                                    const union rp_value *values)
+{
+    const struct rp_trace_item item = {event, values};
+
+    rp_trace_add(writer, &item, 1);
+}
 
 struct rp_trace_stats {
     uint64_t events;        /* taken, gap events among them */
@@ -138,6 +146,7 @@ struct rp_event {
     uint64_t thread;  /* the kernel's thread id */
     const struct rp_event_def *def; /* one pointer for a type, while the reader lives */
     const union rp_value *values; /* valid until the next call of rp_trace_next */
+    uint64_t count; /* 1, but for a reader that is brief */
 };
 
 /* "-" reads standard input. On failure `message` says what is wrong with the file. */
@@ -148,6 +157,14 @@ void rp_trace_reader_close(struct rp_trace_reader *reader);
 /* Where the file ends before its end mark, as that of a running job does, `wait` is asked before
  * the reading is over: true to look again for more, after a while that `wait` has spent. */
 void rp_trace_reader_follow(struct rp_trace_reader *reader, bool (*wait)(void *ctx), void *ctx);
+
+/* For who only counts: from now on the events of a chunk may come as one for all of a type that
+ * agree in their NAME fields. `count` says for how many it stands; id and time are those of the
+ * chunk's first. Of the fields it has the NAMEs, at most eight, and, of a note, at most two BYTES
+ * as their sum, and their largest as NAME_most. `needs` is asked for each type in a chunk: true when
+ * its events must come one by one, and then all events of the chunk do. */
+void rp_trace_reader_brief(struct rp_trace_reader *reader,
+                           bool (*needs)(void *ctx, const struct rp_event_def *def), void *ctx);
 
 /* The next event, in the order of the file (ordered within a thread; across threads by
  * chunk). RP_END at the end; RP_DAMAGED once where the file breaks off or a checksum is

@@ -4,13 +4,25 @@
 
 #include <stdlib.h>
 
+#define WORTH_A_TALLY ((size_t)64 << 10)
+
 static struct rp_trace_buffer *buffer_create(size_t bytes)
 {
     struct rp_trace_buffer *buffer = malloc(sizeof(*buffer) + bytes);
 
-    if (buffer != NULL)
+    if (buffer != NULL) {
         buffer->capacity = (uint32_t)bytes;
+        /* Without one the trace is the same but for what it takes to count it. */
+        buffer->tally = bytes >= WORTH_A_TALLY ? malloc(sizeof(*buffer->tally)) : NULL;
+    }
     return buffer;
+}
+
+void rp_trace_buffer_destroy(struct rp_trace_buffer *buffer)
+{
+    if (buffer != NULL)
+        free(buffer->tally);
+    free(buffer);
 }
 
 void rp_trace_queue(struct rp_trace_writer *writer, struct rp_trace_buffer *buffer)
@@ -36,7 +48,7 @@ static struct rp_trace_buffer *queue_pop(struct rp_trace_writer *writer)
 void rp_trace_retire(struct rp_trace_writer *writer, struct rp_trace_buffer *buffer)
 {
     if (buffer->capacity > writer->buffer_bytes) { /* made for one huge event */
-        free(buffer);
+        rp_trace_buffer_destroy(buffer);
         writer->buffer_count--;
     } else {
         buffer->next = writer->empty;
@@ -86,7 +98,7 @@ struct rp_trace_buffer *rp_trace_take(struct rp_trace_writer *writer, size_t byt
         writer->buffer_count += buffer != NULL;
     }
     if (buffer != NULL && buffer->capacity < bytes) {
-        free(buffer);
+        rp_trace_buffer_destroy(buffer);
         buffer = buffer_create(bytes);
         if (buffer == NULL) {
             writer->buffer_count--;

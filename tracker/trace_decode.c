@@ -17,6 +17,11 @@ void rp_trace_decoder_release(struct rp_trace_decoder *decoder)
     *decoder = (struct rp_trace_decoder){0};
 }
 
+void rp_trace_decoder_expect(struct rp_trace_decoder *decoder, unsigned version)
+{
+    decoder->times_inside = version < 2;
+}
+
 void rp_trace_decoder_begin(struct rp_trace_decoder *decoder, const uint8_t *raw, size_t bytes,
                             uint64_t time_ns, uint64_t thread)
 {
@@ -266,6 +271,27 @@ static bool take_fields(struct rp_trace_decoder *decoder, const struct decoder_t
     return good;
 }
 
+/* A varint that is read from the back of the chunk. */
+static bool take_time_behind(struct rp_trace_decoder *decoder, uint64_t *later)
+{
+    uint8_t varint[RP_TRACE_MAX_VARINT];
+    const uint8_t *at = varint;
+    size_t count = 0;
+
+    do {
+        if (decoder->end == decoder->at || count == sizeof(varint))
+            return false;
+        varint[count++] = *--decoder->end;
+    } while (varint[count - 1] & 0x80);
+    return rp_get_varint(&at, varint + count, later);
+}
+
+static bool take_time(struct rp_trace_decoder *decoder, uint64_t *later)
+{
+    return decoder->times_inside ? rp_get_varint(&decoder->at, decoder->end, later)
+                                 : take_time_behind(decoder, later);
+}
+
 enum rp_status rp_trace_decode(struct rp_trace_decoder *decoder, struct rp_event *event)
 {
     enum rp_status status = RP_OK;
@@ -283,7 +309,7 @@ enum rp_status rp_trace_decode(struct rp_trace_decoder *decoder, struct rp_event
             return status;
     }
     tag -= RP_TRACE_TAG_EVENT;
-    if (tag >= decoder->type_count || !rp_get_varint(&decoder->at, decoder->end, &later) ||
+    if (tag >= decoder->type_count || !take_time(decoder, &later) ||
         !take_fields(decoder, &decoder->types[tag]))
         return RP_DAMAGED;
     decoder->time_ns += later;

@@ -23,8 +23,9 @@ struct rp_trace_decoder {
     struct rp_trace_definition **definitions;
     size_t definition_count, definition_capacity;
 
-    /* The chunk. */
+    /* The chunk. `end` is where its times begin that are still to come. */
     const uint8_t *at, *end;
+    bool times_inside; /* version 1: each event's time stands behind its tag */
     uint64_t time_ns, thread;
     struct decoder_type {
         const struct rp_trace_definition *definition;
@@ -42,6 +43,8 @@ struct rp_trace_decoder {
 };
 
 void rp_trace_decoder_release(struct rp_trace_decoder *decoder);
+/* What comes is of this version of the format. */
+void rp_trace_decoder_expect(struct rp_trace_decoder *decoder, unsigned version);
 /* Begins a chunk; `raw` must stay until the next. */
 void rp_trace_decoder_begin(struct rp_trace_decoder *decoder, const uint8_t *raw, size_t bytes,
                             uint64_t time_ns, uint64_t thread);

@@ -110,7 +110,7 @@ static bool make_room(struct rp_trace_thread *t, const struct rp_trace_type *typ
 {
     struct rp_trace_writer *writer = t->writer;
 
-    if (t->buffer != NULL && t->buffer->capacity - t->buffer->used >= bytes) {
+    if (t->buffer != NULL && t->buffer->capacity - t->buffer->used - t->buffer->times >= bytes) {
         enum rp_status status = rp_trace_coder_prepare(&t->coder, type);
         if (status != RP_END)
             return status == RP_OK;
@@ -122,6 +122,9 @@ static bool make_room(struct rp_trace_thread *t, const struct rp_trace_type *typ
     t->buffer->thread = t->thread;
     t->buffer->events = 0;
     t->buffer->used = 0;
+    t->buffer->times = 0;
+    if (t->buffer->tally != NULL)
+        rp_trace_tally_begin(t->buffer->tally);
     rp_trace_coder_begin(&t->coder);
     return rp_trace_coder_prepare(&t->coder, type) == RP_OK;
 }
@@ -133,7 +136,7 @@ static void set_time(struct rp_trace_thread *t)
 }
 
 /* At the thread's latest time. */
-static bool append(struct rp_trace_thread *t, const struct rp_trace_type *type,
+static bool append(struct rp_trace_thread *t, struct rp_trace_type *type,
                    const union rp_value *values, bool may_wait)
 {
     if (!make_room(t, type, rp_trace_bound(type, values), may_wait))
@@ -245,7 +248,7 @@ uint32_t rp_trace_define(struct rp_trace_writer *writer, const struct rp_event_d
         unsigned next = atomic_load(&writer->type_count);
         type = next < RP_TRACE_MAX_EVENT_TYPES ? rp_trace_type_create(def, next) : NULL;
         if (type != NULL && rp_idmap_insert(&writer->type_of, (uintptr_t)def, type) != RP_OK) {
-            free(type);
+            rp_trace_type_destroy(type);
             type = NULL;
         }
         if (type != NULL) {

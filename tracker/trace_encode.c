@@ -4,6 +4,7 @@
 #include "tracker/array.h"
 #include "tracker/text.h"
 #include "tracker/trace_format.h"
+#include "tracker/trace_tally.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -37,6 +38,19 @@ static size_t definition_bound(const struct rp_event_def *def)
     return bytes;
 }
 
+static void choose_for_tally(struct rp_trace_type *type)
+{
+    const struct rp_event_def *def = type->def;
+    bool is_note = strcmp(def->class_, "note") == 0;
+
+    type->tally_names =
+        type->name_count < RP_TALLY_ROW_NAMES ? type->name_count : RP_TALLY_ROW_NAMES;
+    for (uint32_t i = 0; is_note && i < def->field_count; i++) {
+        if (def->fields[i].type == RP_FIELD_BYTES && type->tally_sizes < RP_TALLY_ROW_SIZES)
+            type->sizes[type->tally_sizes++] = (uint8_t)i;
+    }
+}
+
 struct rp_trace_type *rp_trace_type_create(const struct rp_event_def *def, uint32_t id)
 {
     if (def->field_count > RP_EVENT_MAX_FIELDS || definition_bound(def) > RP_TRACE_MAX_DEFINITION)
@@ -59,7 +73,15 @@ struct rp_trace_type *rp_trace_type_create(const struct rp_event_def *def, uint3
         if (!is_text && def->fields[i].type != RP_FIELD_FLOAT)
             type->numbers++;
     }
+    choose_for_tally(type);
     return type;
+}
+
+void rp_trace_type_destroy(struct rp_trace_type *type)
+{
+    if (type != NULL)
+        rp_trace_brief_destroy(type->brief);
+    free(type);
 }
 
 /* ---- dictionaries ----------------------------------------------------------------- */
@@ -224,6 +246,8 @@ static void define_name(struct rp_trace_coder *coder, struct rp_trace_buffer *bu
                                 .number = ++coder->name_count,
                                 .at = buffer->used - (uint32_t)stored,
                                 .length = (uint32_t)stored};
+    if (buffer->tally != NULL)
+        rp_trace_tally_name(buffer->tally, name->at, name->length);
 }
 
 static struct coder_recent *recent_place(struct rp_trace_coder *coder, const char *text)
@@ -256,7 +280,7 @@ static uint32_t intern(struct rp_trace_coder *coder, struct rp_trace_buffer *buf
 /* ---- records ---------------------------------------------------------------------- */
 
 static void define(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
-                   const struct rp_trace_type *type)
+                   struct rp_trace_type *type)
 {
     memcpy(buffer->data + buffer->used, type->definition, type->definition_bytes);
     buffer->used += type->definition_bytes;
@@ -266,6 +290,8 @@ static void define(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
     if (type->numbers > 0)
         memset(coder->last + coder->last_used, 0, type->numbers * sizeof(*coder->last));
     coder->last_used += type->numbers;
+    if (buffer->tally != NULL)
+        rp_trace_tally_type(buffer->tally, type);
 }
 
 static uint8_t *put_fields(uint8_t *out, const struct rp_trace_type *type,
@@ -289,9 +315,28 @@ static uint8_t *put_fields(uint8_t *out, const struct rp_trace_type *type,
     return out;
 }
 
+/* From back to front, so that the reader, who comes from the back, finds a varint. Records that
+ * are alike but for their times are the same bytes, for which the compression is grateful. */
+static void put_time(struct rp_trace_buffer *buffer, uint64_t later)
+{
+    uint8_t *out = buffer->data + buffer->capacity - buffer->times;
+
+    for (; later >= 0x80; later >>= 7)
+        *--out = (uint8_t)(later | 0x80);
+    *--out = (uint8_t)later;
+    buffer->times = (uint32_t)(buffer->data + buffer->capacity - out);
+}
+
+void rp_trace_seal(struct rp_trace_buffer *buffer)
+{
+    memmove(buffer->data + buffer->used, buffer->data + buffer->capacity - buffer->times,
+            buffer->times);
+    buffer->used += buffer->times;
+    buffer->times = 0;
+}
+
 void rp_trace_encode(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
-                     const struct rp_trace_type *type, const union rp_value *values,
-                     uint64_t time_ns)
+                     struct rp_trace_type *type, const union rp_value *values, uint64_t time_ns)
 {
     uint32_t names[RP_EVENT_MAX_FIELDS];
 
@@ -307,9 +352,11 @@ void rp_trace_encode(struct rp_trace_coder *coder, struct rp_trace_buffer *buffe
     if (buffer->events == 0)
         buffer->first_ns = buffer->last_ns = time_ns;
     out = rp_put_varint(out, RP_TRACE_TAG_EVENT + known->number);
-    out = rp_put_varint(out, time_ns - buffer->last_ns);
+    put_time(buffer, time_ns - buffer->last_ns);
     out = put_fields(out, type, values, coder->last + known->last_at, names);
     buffer->last_ns = time_ns;
     buffer->used = (uint32_t)(out - buffer->data);
     buffer->events++;
+    if (buffer->tally != NULL)
+        rp_trace_tally_add(buffer->tally, known->number, names, values);
 }

@@ -10,6 +10,9 @@
 
 #include "tracker/trace.h"
 
+struct rp_trace_brief;
+struct rp_trace_tally;
+
 /* A registered event type. */
 struct rp_trace_type {
     const struct rp_event_def *def;
@@ -19,20 +22,26 @@ struct rp_trace_type {
     uint32_t text_count, name_count;         /* of these fields ... */
     uint8_t texts[RP_EVENT_MAX_FIELDS];      /* ... TEXT and NAME together, */
     uint8_t names[RP_EVENT_MAX_FIELDS];      /* NAME alone */
+    uint32_t tally_names, tally_sizes;       /* how many NAME and BYTES fields a tally takes, */
+    uint8_t sizes[RP_EVENT_MAX_FIELDS];      /* and which are these BYTES */
+    struct rp_trace_brief *brief;            /* how it tells of them; made when first needed */
     uint32_t definition_bytes;
     uint8_t definition[]; /* the record that defines it */
 };
 
 /* NULL when the host is out of memory, or when `def` is too large. */
 struct rp_trace_type *rp_trace_type_create(const struct rp_event_def *def, uint32_t id);
+void rp_trace_type_destroy(struct rp_trace_type *type);
 
-/* Records on their way to the file. */
+/* Records on their way to the file: they grow from the front of `data`, their times from its
+ * back, until the buffer is sealed. */
 struct rp_trace_buffer {
     struct rp_trace_buffer *next;
     uint64_t thread;
     uint64_t first_ns, last_ns; /* since the start of the trace */
     uint32_t events;
-    uint32_t used, capacity;
+    uint32_t used, times, capacity; /* bytes */
+    struct rp_trace_tally *tally;   /* of these events; NULL: nobody counts */
     uint8_t data[];
 };
 
@@ -75,7 +84,9 @@ size_t rp_trace_bound(const struct rp_trace_type *type, const union rp_value *va
 
 /* Appends the event; prepared, and with room for the bound. */
 void rp_trace_encode(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
-                     const struct rp_trace_type *type, const union rp_value *values,
-                     uint64_t time_ns);
+                     struct rp_trace_type *type, const union rp_value *values, uint64_t time_ns);
+
+/* Nothing more is appended: the first `used` bytes are what a chunk holds. */
+void rp_trace_seal(struct rp_trace_buffer *buffer);
 
 #endif

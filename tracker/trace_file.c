@@ -2,6 +2,7 @@
 #include "tracker/trace_file.h"
 
 #include "tracker/trace_format.h"
+#include "tracker/trace_tally.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -226,44 +227,78 @@ static enum rp_status make_room(struct rp_trace_file *file, size_t bytes)
 
 /* ---- chunks ----------------------------------------------------------------------- */
 
-static enum rp_status reserve_out(struct rp_trace_file *file, size_t raw_bytes)
-{
-    size_t need = RP_TRACE_CHUNK_BYTES + ZSTD_compressBound(raw_bytes);
+/* A smaller chunk is counted as quickly as a tally is read. */
+#define WORTH_A_TALLY ((size_t)8 << 10)
 
-    if (file->zstd == NULL)
-        file->zstd = ZSTD_createCCtx();
-    if (file->out_capacity < need) {
-        free(file->out);
-        file->out = malloc(need);
-        file->out_capacity = file->out != NULL ? need : 0;
-    }
-    return file->out != NULL && file->zstd != NULL ? RP_OK : RP_NO_MEMORY;
+static size_t chunk_bound(const struct rp_trace_buffer *records)
+{
+    return RP_TRACE_CHUNK_BYTES + ZSTD_compressBound(records->used);
 }
 
-enum rp_status rp_trace_file_append(struct rp_trace_file *file,
-                                    const struct rp_trace_buffer *buffer, int level)
+static enum rp_status reserve_out(struct rp_trace_file *file, size_t bytes)
+{
+    if (file->zstd == NULL)
+        file->zstd = ZSTD_createCCtx();
+    if (file->out_capacity < bytes) {
+        uint8_t *out = realloc(file->out, bytes);
+        if (out == NULL)
+            return RP_NO_MEMORY;
+        file->out = out;
+        file->out_capacity = bytes;
+    }
+    return file->zstd != NULL ? RP_OK : RP_NO_MEMORY;
+}
+
+/* Packs sealed records at file->out + at, behind their header; returns the bytes of both, 0 when
+ * there is no memory. */
+static size_t pack(struct rp_trace_file *file, size_t at, const struct rp_trace_buffer *records,
+                   struct rp_trace_chunk chunk, int level)
+{
+    if (reserve_out(file, at + chunk_bound(records)) != RP_OK)
+        return 0;
+    uint8_t *frame = file->out + at + RP_TRACE_CHUNK_BYTES;
+    size_t stored = ZSTD_compressCCtx(file->zstd, frame, ZSTD_compressBound(records->used),
+                                      records->data, records->used, level);
+    if (ZSTD_isError(stored))
+        return 0;
+    chunk.stored_bytes = (uint32_t)stored;
+    chunk.raw_bytes = records->used;
+    chunk.first_event = file->events;
+    chunk.time_ns = records->first_ns;
+    chunk.check = rp_trace_hash(frame, stored);
+    rp_trace_chunk_pack(file->out + at, &chunk);
+    return RP_TRACE_CHUNK_BYTES + stored;
+}
+
+/* Packs the tally of a chunk behind it. Returns its bytes, 0 for none: it is a help, and nothing
+ * depends on it. */
+static size_t pack_tally(struct rp_trace_file *file, const struct rp_trace_buffer *buffer,
+                         size_t bytes, int level)
+{
+    if (buffer->tally == NULL || bytes < WORTH_A_TALLY ||
+        rp_trace_tally_pack(buffer->tally, buffer, &file->tally_coder, &file->tally) != RP_OK)
+        return 0;
+    const struct rp_trace_chunk chunk = {
+        .flags = RP_TRACE_CHUNK_TALLY, .event_count = buffer->events, .thread = buffer->thread};
+    return pack(file, bytes, file->tally, chunk, level);
+}
+
+enum rp_status rp_trace_file_append(struct rp_trace_file *file, struct rp_trace_buffer *buffer,
+                                    int level)
 {
     if (file->error != 0)
         return fail(file, file->error);
-    if (reserve_out(file, buffer->used) != RP_OK)
+    rp_trace_seal(buffer);
+    const struct rp_trace_chunk chunk = {.event_count = buffer->events, .thread = buffer->thread};
+    size_t bytes = pack(file, 0, buffer, chunk, level);
+    if (bytes == 0)
         return fail(file, ENOMEM);
-
-    uint8_t *frame = file->out + RP_TRACE_CHUNK_BYTES;
-    size_t stored = ZSTD_compressCCtx(file->zstd, frame, file->out_capacity - RP_TRACE_CHUNK_BYTES,
-                                      buffer->data, buffer->used, level);
-    if (ZSTD_isError(stored))
-        return fail(file, ENOMEM);
-    if (make_room(file, RP_TRACE_CHUNK_BYTES + stored) != RP_OK)
+    size_t tally = pack_tally(file, buffer, bytes, level);
+    if (make_room(file, bytes + tally) != RP_OK)
         return fail(file, file->error);
-    struct rp_trace_chunk chunk = {.stored_bytes = (uint32_t)stored,
-                                   .raw_bytes = buffer->used,
-                                   .event_count = buffer->events,
-                                   .first_event = file->events,
-                                   .thread = buffer->thread,
-                                   .time_ns = buffer->first_ns,
-                                   .check = rp_trace_hash(frame, stored)};
-    rp_trace_chunk_pack(file->out, &chunk);
-    enum rp_status status = write_all(file, file->out, RP_TRACE_CHUNK_BYTES + stored);
+    enum rp_status status = tally > 0 ? write_all(file, file->out + bytes, tally) : RP_OK;
+    if (status == RP_OK)
+        status = write_all(file, file->out, bytes);
     if (status == RP_OK) {
         file->events += buffer->events;
         file->bytes_raw += buffer->used;
@@ -289,6 +324,8 @@ void rp_trace_file_release(struct rp_trace_file *file)
         close(file->fd);
     ZSTD_freeCCtx(file->zstd);
     free(file->out);
+    free(file->tally);
+    rp_trace_coder_release(&file->tally_coder);
     free(file->path);
     free(file->pairs);
     file->path = NULL;
@@ -296,5 +333,6 @@ void rp_trace_file_release(struct rp_trace_file *file)
     file->fd = -1;
     file->zstd = NULL;
     file->out = NULL;
+    file->tally = NULL;
     file->out_capacity = 0;
 }

@@ -26,8 +26,10 @@ struct rp_trace_file {
     uint64_t events; /* in the chunks written so far */
     uint64_t bytes_raw;
     struct ZSTD_CCtx_s *zstd;
-    uint8_t *out; /* a chunk's header and its frame */
+    uint8_t *out; /* a chunk's header and its frame, then those of its tally */
     size_t out_capacity;
+    struct rp_trace_coder tally_coder;
+    struct rp_trace_buffer *tally; /* the records of the chunk's tally */
 };
 
 /* Creates `path`, mode 0600, never following a link, never overwriting, and writes the
@@ -39,8 +41,9 @@ enum rp_status rp_trace_file_create(struct rp_trace_file *file, const char *path
  * renamed, NAME.rpt to NAME.0.rpt, in place of the one before it, and a new one goes on, whose
  * property "first_event" says with which event. */
 void rp_trace_file_limit(struct rp_trace_file *file, enum rp_trace_keep keep, uint64_t limit);
-enum rp_status rp_trace_file_append(struct rp_trace_file *file,
-                                    const struct rp_trace_buffer *buffer, int level);
+/* Seals the buffer and writes it as a chunk. */
+enum rp_status rp_trace_file_append(struct rp_trace_file *file, struct rp_trace_buffer *buffer,
+                                    int level);
 /* Writes the end mark, unless the file has failed, and closes. */
 enum rp_status rp_trace_file_finish(struct rp_trace_file *file);
 /* Closes and frees without writing; nothing happens the second time. */

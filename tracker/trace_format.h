@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define RP_TRACE_MAGIC "\x89RPT\r\n\x1a\n" /* breaks visibly when it passes through a text mode */
-#define RP_TRACE_VERSION 1
-#define RP_TRACE_LOWEST_READER 1 /* the oldest reader that understands what is written today */
+#define RP_TRACE_VERSION 2
+#define RP_TRACE_LOWEST_READER 2 /* the oldest reader that understands what is written today */
 
 /* What no file may exceed, so that a hostile one can't claim memory. */
 #define RP_TRACE_MAX_PROPERTIES (1u << 20)
@@ -56,7 +56,8 @@ bool rp_trace_header_matches(const uint8_t in[RP_TRACE_HEADER_BYTES], const uint
 
 #define RP_TRACE_CHUNK_MARKER "RPC\x1a"
 #define RP_TRACE_CHUNK_BYTES 56
-#define RP_TRACE_CHUNK_END 1u /* flag: the trace was closed; no payload, nothing follows */
+#define RP_TRACE_CHUNK_END 1u   /* flag: the trace was closed; no payload, nothing follows */
+#define RP_TRACE_CHUNK_TALLY 2u /* flag: of the chunk that follows; no events of its own */
 
 struct rp_trace_chunk {
     uint32_t flags;

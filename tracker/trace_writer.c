@@ -14,6 +14,9 @@
 #define LEAST_LIMIT_BYTES ((uint64_t)64 << 10)
 #define DEFAULT_MAX_AGE_NS UINT64_C(200000000)
 #define LEAST_PERIOD_NS UINT64_C(1000000)
+/* Small chunks compress badly, since each begins with nothing known: they get more time. */
+#define WORTH_A_CHUNK ((size_t)64 << 10)
+#define PATIENCE 5
 #define SPARE_BUFFERS 4 /* beside two for each thread */
 
 _Static_assert(RP_EVENT_MAX_FIELDS * (RP_TRACE_MAX_TEXT + 64u) + 65536u < RP_TRACE_MAX_RAW,
@@ -21,7 +24,15 @@ _Static_assert(RP_EVENT_MAX_FIELDS * (RP_TRACE_MAX_TEXT + 64u) + 65536u < RP_TRA
 
 /* ---- the writing thread ----------------------------------------------------------- */
 
-/* Takes over the buffers that are older than `age`. A thread that stays busy is waiting for
+/* Whether a buffer shall wait no longer, at its due age of `age`. */
+static bool is_due(const struct rp_trace_buffer *buffer, uint64_t age, uint64_t now)
+{
+    if (buffer->used + buffer->times < WORTH_A_CHUNK)
+        age *= PATIENCE;
+    return buffer->first_ns + age <= now;
+}
+
+/* Takes over the buffers that are due. A thread that stays busy is waiting for
  * an empty buffer, or it crashed where it stands: it is passed over. */
 static void collect(struct rp_trace_writer *writer, uint64_t age)
 {
@@ -34,7 +45,7 @@ static void collect(struct rp_trace_writer *writer, uint64_t age)
         if (attempts == 0)
             continue;
         if (t->buffer != NULL && t->buffer->events > 0 &&
-            t->buffer->first_ns + age <= rp_trace_now(writer))
+            is_due(t->buffer, age, rp_trace_now(writer)))
             rp_trace_hand_over(t);
         rp_trace_leave(t);
     }
@@ -92,7 +103,7 @@ static void release(struct rp_trace_writer *writer)
     rp_trace_delist(writer);
     while (t != NULL) {
         struct rp_trace_thread *next = t->next;
-        free(t->buffer);
+        rp_trace_buffer_destroy(t->buffer);
         rp_trace_coder_release(&t->coder);
         free(t);
         t = next;
@@ -100,12 +111,12 @@ static void release(struct rp_trace_writer *writer)
     for (size_t i = 0; i < 2; i++) {
         for (struct rp_trace_buffer *b = lists[i]; b != NULL;) {
             struct rp_trace_buffer *next = b->next;
-            free(b);
+            rp_trace_buffer_destroy(b);
             b = next;
         }
     }
     for (unsigned i = 0; i < atomic_load(&writer->type_count); i++)
-        free(writer->types[i]);
+        rp_trace_type_destroy(writer->types[i]);
     rp_idmap_release(&writer->type_of);
     rp_trace_file_release(&writer->file);
     free(writer);

@@ -17,6 +17,7 @@
 #include "tracker/trace_encode.h"
 #include "tracker/trace_file.h"
 #include "tracker/trace_format.h"
+#include "tracker/trace_tally.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -103,6 +104,7 @@ static inline void rp_trace_leave(struct rp_trace_thread *t)
 
 /* ---- trace_buffer.c: all with the writer's lock held, but for rp_trace_take ------------ */
 
+void rp_trace_buffer_destroy(struct rp_trace_buffer *buffer);
 /* Appends to what is to be written. */
 void rp_trace_queue(struct rp_trace_writer *writer, struct rp_trace_buffer *buffer);
 /* Makes an empty buffer of it. */

@@ -16,12 +16,12 @@ struct launch {
 void rp_handler_note_launch(const struct rp_launched *launch, const struct rp_footprint *call)
 {
     const struct rp_launch *geometry = &launch->geometry;
-    RP_NOTE(launch, RP_U(call->seq), RP_T(launch->kernel->text), RP_U(call->stream),
-            RP_U(rp_core.step), RP_U(call->launch), RP_U(geometry->grid[0]),
-            RP_U(geometry->grid[1]), RP_U(geometry->grid[2]), RP_U(geometry->block[0]),
-            RP_U(geometry->block[1]), RP_U(geometry->block[2]), RP_U(geometry->shared_bytes),
-            RP_T(rp_verdict_name(call->writes)), RP_T(rp_verdict_name(call->reads)),
-            RP_T(call->reason));
+    RP_DETAIL(launch, RP_U(call->seq), RP_T(launch->kernel->text), RP_U(call->stream),
+              RP_U(rp_core.step), RP_U(call->launch), RP_U(geometry->grid[0]),
+              RP_U(geometry->grid[1]), RP_U(geometry->grid[2]), RP_U(geometry->block[0]),
+              RP_U(geometry->block[1]), RP_U(geometry->block[2]), RP_U(geometry->shared_bytes),
+              RP_T(rp_verdict_name(call->writes)), RP_T(rp_verdict_name(call->reads)),
+              RP_T(call->reason));
 }
 
 /* Where the arguments point, in the first launches of a run that is only observed: from these
@@ -44,7 +44,7 @@ static void note_arguments(struct rp_launched *launched, const struct rp_footpri
             continue;
         memcpy(&address, param.bytes, sizeof address);
         if (rp_memory_find(rp_core.bench.memory, address, &id, &offset, NULL) == RP_OK)
-            RP_NOTE(argument, RP_U(call->seq), RP_U(i), RP_U(id), RP_U(offset));
+            RP_DETAIL(argument, RP_U(call->seq), RP_U(i), RP_U(id), RP_U(offset));
     }
 }
 
@@ -100,16 +100,16 @@ static struct launch launch_of(const struct rp_args_cuLaunchKernel *args)
 {
     return (struct launch){
         .launched.geometry = {.grid = {args->gridDimX, args->gridDimY, args->gridDimZ},
-                     .block = {args->blockDimX, args->blockDimY, args->blockDimZ},
-                     .shared_bytes = args->sharedMemBytes}};
+                              .block = {args->blockDimX, args->blockDimY, args->blockDimZ},
+                              .shared_bytes = args->sharedMemBytes}};
 }
 
 static struct launch launch_of_config(const CUlaunchConfig *config)
 {
     return (struct launch){
         .launched.geometry = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-                     .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-                     .shared_bytes = config->sharedMemBytes},
+                              .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                              .shared_bytes = config->sharedMemBytes},
         .stream = config->hStream};
 }
 

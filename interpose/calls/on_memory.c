@@ -9,7 +9,6 @@
 #include "interpose/run/buffer.h"
 #include "interpose/run/report.h"
 
-
 static int current_device(void)
 {
     CUdevice device;
@@ -18,8 +17,9 @@ static int current_device(void)
 
 static void note_birth(const struct rp_alloc *alloc)
 {
-    RP_NOTE(allocation, RP_U(alloc->id), RP_T(rp_alloc_kind_name(alloc->kind)),
-            RP_U(alloc->bytes), RP_U(alloc->address), RP_U(alloc->birth_seq), RP_T(alloc->name));
+    RP_DETAIL(allocation, RP_U(alloc->id), RP_T(rp_alloc_kind_name(alloc->kind)),
+              RP_U(alloc->bytes), RP_U(alloc->address), RP_U(alloc->birth_seq), RP_T(alloc->name),
+              RP_U(rp_memory_live_bytes(rp_core.bench.memory)));
 }
 
 static void forget_dead(void);
@@ -30,8 +30,8 @@ rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t 
 {
     rp_alloc_id id = 0;
     forget_dead();
-    if (rp_memory_add(rp_core.bench.memory, kind, bytes, address, current_device(),
-                      ++rp_core.seq, name, &id) != RP_OK) {
+    if (rp_memory_add(rp_core.bench.memory, kind, bytes, address, current_device(), ++rp_core.seq,
+                      name, &id) != RP_OK) {
         rp_remark("allocation", "the host is out of memory: an allocation is not known");
         return 0;
     }
@@ -88,7 +88,7 @@ void rp_handler_died(rp_alloc_id id)
     if (alloc && !alloc->death_seq && is_on_device(alloc))
         rp_core.device_bytes -= alloc->bytes;
     rp_handler_share_budget();
-    RP_NOTE(free, RP_U(id), RP_U(rp_core.seq));
+    RP_DETAIL(free, RP_U(id), RP_U(rp_core.seq));
     rp_memory_free(rp_core.bench.memory, id, ++rp_core.seq);
     rp_track_death(id);
     rp_context_drops(id);

@@ -31,8 +31,9 @@ static void meet_global(void *ctx, const char *symbol, uint64_t declared_bytes)
                       symbol, &id) != RP_OK)
         return;
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
-    RP_NOTE(allocation, RP_U(id), RP_T(rp_alloc_kind_name(alloc->kind)), RP_U(bytes),
-            RP_U(address), RP_U(alloc->birth_seq), RP_T(symbol));
+    RP_DETAIL(allocation, RP_U(id), RP_T(rp_alloc_kind_name(alloc->kind)), RP_U(bytes),
+              RP_U(address), RP_U(alloc->birth_seq), RP_T(symbol),
+              RP_U(rp_memory_live_bytes(rp_core.bench.memory)));
     rp_kernel_global_found(RP_HANDLE(loading->module), symbol, address, bytes, id);
     rp_buffer_meet_allocation(alloc);
 }
@@ -165,8 +166,7 @@ void rp_on_functions_listed(struct rp_frame *frame)
     const struct rp_args_cuModuleEnumerateFunctions *args = frame->args;
     const char *name;
     for (unsigned i = 0; frame->result == CUDA_SUCCESS && i < args->numFunctions; i++) {
-        if (!args->functions[i] ||
-            rp_real.cuFuncGetName(&name, args->functions[i]) != CUDA_SUCCESS)
+        if (!args->functions[i] || rp_real.cuFuncGetName(&name, args->functions[i]) != CUDA_SUCCESS)
             continue;
         rp_core_lock();
         struct rp_kernel_layout told = rp_layout_of_function(args->functions[i]);

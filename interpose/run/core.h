@@ -71,13 +71,16 @@ static inline const char *rp_name(uint32_t id)
 }
 
 /* Writes one event of the layer's own; costs one test when there is no trace. */
-#define RP_NOTE(event, ...)                                                                      \
+#define RP_EMIT_(emit, event, ...)                                                               \
     do {                                                                                         \
         if (rp_core.trace) {                                                                     \
             const union rp_value values_[] = {__VA_ARGS__};                                      \
-            rp_trace_emit(rp_core.trace, rp_core.trace_ids[RP_EVENT_##event], values_);          \
+            emit(rp_core.trace, rp_core.trace_ids[RP_EVENT_##event], values_);                   \
         }                                                                                        \
     } while (0)
+#define RP_NOTE(event, ...) RP_EMIT_(rp_trace_emit, event, __VA_ARGS__)
+/* Says more of what this thread noted last, at that one's time. */
+#define RP_DETAIL(event, ...) RP_EMIT_(rp_trace_add_one, event, __VA_ARGS__)
 #define RP_U(value) {.u = (uint64_t)(value)}
 #define RP_T(text_) rp_value_text(text_)
 

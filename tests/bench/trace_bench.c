@@ -2,7 +2,10 @@
 /* What a trace costs: nanoseconds an event in the emitting thread, bytes an event on disk.
  *
  * The events imitate a training step: a few hundred launches of a few dozen kernels, whose
- * arguments come again in each step while addresses, sequence numbers and times move on. */
+ * arguments come again in each step while addresses, sequence numbers and times move on.
+ *
+ * usage: trace_bench             measures
+ *        trace_bench TRACE BYTES writes a trace of launches, of so many bytes on disk */
 #include "tracker/events.h"
 
 #include <stdio.h>
@@ -47,6 +50,12 @@ static void emit(struct rp_trace_writer *writer, const struct rp_event_def *def,
     rp_trace_emit(writer, rp_trace_define(writer, def), values);
 }
 
+static void detail(struct rp_trace_writer *writer, const struct rp_event_def *def,
+                   const union rp_value *values)
+{
+    rp_trace_add_one(writer, rp_trace_define(writer, def), values);
+}
+
 static union rp_value text(const char *text)
 {
     union rp_value value = {.t = {text, strlen(text)}};
@@ -89,19 +98,21 @@ static void emit_launch(struct rp_trace_writer *writer, uint64_t seq)
                              {.u = 1},
                              {.u = 1},
                              {.u = launch % 5 * 1024},
-                             text("exact ranges")};
+                             text("exact"),
+                             text("exact"),
+                             text("")};
 
     emit_call(writer, launch);
-    emit(writer, &rp_event_defs[RP_EVENT_launch], note);
+    detail(writer, &rp_event_defs[RP_EVENT_launch], note);
     for (uint64_t i = 0; i < 3; i++) {
         const union rp_value access[] = {{.u = seq},
                                          {.u = 1 + (launch * 3 + i) % 200},
                                          {.u = 0},
                                          {.u = 65536 << launch % 6},
                                          text(i == 2 ? "write" : "read"),
-                                         text("exact ranges"),
+                                         text("exact"),
                                          {.u = seq - (i == 2 ? 0 : 1 + random_below(50))}};
-        emit(writer, &rp_event_defs[RP_EVENT_access], access);
+        detail(writer, &rp_event_defs[RP_EVENT_access], access);
     }
 }
 
@@ -152,18 +163,40 @@ static void measure(const char *what, void (*body)(struct rp_trace_writer *, uin
            (double)stats.bytes_written / (double)rounds, (unsigned long long)stats.waits);
 }
 
-int main(void)
+/* Looks at the file's size after each of these many launches. */
+#define LAUNCHES_AT_ONCE 10000
+
+static int write_large(const char *path, uint64_t bytes)
+{
+    struct rp_trace_writer *writer = NULL;
+    struct rp_trace_stats stats = {.bytes_written = 0};
+
+    if (rp_trace_writer_open(path, NULL, &writer) != RP_OK) {
+        perror(path);
+        return 1;
+    }
+    for (uint64_t seq = 0; stats.bytes_written < bytes;) {
+        for (int i = 0; i < LAUNCHES_AT_ONCE; i++)
+            emit_launch(writer, seq++);
+        rp_trace_writer_stats(writer, &stats);
+    }
+    return rp_trace_writer_close(writer) == RP_OK ? 0 : 1;
+}
+
+int main(int argc, char **argv)
 {
     char folder[] = "/tmp/reprise-bench-XXXXXX", path[64];
 
-    if (mkdtemp(folder) == NULL)
-        return 1;
-    snprintf(path, sizeof(path), "%s/trace", folder);
     for (size_t i = 0; i < KERNELS; i++)
         snprintf(kernel_names[i], sizeof(kernel_names[i]),
                  "void at::native::vectorized_elementwise_kernel<4, at::native::functor_%zu<float>,"
                  " at::detail::Array<char*, 3>>(int, functor)",
                  i);
+    if (argc == 3)
+        return write_large(argv[1], strtoull(argv[2], NULL, 10));
+    if (mkdtemp(folder) == NULL)
+        return 1;
+    snprintf(path, sizeof(path), "%s/trace", folder);
     measure("one number", emit_small, 4000000, path);
     measure("a call (enter, leave)", emit_plain_call, 1500000, path);
     measure("a launch and its accesses", emit_launch, 400000, path);

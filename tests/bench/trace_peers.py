@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loop of calls in the trace and in uftrace (Debian: uftrace), side by side in one run: calls a
 second written by one thread into memory-backed storage, bytes a call, lines a second read; then
-what a report of a million calls takes.
+what a report of a million calls and `info` on a gigabyte take.
 
-usage: trace_peers.py REPRISE TRACE_LOOP PEER_LOOP"""
+usage: trace_peers.py REPRISE TRACE_LOOP PEER_LOOP TRACE_BENCH"""
+import os
 import pathlib
 import shutil
 import statistics
@@ -13,8 +14,8 @@ import sys
 import tempfile
 import time
 
-REPRISE, LOOP, PEER = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
-CALLS, ROUNDS = 2_000_000, 5
+REPRISE, LOOP, PEER, BENCH = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
+CALLS, ROUNDS, LARGE = 2_000_000, 5, 1 << 30
 
 
 def run(*command, **more):
@@ -74,6 +75,24 @@ def report(folder):
     print(f"  info of 1,000,000 calls: {took:.2f} s")
 
 
+def large(folder):
+    """On one gigabyte, and on a tenth of it: the same memory."""
+    for bytes_ in (LARGE // 10, LARGE):
+        trace = folder / "large.rpt"
+        run(BENCH, trace, bytes_)
+        took, peak = [], 0
+        for _ in range(3):
+            start = time.monotonic()
+            with subprocess.Popen([REPRISE, "info", trace], stdout=subprocess.DEVNULL) as process:
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            took.append(time.monotonic() - start)
+            peak = max(peak, usage.ru_maxrss)
+        print(f"  info of {size(trace) / 1e9:.2f} GB: {statistics.median(took):.2f} s (goal 2 s), "
+              f"{peak / 1024:.1f} MiB of memory at most")
+        trace.unlink()
+
+
 def main():
     storage = "/dev/shm" if pathlib.Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=storage) as name:
@@ -88,6 +107,7 @@ def main():
             print("  uftrace is not there: no peer")
         print("  goals: 10 M calls/s, 5 M lines/s")
         report(folder)
+        large(folder)
 
 
 main()

@@ -24,7 +24,7 @@ define leave cuLaunchKernel result:SINT
 STORY = CALLS + """\
 note process pid=4242 command=./train mode=check device=toy
 enter cuMemAlloc_v2 0x7fff10 4096
-note allocation allocation=1 kind=device bytes=4096 address=0x1000 seq=1
+note allocation allocation=1 kind=device bytes=4096 address=0x1000 seq=1 live=4096
 leave cuMemAlloc_v2 0 0x1000
 note kernel function=0x9 kernel=bn_forward verdict=exact proof=writes%20param%203%0aall%20of%20it
 note step step=1
@@ -87,7 +87,8 @@ class Dump(ReadingCase):
         shown = self.shown()
         self.assertEqual(shown[1:3], [
             "- cuMemAlloc_v2(dptr=0x7fff10, bytesize=4096) = 0 dptr=0x1000",
-            "-   -- allocation allocation=1 kind=device bytes=4096 address=0x1000 seq=1 name=\"\""])
+            "-   -- allocation allocation=1 kind=device bytes=4096 address=0x1000 seq=1 name=\"\" "
+            "live=4096"])
         self.assertTrue(shown[0].startswith("- -- process pid=4242"))
         self.assertIn("0x55d0 cuLaunchKernel(f=0xa, hStream=0x55d0) = "
                       "700 CUDA_ERROR_ILLEGAL_ADDRESS", shown)
@@ -266,17 +267,20 @@ leave cuLaunchKernel 0
 class Golden(harness.Case):
     """Traces of every version that was ever written stay readable, and say the same."""
 
+    COMMANDS = {".txt": ["dump"], ".jsonl": ["dump", "--json"], ".json": ["info", "--json"]}
+
     def test_versions(self):
-        traces = sorted((pathlib.Path(__file__).parent / "golden").glob("version-*.rpt"))
-        self.assertTrue(traces)
-        for trace in traces:
-            for suffix, words in ((".txt", []), (".jsonl", ["--json"])):
-                with trace.open("rb") as file:
-                    done = subprocess.run([harness.REPRISE, "dump", *words, "-"], stdin=file,
-                                          capture_output=True, text=True,
-                                          env=harness.environment())
+        folder = pathlib.Path(__file__).parent / "golden"
+        golden = [path for path in sorted(folder.glob("version-*"))
+                  if path.suffix != ".rpt"]
+        self.assertEqual({path.suffix for path in golden}, set(self.COMMANDS))
+        for path in golden:
+            with self.subTest(path.name), path.with_suffix(".rpt").open("rb") as trace:
+                done = subprocess.run([harness.REPRISE, *self.COMMANDS[path.suffix], "-"],
+                                      stdin=trace, capture_output=True, text=True,
+                                      env=harness.environment())
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
-                self.assertEqual(done.stdout, trace.with_suffix(suffix).read_text())
+                self.assertEqual(done.stdout, path.read_text())
 
 
 class Damage(ReadingCase):

@@ -151,13 +151,13 @@ static void be_of_version(uint16_t version, uint16_t lowest)
 static void a_newer_trace_is_read_if_its_writer_says_so(void **state)
 {
     (void)state;
-    be_of_version(7, 1);
+    be_of_version(7, 2);
     struct kept kept = read_whole(memory_path);
     assert_int_equal(kept.count, good_events.count);
     kept_release(&kept);
-    be_of_version(7, 2);
+    be_of_version(7, 3);
     assert_refused(RP_DAMAGED, memory_path,
-                   "has format 7, for readers of format 2 and newer; this one reads up to 1: use "
+                   "has format 7, for readers of format 3 and newer; this one reads up to 2: use "
                    "the reprise that wrote it");
 }
 
@@ -415,13 +415,14 @@ static void records_that_make_no_sense_are_refused(void **state)
         {"\0\1a\1b\x19" FIVE FIVE FIVE FIVE FIVE, 81, 0},  /* 25 fields */
         {"\0\1a\1b\1\1f", 8, 0},                          /* a field without its type */
         {"\0\1a\1b\1\1f\7", 9, 0},                         /* a field of type 7 */
-        {"\0\1a\1b\1\1f\0\2\0\x80", 11, 0},                /* a number that ends */
-        {"\0\1a\1b\1\1f\5\2\0\1", 11, 0},                  /* a name that nobody defined */
-        {"\0\1a\1b\1\1f\4\2\0\5abc", 15, 0},               /* a text that ends */
-        {"\0\1a\1b\1\1f\6\2\0\1\2\3", 13, 0},              /* half a double */
+        {"\0\1a\1b\1\1f\0\2\x80\0", 11, 0},                /* a number that ends */
+        {"\0\1a\1b\1\1f\5\2\1\0", 11, 0},                  /* a name that nobody defined */
+        {"\0\1a\1b\1\1f\4\2\5abc\0", 15, 0},               /* a text that ends */
+        {"\0\1a\1b\1\1f\6\2\1\2\3\0", 13, 0},              /* half a double */
         {"\1\5abc", 5, 0},                                 /* a name that ends */
-        {DEFINE_BARE "\2\0\x80", DEFINE_BARE_BYTES + 3, 1}, /* an event, then half a tag */
-        {DEFINE_BARE "\2\0\2", DEFINE_BARE_BYTES + 3, 1},  /* an event without its time */
+        {DEFINE_BARE "\2\x80\0", DEFINE_BARE_BYTES + 3, 1}, /* an event, then half a tag */
+        {DEFINE_BARE "\2\2\0", DEFINE_BARE_BYTES + 3, 1},  /* an event without its time */
+        {DEFINE_BARE "\2\x80", DEFINE_BARE_BYTES + 2, 0},  /* a time that ends */
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -429,7 +430,7 @@ static void records_that_make_no_sense_are_refused(void **state)
                (struct rp_trace_chunk){.event_count = (uint32_t)rows[i].events});
         assert_one_damage(NONSENSE, rows[i].events);
     }
-    be_raw(DEFINE_BARE "\2\0\2\0", DEFINE_BARE_BYTES + 4,
+    be_raw(DEFINE_BARE "\2\2\0\0", DEFINE_BARE_BYTES + 4,
            (struct rp_trace_chunk){.event_count = 2}); /* the frame of all this is right */
     struct kept kept = read_whole(memory_path);
     assert_int_equal(kept.count, 2);
@@ -440,7 +441,7 @@ static void a_wrong_count_of_events_is_noticed(void **state)
 {
     (void)state;
     for (uint32_t count = 0; count < 4; count++) {
-        be_raw(DEFINE_BARE "\2\0\2\0", DEFINE_BARE_BYTES + 4,
+        be_raw(DEFINE_BARE "\2\2\0\0", DEFINE_BARE_BYTES + 4,
                (struct rp_trace_chunk){.event_count = count});
         if (count != 2)
             assert_one_damage(NONSENSE, count < 2 ? count : 2);

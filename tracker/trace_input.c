@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracker/trace_input.h"
+
+#include "tracker/array.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool rp_input_open(struct rp_trace_input *input, const char *path)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+
+    *input = (struct rp_trace_input){.is_stdin = is_stdin};
+    input->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    input->error = input->fd < 0 ? errno : 0;
+    return input->fd >= 0;
+}
+
+void rp_input_release(struct rp_trace_input *input)
+{
+    if (input->fd >= 0 && !input->is_stdin)
+        close(input->fd);
+    free(input->data);
+}
+
+size_t rp_input_want(struct rp_trace_input *input, size_t bytes)
+{
+    size_t have = input->end - input->begin;
+
+    if (have >= bytes || input->eof)
+        return have;
+    if (input->begin > 0) {
+        memmove(input->data, input->data + input->begin, have);
+        input->begin = 0;
+        input->end = have;
+    }
+    uint8_t *data = rp_array_reserve(input->data, &input->capacity, bytes + RP_INPUT_READ_BYTES, 1);
+    if (data == NULL) {
+        input->error = ENOMEM;
+        input->eof = true;
+        return have;
+    }
+    input->data = data;
+    while (input->end < bytes && !input->eof) {
+        ssize_t n = read(input->fd, data + input->end, input->capacity - input->end);
+        if (n > 0) {
+            input->end += (size_t)n;
+        } else if (n == 0 && input->wait != NULL && input->wait(input->wait_ctx)) {
+            continue;
+        } else if (n == 0 || errno != EINTR) {
+            input->error = n < 0 ? errno : 0;
+            input->eof = true;
+        }
+    }
+    return input->end;
+}
