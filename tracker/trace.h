@@ -161,8 +161,8 @@ void rp_trace_reader_follow(struct rp_trace_reader *reader, bool (*wait)(void *c
 /* For who only counts: from now on the events of a chunk may come as one for all of a type that
  * agree in their NAME fields. `count` says for how many it stands; id and time are those of the
  * chunk's first. Of the fields it has the NAMEs, at most eight, and, of a note, at most two BYTES
- * as their sum, and their largest as NAME_most. `needs` is asked for each type in a chunk: true when
- * its events must come one by one, and then all events of the chunk do. */
+ * as their sum, and their largest as NAME_most. `needs` is asked for each type in a chunk: true
+ * when its events must come one by one, and then all events of the chunk do. */
 void rp_trace_reader_brief(struct rp_trace_reader *reader,
                            bool (*needs)(void *ctx, const struct rp_event_def *def), void *ctx);
 

@@ -108,8 +108,8 @@ static enum rp_status lose_chunk(struct rp_trace_reader *reader, const struct rp
     return status;
 }
 
-static enum rp_status unpack(struct rp_trace_packed *packed, const struct rp_trace_chunk *chunk,
-                             const uint8_t *frame)
+static enum rp_status unpack(struct rp_trace_reader *reader, struct rp_trace_packed *packed,
+                             const struct rp_trace_chunk *chunk, const uint8_t *frame)
 {
     uint8_t *raw = rp_array_reserve(packed->raw, &packed->raw_capacity, chunk->raw_bytes, 1);
 
@@ -117,7 +117,10 @@ static enum rp_status unpack(struct rp_trace_packed *packed, const struct rp_tra
         return RP_NO_MEMORY;
     packed->raw = raw;
     packed->chunk = *chunk;
-    return ZSTD_decompress(raw, chunk->raw_bytes, frame, chunk->stored_bytes) == chunk->raw_bytes
+    if (reader->zstd == NULL && (reader->zstd = ZSTD_createDCtx()) == NULL)
+        return RP_NO_MEMORY;
+    return ZSTD_decompressDCtx(reader->zstd, raw, chunk->raw_bytes, frame, chunk->stored_bytes) ==
+                   chunk->raw_bytes
                ? RP_OK
                : RP_DAMAGED;
 }
@@ -160,7 +163,7 @@ static enum rp_status read_tally(struct rp_trace_reader *reader, const struct rp
     if (rp_trace_hash(frame, chunk->stored_bytes) != chunk->check)
         status = rp_trace_report(reader, RP_DAMAGED,
                                  "has a damaged tally at byte %" PRIu64 ": no event is lost", at);
-    else if (reader->needs != NULL && unpack(&reader->tally, chunk, frame) == RP_OK)
+    else if (reader->needs != NULL && unpack(reader, &reader->tally, chunk, frame) == RP_OK)
         reader->has_tally = serves(reader);
     rp_input_skip(&reader->input, whole);
     return status;
@@ -209,7 +212,7 @@ static enum rp_status read_payload(struct rp_trace_reader *reader,
     reader->in_tally = take_tally(reader, chunk) && good;
     enum rp_status status = good ? RP_OK : RP_DAMAGED;
     if (good && !reader->in_tally)
-        status = unpack(&reader->events, chunk, frame);
+        status = unpack(reader, &reader->events, chunk, frame);
     rp_input_skip(&reader->input, whole);
     if (status == RP_NO_MEMORY)
         return rp_trace_report(reader, status, "out of memory");

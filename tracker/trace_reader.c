@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <zstd.h>
 
 /* ---- messages --------------------------------------------------------------------- */
 
@@ -167,6 +168,7 @@ void rp_trace_reader_close(struct rp_trace_reader *reader)
         free(reader->properties[i].value);
     }
     free(reader->properties);
+    ZSTD_freeDCtx(reader->zstd);
     rp_trace_decoder_release(&reader->events.decoder);
     rp_trace_decoder_release(&reader->tally.decoder);
     free(reader->events.raw);

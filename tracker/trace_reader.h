@@ -32,6 +32,7 @@ struct rp_trace_reader {
     } * properties;
     size_t property_count;
 
+    struct ZSTD_DCtx_s *zstd;
     struct rp_trace_packed events, tally;
     uint64_t chunk_at; /* where the chunk of the events began */
     uint64_t next_id;

@@ -42,7 +42,14 @@ static void read_chunk(const uint8_t *data, size_t size)
     rp_trace_decoder_release(&decoder);
 }
 
-static void read_file(const uint8_t *data, size_t size)
+static bool needs_none(void *ctx, const struct rp_event_def *def)
+{
+    (void)ctx;
+    (void)def;
+    return false;
+}
+
+static void read_file(const uint8_t *data, size_t size, bool brief)
 {
     struct rp_trace_reader *reader;
     struct rp_event event = {0};
@@ -55,11 +62,13 @@ static void read_file(const uint8_t *data, size_t size)
         abort();
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     if (rp_trace_reader_open(path, &reader, message, sizeof(message)) == RP_OK) {
+        if (brief)
+            rp_trace_reader_brief(reader, needs_none, NULL);
         while ((status = rp_trace_next(reader, &event)) != RP_END) {
-            if (status == RP_OK && event.id < next && rp_trace_reader_message(reader)[0] == 0)
+            if (status == RP_OK && !brief && event.id < next && rp_trace_reader_message(reader)[0] == 0)
                 abort();
             if (status == RP_OK) {
-                next = event.id + 1;
+                next = event.id + event.count;
                 use(&event);
             }
         }
@@ -71,6 +80,7 @@ static void read_file(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     read_chunk(data, size);
-    read_file(data, size);
+    read_file(data, size, false);
+    read_file(data, size, true);
     return 0;
 }
