@@ -129,13 +129,20 @@ static void create_lazily(struct scene *scene, int instance)
     bool first = scene->step == 0 && instance == 0;
     if (first && scene->variant == 0)
         line(scene, "buffer S %llu state", bytes);
-    if (first && scene->variant != 0)
+    if (scene->variant == 2 || (first && scene->variant == 1))
         line(scene, "put S W");
-    scene->skip = first;
+    scene->skip = scene->variant == 2 || first;
     if (scene->control)
         line(scene, "use S X%d Y%d", instance, instance);
     else
         line(scene, "evolve S X%d Y%d", instance, instance);
+}
+
+/* What the forward has made for itself is gone when its replay wants to find it ready. */
+static void overwrite_ready(struct scene *scene, int unused)
+{
+    (void)unused;
+    beside(scene, "fill S k=%u", value(scene));
 }
 
 static void make_lazy(struct scene *scene, int unused)
@@ -149,9 +156,15 @@ static void make_lazy(struct scene *scene, int unused)
 static void choose_lazy(struct scene *scene)
 {
     scene->forward = create_lazily;
-    scene->variant = (int)below(scene, 2);
+    scene->variant = (int)below(scene, scene->control ? 2 : 3);
     scene->alive = 1;
     word(scene, scene->control ? "needs=first-run" : "needs=absence");
+    if (scene->variant != 2)
+        return;
+    scene->between = overwrite_ready;
+    /* Discovery expects it of a first run only: after that, these are activations. */
+    word(scene, chance(scene, 50) ? "declared" : "discovered report says=foreign-read");
+    scene->pinned = false;
 }
 
 /* ---- H15: to be reported ------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ from runner import tell
 from runs import Runner, generate, is_repaired, judge_all, way_of
 
 
-def schedules(runner, programs, count):
+def schedules(runner, programs, first, count):
     """Programs with several streams, guarded under one legal order of their work after another."""
     programs = [program for program in programs
                 if {"order", "threads"} & set(program.words) and is_repaired(program)]
@@ -54,7 +54,7 @@ def schedules(runner, programs, count):
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         yield from pool.map(raced, sorted(ways))
-        yield from pool.map(under, range(1, count + 1))
+        yield from pool.map(under, range(first, first + count))
 
 
 def costs(runner):
@@ -111,6 +111,7 @@ def read_options():
     parser.add_argument("--no-shrink", action="store_true", help="only say what is wrong")
     parser.add_argument("--schedules", type=int, metavar="N",
                         help="run those with several streams under N schedules")
+    parser.add_argument("--first-schedule", type=int, default=1, metavar="N")
     parser.add_argument("--policy", help="instead of whole or regions, each in its turn")
     parser.add_argument("--mechanisms", action="store_true",
                         help="switch each mechanism off: the programs that mechanisms.json names "
@@ -154,7 +155,8 @@ def main():
             coverage.print_table(table)
             failed = report_claims(coverage.claims(table))
         elif options.schedules:
-            failed = report_claims(schedules(runner, programs, options.schedules))
+            failed = report_claims(schedules(runner, programs, options.first_schedule,
+                                             options.schedules))
         elif options.mechanisms:
             failed = report_claims(mechanisms.claims(runner))
         elif options.find_mechanisms:

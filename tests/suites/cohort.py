@@ -5,8 +5,9 @@
 usage: cohort.py --build FOLDER --records FILE [--seeds N] [--steps N] [FRAMEWORK...]
 
 Each case runs eagerly (its activations kept), replaying bare, and replaying under `reprise run
--m guard` with a contract that declares its state and with one that leaves it to discovery. Every
-step of every run is an execution, and is recorded as
+-m guard` with a contract that declares its state, with one that leaves it to discovery, and with
+the one that `reprise discover` writes for the bare job, whose segments and steps must be those that
+a person would write. Every step of every run is an execution, and is recorded as
   match       everything that training left after the step is the eager run's bytes
   divergence  something differs, and nobody said so
   rejection   the layer stopped the job, with its reason; so are the steps that did not come
@@ -38,6 +39,7 @@ CONDITIONS = {
     "early-stopped": {"mean": 288, "seen": 672},
 }
 CONTROLS = {"functional"}
+GUARDED = ("declared", "discovered", "found")
 
 FRAMEWORKS = {
     "tinygrad": dict(job="cohort_tinygrad.py", needs=["tinygrad", "nvtx", "numpy"],
@@ -68,6 +70,17 @@ def contract(condition, state):
     return text
 
 
+def outline(proposed):
+    """What of a contract does not depend on who wrote it."""
+    return (sorted((segment["forward"]["nvtx"], segment["replay"]["nvtx"])
+                   for segment in proposed["segments"]), proposed["state"], proposed.get("step"))
+
+
+def call(command, environment):
+    return subprocess.run([str(word) for word in command], env=environment, timeout=PATIENCE,
+                          capture_output=True, text=True, errors="replace")
+
+
 def interpreter(framework):
     return sys.executable if framework.get("real") else PYTHON
 
@@ -78,6 +91,23 @@ class Case:
     def __init__(self, options, framework, condition, seed, scratch):
         self.framework, self.condition, self.seed = framework, condition, seed
         self.steps, self.build, self.scratch = options.steps, options.build, scratch
+
+    def reprise(self, *words, real=False):
+        """The command that runs a job under the layer."""
+        return [self.build / "tools" / "reprise", "run", "-q", "--device",
+                "cuda" if real else "soft", *words, "--"]
+
+    def found(self, command, environment):
+        """The contract that is proposed for the job as it is."""
+        folder, path = self.scratch / "observed", self.scratch / "found.json"
+        call([*self.reprise("-m", "observe", "-o", folder), *command], environment)
+        call([self.build / "tools" / "reprise", "discover", "--force", "-o", path, folder],
+             environment)
+        found, wanted = json.loads(path.read_text()), contract(self.condition, "discovered")
+        if outline(found) != outline(wanted):
+            raise RuntimeError(f"{self.framework} {self.condition}: discover proposes "
+                               f"{outline(found)} for {outline(wanted)}")
+        return path
 
     def run(self, how):
         """(what each step left behind, exit code, the layer's last word)."""
@@ -96,11 +126,13 @@ class Case:
         if how in ("declared", "discovered"):
             path = self.scratch / f"{how}.json"
             path.write_text(json.dumps(contract(self.condition, how)))
-            command = [self.build / "tools" / "reprise", "run", "-q", "-m", "guard", "-c", path,
-                       "--device", "cuda" if real else "soft", "-o", self.scratch / how, "--",
-                       *command]
-        done = subprocess.run([str(word) for word in command], env=environment, timeout=PATIENCE,
-                              capture_output=True, text=True, errors="replace")
+        elif how == "found":
+            path = self.found(command, environment)
+            output.unlink(missing_ok=True)
+        if how in GUARDED:
+            command = [*self.reprise("-m", "guard", "-c", path, "-o", self.scratch / how,
+                                     real=real), *command]
+        done = call(command, environment)
         steps = output.read_text().splitlines() if output.exists() else []
         words = [line for line in done.stderr.splitlines() if line.startswith("reprise: ")]
         last = words[-1] if words else (done.stderr.strip().splitlines() or [""])[-1]
@@ -110,7 +142,7 @@ class Case:
         eager, code, words = self.run("eager")
         if code or len(eager) != self.steps:
             raise RuntimeError(f"{self.framework} {self.condition} eager: status {code}: {words}")
-        for how in ("bare", "declared", "discovered"):
+        for how in ("bare", *GUARDED):
             yield from self.judge(how, eager, *self.run(how))
 
     def judge(self, how, eager, steps, code, words):
