@@ -94,6 +94,20 @@ static void find_unseen(const struct rp_outcome *outcome, const struct rp_contra
             list_add(unseen, "buffer", contract->buffers[i].name);
 }
 
+/* Who reached past the declared bytes, where nothing is proved. */
+static void say_unvouched(const struct rp_summaries *summaries)
+{
+    struct list callers = {0};
+    for (size_t i = 0; i < summaries->count; i++) {
+        const json_t *unknown = json_object_get(summaries->items[i], "unknown");
+        for (size_t at = 0; at < json_array_size(unknown); at++)
+            if (json_is_true(json_object_get(json_array_get(unknown, at), "unvouched")))
+                list_add(&callers, "", rp_member_text(json_array_get(unknown, at), "call"));
+    }
+    if (callers.count > 0)
+        rp_say("not vouched for: undeclared bytes that these may reach:%s", callers.text);
+}
+
 static void say_trouble(uint64_t hazards, const struct list *unseen)
 {
     char text[64] = "";
@@ -150,6 +164,7 @@ void rp_outcome_say(const struct rp_outcome *outcome, const char *folder,
     if (outcome->summaries.count > 0)
         find_unseen(outcome, contract, &unseen);
     say_trouble(outcome->hazards, &unseen);
+    say_unvouched(&outcome->summaries);
     say_plan(&outcome->summaries);
     rp_say("next: reprise %s%s%s", outcome->hazards > 0 ? "check" : "info", *argument ? " " : "",
            argument);

@@ -28,8 +28,7 @@ static void doubt_read(struct rp_execution *execution, const struct rp_footprint
             (!rp_state_of(rp_core.state, reach->id) ||
              rp_spans_remove_all(&doubtful, rp_state_of(rp_core.state, reach->id)) == RP_OK) &&
             doubtful.count)
-            rp_remark(rp_name(call->name), "reads undeclared bytes that the segment possibly "
-                                           "wrote: their older content is not checked");
+            rp_remark(rp_name(call->name), RP_UNVOUCHED_OWN);
         rp_spans_release(&doubtful);
         return;
     }

@@ -32,8 +32,7 @@ static enum rp_status mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t 
     /* What only speculation says was read or written is no hazard unless it was declared. */
     if ((meeting->reach->verdict >= RP_VERDICT_REACHABLE || found->speculative) &&
         !rp_keep_discovers() && !rp_state_name(rp_core.state, id, lo, hi, NULL, NULL)) {
-        rp_remark(rp_name(meeting->call->name),
-                  "undeclared bytes that it may read may have changed: nothing is proved of them");
+        rp_remark(rp_name(meeting->call->name), RP_UNVOUCHED_READ);
         return RP_OK;
     }
     meeting->scope->tainted = true;

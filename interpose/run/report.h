@@ -37,6 +37,13 @@ void rp_report_diverged(const struct rp_execution *execution, const struct rp_fo
 /* The same where no execution is known: `segment` is the rule's name. */
 void rp_report_unpaired(const char *segment, const char *key);
 
+/* Reasons of remarks that say what a guard of declared state does not vouch for: whoever reads no
+ * more than a run's last lines is told of these as well. */
+#define RP_UNVOUCHED_READ                                                                        \
+    "undeclared bytes that it may read may have changed: nothing is proved of them"
+#define RP_UNVOUCHED_OWN                                                                         \
+    "reads undeclared bytes that the segment possibly wrote: their older content is not checked"
+
 /* Something worth knowing that is no hazard: a line of the summary, once each with a count. */
 void rp_remark(const char *call, const char *reason);
 typedef void (*rp_remark_fn)(void *ctx, const char *call, const char *reason, uint64_t count);

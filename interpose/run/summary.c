@@ -147,6 +147,8 @@ static void add_remark(void *ctx, const char *call, const char *reason, uint64_t
     put_text(object, "call", call);
     put_count(object, "count", count);
     put_text(object, "reason", reason);
+    if (strcmp(reason, RP_UNVOUCHED_READ) == 0 || strcmp(reason, RP_UNVOUCHED_OWN) == 0)
+        json_object_set_new(object, "unvouched", json_true());
     json_array_append_new(ctx, object);
 }
 

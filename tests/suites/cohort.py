@@ -72,7 +72,7 @@ def contract(condition, state):
 
 def outline(proposed):
     """What of a contract does not depend on who wrote it."""
-    return (sorted((segment["forward"]["nvtx"], segment["replay"]["nvtx"])
+    return (sorted((str(segment["forward"]), str(segment["replay"]))
                    for segment in proposed["segments"]), proposed["state"], proposed.get("step"))
 
 

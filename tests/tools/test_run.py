@@ -394,6 +394,13 @@ class Outcome(RunCase):
                              buffers=[{"name": "queue", "found": 1}])
         self.assertNotIn("never seen", done.stderr)
 
+    def test_who_reached_past_what_is_proved_is_named(self):
+        done = self.run_with(unknown=[
+            {"call": "gather", "count": 3, "reason": "nothing is proved of them",
+             "unvouched": True}, {"call": "copy", "count": 1, "reason": "remarked"}])
+        self.assertIn("not vouched for: undeclared bytes that these may reach: gather\n",
+                      done.stderr)
+
     def test_at_most_three_lines(self):
         done = self.run_with(hazards=[{"hazard": "diverged"}], bytes_preserved=4096, calls=1234567)
         self.assertLessEqual(len(done.stderr.splitlines()), 3, done.stderr)
