@@ -246,8 +246,8 @@ static void put_touch(struct writer *to, const struct rp_touch *touch, uint32_t 
         [RP_VERDICT_REACHABLE] = "whatever the arguments lead to",
         [RP_VERDICT_EVERYTHING] = "anywhere"};
     to->used = 0;
-    put(to, "%s%s ", touch->effect == RP_WRITE ? "writes" : "reads",
-        touch->atomic ? " atomically" : "");
+    const char *does = touch->effect == RP_READ ? "reads" : touch->atomic ? "updates" : "writes";
+    put(to, "%s%s ", does, touch->effect == RP_READ && touch->atomic ? " atomically" : "");
     put_place(to, root);
     if (touch->address != RP_NONE) {
         put(to, ": %llu bytes at ", (unsigned long long)touch->width);

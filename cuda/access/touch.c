@@ -196,12 +196,27 @@ static void translate_load(const struct context *at)
     rp_translate_results(at->build, at->node, at->step, bytes * 8, has_signed_type(ptx));
 }
 
+/* A store over what the same thread has loaded on every way to it: the one value is the address of
+ * both, so that the load's last turn was for these very bytes. */
+static void read_first(const struct context *at, struct rp_touch *store)
+{
+    const struct rp_touch *touches = at->build->touches.items;
+    size_t before = at->build->touches.count - 1;
+    for (size_t i = 0; store->address != RP_NONE && i < before && !store->atomic; i++) {
+        const struct rp_touch *load = &touches[i];
+        store->atomic = load->effect == RP_READ && load->certain && load->guard == RP_NONE &&
+                        load->address == store->address && load->offset == store->offset &&
+                        load->width >= store->width && load->generic == store->generic &&
+                        rp_graph_dominates(at->build, load->block, at->node);
+    }
+}
+
 static void translate_store(const struct context *at)
 {
     if (at->ptx->space == RP_PTX_PARAM)
         store_param(at);
     else if (touches_global(at, &at->ptx->operands[0]))
-        touch_at(at, RP_WRITE, &at->ptx->operands[0], width_of(at->ptx));
+        read_first(at, touch_at(at, RP_WRITE, &at->ptx->operands[0], width_of(at->ptx)));
 }
 
 static void translate_atomic(const struct context *at, unsigned address, bool has_result)

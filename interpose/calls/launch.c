@@ -148,21 +148,6 @@ static enum rp_status reach_unproved(struct rp_footprint *call, const struct rp_
                                     : reach_suspects(call, launch, RP_READ_WRITE);
 }
 
-/* Bytes that the call only ever reads, modifies and writes back count as read for certain
- * where they are written at all: a plain store elsewhere on the same root would break that. */
-static bool is_coupled(const struct rp_access_set *set, const struct rp_access *access)
-{
-    if (access->effect != RP_READ || !access->atomic)
-        return false;
-    for (size_t i = 0; i < set->count; i++) {
-        const struct rp_access *other = &set->items[i];
-        bool elsewhere = other->verdict <= RP_VERDICT_ROOT && other->root != access->root;
-        if (other->effect == RP_WRITE && !other->atomic && !elsewhere)
-            return false;
-    }
-    return true;
-}
-
 /* A range that leaves the memory of its root is clipped to it, under the contract's stated
  * assumption; without that assumption nothing is known any more. */
 static enum rp_status reach_range(struct rp_footprint *call, const struct rp_access *access,
@@ -191,12 +176,12 @@ static enum rp_status reach_range(struct rp_footprint *call, const struct rp_acc
 }
 
 static enum rp_status reach_access(struct rp_footprint *call, const struct rp_launched *launch,
-                                   const struct rp_access_set *set, const struct rp_access *access)
+                                   const struct rp_access *access)
 {
     struct rp_reach like = {.effect = (enum rp_effect)access->effect,
                             .verdict = (enum rp_verdict)access->verdict,
                             .certain = access->exact,
-                            .coupled = is_coupled(set, access)};
+                            .coupled = access->effect == RP_WRITE && access->atomic};
     switch (like.verdict) {
     case RP_VERDICT_NONE: return RP_OK;
     case RP_VERDICT_EXACT:
@@ -221,7 +206,7 @@ static enum rp_status reach_proved(struct rp_footprint *call, const struct rp_la
             ? rp_memo_evaluate(kernel->memo, &launch->geometry, rp_kernel_symbol, ctx, &set)
             : rp_proof_evaluate(kernel->proof, &launch->geometry, rp_kernel_symbol, ctx, &set);
     for (size_t i = 0; status == RP_OK && i < set.count; i++)
-        status = reach_access(call, launch, &set, &set.items[i]);
+        status = reach_access(call, launch, &set.items[i]);
     if (set.reads > call->reads)
         call->reads = set.reads;
     if (set.writes > call->writes)

@@ -15,7 +15,7 @@ struct rp_reach {
     enum rp_effect effect;
     enum rp_verdict verdict;
     bool certain; /* every byte of it for certain, not just possibly */
-    bool coupled; /* a read: the call writes none of these bytes without reading it */
+    bool coupled; /* a write: of bytes that the call has read before, and no others */
 };
 
 struct rp_scope;

@@ -47,7 +47,8 @@ static void doubt_write(struct rp_execution *execution, const struct rp_footprin
         rp_forward_refuse(execution, "the segment holds a call whose writes are not proved: "
                                      "declare the state");
         rp_remark(rp_name(call->name), call->reason ? call->reason : "its writes are not proved");
-    } else if (live && rp_spans_overlaps(&live->doubtful, reach->lo, reach->hi)) {
+    } else if (live && !reach->coupled &&
+               rp_spans_overlaps(&live->doubtful, reach->lo, reach->hi)) {
         rp_forward_refuse(execution, "the segment writes bytes that it possibly read before: "
                                      "declare the state");
         rp_remark(rp_name(call->name), "writes bytes that the segment possibly read");
@@ -116,7 +117,7 @@ static enum rp_status forward_reads(struct rp_execution *execution,
             doubt_read(execution, call, reach);
             doubt_unseen(execution, call, reach);
             status = rp_instance_read(execution->instance, rp_core.bench.versions, reach->id,
-                                      reach->lo, reach->hi, reach->certain || reach->coupled);
+                                      reach->lo, reach->hi, reach->certain);
             if (status == RP_OK)
                 status = read_own(execution, reach);
         } else {

@@ -100,6 +100,7 @@ REFUSED = {
     "missed-call": dict(buffers=[STATE], kind="foreign-read"),
     "empty-replay": dict(buffers=[STATE], kind="diverged"),
     "touched-output": dict(buffers=[STATE], kind="diverged"),
+    "counted-output": dict(kind="unproved"),
 }
 
 # Those with several streams or threads run under several schedules too.

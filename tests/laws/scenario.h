@@ -38,7 +38,8 @@
     X("host-data", host_data) X("stopped-early", stopped_early) X("first-run", first_run)         \
     X("lazy-state", lazy_state) X("missed-call", missed_call) X("empty-replay", empty_replay)     \
     X("reordered", reordered) X("cache-missed", cache_missed)                                     \
-    X("touched-output", touched_output) X("host-generator", host_generator)
+    X("touched-output", touched_output) X("host-generator", host_generator)                       \
+    X("counted-output", counted_output)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)

@@ -269,6 +269,20 @@ void scenario_touched_output(void)
     run_steps(touched_forward, NULL);
 }
 
+static void counted_forward(void)
+{
+    LAUNCH("count", n, &y, &x, &n);
+    LAUNCH("fill", n, &y, &draws, &n);
+}
+
+/* The output is counted into, who knows where, before it is written: what of it was read is state,
+ * and the rest is not. */
+void scenario_counted_output(void)
+{
+    begin_job();
+    run_steps(counted_forward, NULL);
+}
+
 /* ---- the host's own state ---------------------------------------------------------------- */
 
 static struct {

@@ -8,32 +8,25 @@ class Records:
     def __init__(self, path):
         self.file = open(path, "a", encoding="utf-8") if path else None
         self.counts = collections.Counter()  # by run and outcome
-        self.rejected = collections.Counter()  # by run, condition and reason
         self.first = {}                       # (run, outcome): case, step, reason
 
     def add(self, suite, case, condition, run, step, outcome, reason=""):
         self.counts[run, outcome] += 1
         self.first.setdefault((run, outcome), f"{case} step {step}: {reason}")
-        if outcome == "rejection":
-            self.rejected[run, condition, reason] += 1
         if self.file:
             self.file.write(json.dumps({
                 "suite": suite, "case": case, "condition": condition, "run": run, "step": step,
                 "outcome": outcome, "reason": reason}) + "\n")
 
-    def claims(self, suite, runs, by_right=None):
-        """(text, holds, detail): each of these runs matches in every step, and there are some, but
-        for what is rejected for the reason that `by_right` gives for (run, condition)."""
+    def claims(self, suite, runs):
+        """(text, holds, detail): each of these runs matches in every step, and there are some."""
         claims = []
         for run in runs:
             match, rejection, divergence = (self.counts[run, outcome] for outcome in
                                             ("match", "rejection", "divergence"))
-            wrong = sum(count for (which, condition, reason), count in self.rejected.items()
-                        if which == run and (by_right or {}).get((run, condition)) != reason)
-            text = (f"{suite}, {run}: {match} match, {rejection} rejections ({wrong} of them "
-                    f"wrong), {divergence} divergences")
             first = self.first.get((run, "divergence")) or self.first.get((run, "rejection"))
-            claims.append((text, match > 0 and not wrong + divergence, first))
+            claims.append((f"{suite}, {run}: {match} match, {rejection} rejections, {divergence} "
+                           "divergences", match > 0 and not rejection + divergence, first))
         return claims
 
     def finish(self, claims):
