@@ -101,8 +101,10 @@ class Case:
         """The contract that is proposed for the job as it is."""
         folder, path = self.scratch / "observed", self.scratch / "found.json"
         call([*self.reprise("-m", "observe", "-o", folder), *command], environment)
-        call([self.build / "tools" / "reprise", "discover", "--force", "-o", path, folder],
-             environment)
+        done = call([self.build / "tools" / "reprise", "discover", "--force", "-o", path, folder],
+                    environment)
+        if done.returncode:
+            raise RuntimeError(f"{self.framework} {self.condition}: {done.stderr.strip()}")
         found, wanted = json.loads(path.read_text()), contract(self.condition, "discovered")
         if outline(found) != outline(wanted):
             raise RuntimeError(f"{self.framework} {self.condition}: discover proposes "

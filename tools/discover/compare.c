@@ -79,6 +79,13 @@ double rp_find_shared_reads(const struct rp_story *story, size_t a, size_t a_end
     return a_count ? (double)found / (double)a_count : 1.0;
 }
 
+bool rp_find_has_lasting_reads(const struct rp_story *story, size_t a, size_t a_end)
+{
+    size_t count;
+    free(lasting_reads(story, a, a_end, &count));
+    return count > 0;
+}
+
 static size_t next_launch(const struct rp_story *story, size_t at, size_t end)
 {
     while (at < end && !story->calls[at].is_launch)

@@ -73,6 +73,8 @@ void rp_finding_release(struct rp_finding *finding);
  * lives through most of the story: parameters and state, not activations. 1 where there is none. */
 double rp_find_shared_reads(const struct rp_story *story, size_t a, size_t a_end, size_t b,
                             size_t b_end);
+/* Whether [a, a_end) reads any such memory. */
+bool rp_find_has_lasting_reads(const struct rp_story *story, size_t a, size_t a_end);
 /* Equal for launches of the same kernel with the same grid that read the same lasting memory. */
 uint64_t rp_find_sight(const struct rp_story *story, size_t call);
 /* The launches of both are the same kernels with the same grids, in the same order. */

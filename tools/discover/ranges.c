@@ -121,6 +121,17 @@ static size_t step_of(const struct rp_finding *finding, size_t call)
     return SIZE_MAX;
 }
 
+/* One launch that comes again may well be another layer's of the same shape: it has to read the
+ * very same parameters, and in a range of another name. */
+static bool is_enough(const struct rp_story *story, const struct rp_story_range *range,
+                      const struct rp_story_range *later, double shared)
+{
+    if (launches_in(story, range->first, range->end) > 1)
+        return shared >= 0.5;
+    return shared >= 0.999 && range->name != later->name &&
+           rp_find_has_lasting_reads(story, range->first, range->end);
+}
+
 /* The latest earlier range of the step that this one repeats, most of its reads included. */
 static const struct rp_story_range *repeated_by(const struct rp_finding *finding, size_t replay,
                                                 double *shared)
@@ -131,14 +142,14 @@ static const struct rp_story_range *repeated_by(const struct rp_finding *finding
 
     for (size_t i = replay; i-- > 0;) {
         const struct rp_story_range *range = &story->ranges[i];
-        if (range->end > later->first || launches_in(story, range->first, range->end) < 2)
+        if (range->end > later->first || !launches_in(story, range->first, range->end))
             continue;
         if (step_of(finding, range->first) != step)
             return NULL;
         if (!rp_find_same_launches(story, range->first, range->end, later->first, later->end))
             continue;
         *shared = rp_find_shared_reads(story, range->first, range->end, later->first, later->end);
-        if (*shared >= 0.5)
+        if (is_enough(story, range, later, *shared))
             return range;
     }
     return NULL;
@@ -151,7 +162,7 @@ static void collect(struct rp_finding *finding, struct pairs *pairs)
     for (size_t i = 0; i < story->range_count && !finding->no_memory; i++) {
         const struct rp_story_range *later = &story->ranges[i];
         double shared;
-        if (launches_in(story, later->first, later->end) < 2)
+        if (!launches_in(story, later->first, later->end))
             continue;
         const struct rp_story_range *range = repeated_by(finding, i, &shared);
         struct pair *pair =
