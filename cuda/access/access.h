@@ -41,8 +41,9 @@ struct rp_access {
     uint8_t effect;        /* enum rp_effect: READ or WRITE; both are two entries */
     uint8_t verdict;       /* enum rp_verdict */
     bool exact;
-    bool atomic;           /* by nothing but read-modify-writes, or a write over nothing but
-                            * what the same thread has read before */
+    bool atomic : 1;       /* by nothing but read-modify-writes: no byte is written that is
+                            * not read, and none that does not depend on what was there */
+    bool updates : 1;      /* a write: of nothing but what the same thread has read before */
 };
 
 struct rp_access_set {

@@ -31,7 +31,8 @@ static void give_root(struct rp_run *run, const struct rp_touch *touch,
         return;
     }
     unsigned plain = touch->atomic ? 0u : (unsigned)touch->effect << RP_MARK_PLAIN_SHIFT;
-    run->root_marks[address->root - 1] |= (uint8_t)(touch->effect | plain);
+    unsigned blind = touch->effect == RP_WRITE && !touch->updates ? RP_MARK_BLIND : 0u;
+    run->root_marks[address->root - 1] |= (uint8_t)(touch->effect | plain | blind);
     note(run, RP_VERDICT_ROOT, reason);
 }
 
@@ -352,6 +353,7 @@ static void add_cover(struct rp_run *run, const struct rp_cover *cover)
         known->lo = cover->lo < known->lo ? cover->lo : known->lo;
         known->hi = cover->hi > known->hi ? cover->hi : known->hi;
         known->atomic &= cover->atomic;
+        known->updates &= cover->updates;
         known->exact = false;
         note(run, RP_VERDICT_BOUNDED, "it has too many different accesses");
         return;
@@ -417,6 +419,7 @@ static void cover(struct rp_run *run, const struct rp_touch *touch, const struct
     out.exact &= touch->certain;
     out.effect = touch->effect;
     out.atomic = touch->atomic;
+    out.updates = touch->updates;
     if (!out.exact) {
         out.term_count = 0;
         note(run, RP_VERDICT_BOUNDED, uncertain);
@@ -438,6 +441,7 @@ static bool repeats_last(struct rp_run *run, const struct rp_touch *touch)
     struct rp_cover again = run->covers[covers - 1];
     again.effect = touch->effect;
     again.atomic = touch->atomic;
+    again.updates = touch->updates;
     add_cover(run, &again);
     run->last_touch = run->found.cover_count > covers ? touch : NULL;
     return true;

@@ -147,7 +147,7 @@ static void emit(struct emission *at, uint64_t lo, uint64_t hi, enum rp_verdict 
         .lo = lo, .hi = hi, .effect = at->kind->effect, .verdict = (uint8_t)verdict,
         .root = root ? (uint64_t)at->run->root_numbers[at->kind->root - 1] : lo,
         .root_param = root ? root->param : UINT32_MAX, .exact = verdict == RP_VERDICT_EXACT,
-        .atomic = at->kind->atomic};
+        .atomic = at->kind->atomic, .updates = at->kind->updates};
     enum rp_status status = rp_access_set_add(at->out, &access);
     if (status != RP_OK)
         at->status = status;
@@ -155,7 +155,8 @@ static void emit(struct emission *at, uint64_t lo, uint64_t hi, enum rp_verdict 
 
 static bool same_kind(const struct rp_cover *a, const struct rp_cover *b)
 {
-    return a->root == b->root && a->effect == b->effect && a->atomic == b->atomic;
+    return a->root == b->root && a->effect == b->effect && a->atomic == b->atomic &&
+           a->updates == b->updates;
 }
 
 /* Inexact hulls that no exact range holds, joined where they overlap. */
@@ -227,7 +228,8 @@ static void emit_roots(struct emission *at, enum rp_effect effect)
         if (!(marks & effect))
             continue;
         struct rp_cover kind = {.effect = (uint8_t)effect, .root = (int32_t)i + 1,
-                                .atomic = !(marks & (unsigned)effect << RP_MARK_PLAIN_SHIFT)};
+                                .atomic = !(marks & (unsigned)effect << RP_MARK_PLAIN_SHIFT),
+                                .updates = effect == RP_WRITE && !(marks & RP_MARK_BLIND)};
         uint64_t root = (uint64_t)at->run->root_numbers[i];
         at->kind = &kind;
         emit(at, root, root, RP_VERDICT_ROOT);

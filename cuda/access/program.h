@@ -99,6 +99,7 @@ struct rp_touch {
     uint8_t verdict;    /* at least this, whatever the launch */
     uint8_t best;       /* and this, from what its address and guards are made of */
     bool atomic, certain;
+    bool updates;       /* a write over what the same thread has read before */
     bool generic;       /* no state space was written: may turn out to be shared or local */
     bool sense;         /* of `guard` */
     uint32_t address;   /* value, or RP_NONE when `verdict` says all */

@@ -73,7 +73,7 @@ struct rp_cover {
     struct rp_term terms[RP_MAX_TERMS]; /* by stride, the largest first */
     uint8_t term_count;
     uint8_t effect;
-    bool exact, atomic;
+    bool exact, atomic, updates;
     int32_t root; /* index + 1, or 0 */
 };
 
@@ -84,8 +84,11 @@ struct rp_stretch {
 };
 
 /* Of a root that is accessed at an unknown place. */
-/* What is known of a root as a whole: its effects, and those that not only atomics have. */
-enum rp_mark { RP_MARK_READ = RP_READ, RP_MARK_WRITE = RP_WRITE, RP_MARK_PLAIN_SHIFT = 2 };
+/* What is known of a root as a whole: its effects, those that not only atomics have, and whether
+ * there are writes that are no updates. */
+enum rp_mark {
+    RP_MARK_READ = RP_READ, RP_MARK_WRITE = RP_WRITE, RP_MARK_PLAIN_SHIFT = 2, RP_MARK_BLIND = 16
+};
 
 struct rp_findings {
     uint32_t cover_count;

@@ -270,8 +270,8 @@ static int compare_keys(const int64_t (*keys)[2], size_t count)
 static int compare_kinds(const void *left, const void *right)
 {
     const struct rp_touch *a = left, *b = right;
-    int kind_a = a->effect * 8 + a->atomic * 4 + a->certain * 2 + a->generic;
-    int kind_b = b->effect * 8 + b->atomic * 4 + b->certain * 2 + b->generic;
+    int kind_a = a->effect * 16 + a->updates * 8 + a->atomic * 4 + a->certain * 2 + a->generic;
+    int kind_b = b->effect * 16 + b->updates * 8 + b->atomic * 4 + b->certain * 2 + b->generic;
     const int64_t keys[KINDS + 2][2] = {{a->block, b->block},     {a->address, b->address},
                                         {a->guard, b->guard},     {kind_a, kind_b},
                                         {a->verdict, b->verdict}, {a->offset, b->offset},

@@ -246,8 +246,8 @@ static void put_touch(struct writer *to, const struct rp_touch *touch, uint32_t 
         [RP_VERDICT_REACHABLE] = "whatever the arguments lead to",
         [RP_VERDICT_EVERYTHING] = "anywhere"};
     to->used = 0;
-    const char *does = touch->effect == RP_READ ? "reads" : touch->atomic ? "updates" : "writes";
-    put(to, "%s%s ", does, touch->effect == RP_READ && touch->atomic ? " atomically" : "");
+    const char *does = touch->effect == RP_READ ? "reads" : touch->updates ? "updates" : "writes";
+    put(to, "%s%s ", does, touch->atomic ? " atomically" : "");
     put_place(to, root);
     if (touch->address != RP_NONE) {
         put(to, ": %llu bytes at ", (unsigned long long)touch->width);
@@ -278,7 +278,8 @@ static void put_line(struct writer *to, size_t first, bool *done)
     for (size_t i = first; i < proof->touch_count; i++) {
         const struct rp_touch *touch = &proof->touches[i];
         if (touch->best == RP_VERDICT_NONE || touch->effect != proof->touches[first].effect ||
-            touch->atomic != proof->touches[first].atomic || place_of(proof, touch) != root)
+            touch->atomic != proof->touches[first].atomic ||
+            touch->updates != proof->touches[first].updates || place_of(proof, touch) != root)
             continue;
         done[i] = true;
         count++;

@@ -202,12 +202,12 @@ static void read_first(const struct context *at, struct rp_touch *store)
 {
     const struct rp_touch *touches = at->build->touches.items;
     size_t before = at->build->touches.count - 1;
-    for (size_t i = 0; store->address != RP_NONE && i < before && !store->atomic; i++) {
+    for (size_t i = 0; store->address != RP_NONE && i < before && !store->updates; i++) {
         const struct rp_touch *load = &touches[i];
-        store->atomic = load->effect == RP_READ && load->certain && load->guard == RP_NONE &&
-                        load->address == store->address && load->offset == store->offset &&
-                        load->width >= store->width && load->generic == store->generic &&
-                        rp_graph_dominates(at->build, load->block, at->node);
+        store->updates = load->effect == RP_READ && load->certain && load->guard == RP_NONE &&
+                         load->address == store->address && load->offset == store->offset &&
+                         load->width >= store->width && load->generic == store->generic &&
+                         rp_graph_dominates(at->build, load->block, at->node);
     }
 }
 
@@ -228,7 +228,7 @@ static void translate_atomic(const struct context *at, unsigned address, bool ha
         bool modifies = !rp_ptx_has(at->ptx, "exch");
         touch_at(at, RP_READ, operand, width_of(at->ptx))->atomic = modifies;
         struct rp_touch *write = touch_at(at, RP_WRITE, operand, width_of(at->ptx));
-        write->atomic = modifies;
+        write->atomic = write->updates = modifies;
         write->certain = !rp_ptx_has(at->ptx, "cas");
     }
     if (has_result)
@@ -277,7 +277,7 @@ static void translate_bulk(const struct context *at)
             continue;
         struct rp_touch *touch = touch_at(at, is_write ? RP_WRITE : RP_READ,
                                           &ptx->operands[writes ? 0 : 1], known ? size : 1);
-        touch->atomic = reduces;
+        touch->atomic = touch->updates = reduces;
         if (!known && touch->verdict < RP_VERDICT_ROOT) {
             touch->verdict = RP_VERDICT_ROOT;
             touch->reason = "it copies a number of bytes that is not a constant";

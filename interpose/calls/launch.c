@@ -181,7 +181,7 @@ static enum rp_status reach_access(struct rp_footprint *call, const struct rp_la
     struct rp_reach like = {.effect = (enum rp_effect)access->effect,
                             .verdict = (enum rp_verdict)access->verdict,
                             .certain = access->exact,
-                            .coupled = access->effect == RP_WRITE && access->atomic};
+                            .coupled = access->updates};
     switch (like.verdict) {
     case RP_VERDICT_NONE: return RP_OK;
     case RP_VERDICT_EXACT:
