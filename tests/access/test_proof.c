@@ -512,6 +512,65 @@ static void functions_are_followed(void **state)
              CLAIMS(WRITES('A', 0, 16)));
 }
 
+/* ---- updates ------------------------------------------------------------------ */
+
+/* Whether all that the body writes, it is said to have read before. */
+static bool updates(const char *body)
+{
+    char text[16384], message[160];
+    struct rp_ptx_module *module;
+    struct rp_proof *proof;
+    snprintf(text, sizeof(text), "%s%s%s\nret;\n}\n", HEAD, PARAMS, body);
+    if (rp_ptx_parse(text, strlen(text), &module, message, sizeof(message)) != RP_OK)
+        fail_msg("%s\n%s", message, text);
+    assert_int_equal(rp_proof_build(module, rp_ptx_find(module, "k"), &proof), RP_OK);
+    struct rp_access_set set = {0};
+    uint64_t params[16] = {0x10000000, 0x20000000, 0x30000000, 100};
+    struct rp_launch launch = {.grid = {1, 1, 1}, .block = {32, 1, 1},
+                               .params = (const unsigned char *)params,
+                               .param_bytes = sizeof(params)};
+    assert_int_equal(rp_proof_evaluate(proof, &launch, NULL, NULL, &set), RP_OK);
+    bool all = true, any = false;
+    for (size_t i = 0; i < set.count; i++) {
+        assert_false(set.items[i].effect == RP_READ && set.items[i].updates);
+        any |= set.items[i].effect == RP_WRITE;
+        all &= set.items[i].effect == RP_READ || set.items[i].updates;
+    }
+    rp_access_set_release(&set);
+    rp_proof_destroy(proof);
+    rp_ptx_destroy(module);
+    return any && all;
+}
+
+/* %rd10 is a place in a that is in the data of b. */
+#define PLACE "ld.global.u32 %r9, [%rd2]; mul.wide.u32 %rd9, %r9, 4; add.s64 %rd10, %rd1, %rd9;"
+
+static void a_store_over_what_was_loaded_is_an_update(void **state)
+{
+    (void)state;
+    assert_true(updates(PLACE "ld.global.u32 %r10, [%rd10]; st.global.u32 [%rd10], %r4;"));
+    assert_true(updates(PLACE "atom.global.add.u32 %r10, [%rd10], 1;"));
+    assert_true(updates(PLACE "ld.global.u32 %r10, [%rd10+4]; setp.eq.s32 %p1, %r10, 0; @%p1 bra E;"
+                              "st.global.u32 [%rd10+4], %r4; E:"));
+    assert_false(updates(PLACE "st.global.u32 [%rd10], %r4; ld.global.u32 %r10, [%rd10];"));
+    assert_false(updates(PLACE "ld.global.u32 %r10, [%rd10]; st.global.u32 [%rd10+4], %r4;"));
+    assert_false(updates(PLACE "ld.global.u32 %r10, [%rd10]; st.global.u64 [%rd10], %rd2;"));
+    assert_false(updates(PLACE "atom.global.exch.b32 %r10, [%rd10], 1;"));
+    /* not on every way to the store */
+    assert_false(updates(PLACE "setp.eq.s32 %p1, %r4, 0; @%p1 ld.global.u32 %r10, [%rd10];"
+                               "st.global.u32 [%rd10], %r4;"));
+    assert_false(updates(PLACE "setp.eq.s32 %p1, %r4, 0; @%p1 bra E; ld.global.u32 %r10, [%rd10]; E:"
+                               "st.global.u32 [%rd10], %r4;"));
+    /* another one's load in a loop that moves on before the store */
+    assert_false(updates(PLACE "mov.u32 %r11, 0; L: ld.global.u32 %r10, [%rd10];"
+                               "add.s64 %rd10, %rd10, %rd2; st.global.u32 [%rd10], %r4;"
+                               "add.s32 %r11, %r11, 1; setp.lt.s32 %p1, %r11, %r9; @%p1 bra L;"));
+    /* one blind store at an unknown place is enough */
+    assert_false(updates(PLACE "ld.global.u32 %r10, [%rd10]; st.global.u32 [%rd10], %r4;"
+                               "ld.global.u32 %r12, [%rd2+4]; mul.wide.u32 %rd12, %r12, 4;"
+                               "add.s64 %rd13, %rd1, %rd12; st.global.u32 [%rd13], 0;"));
+}
+
 /* ---- the rest ----------------------------------------------------------------- */
 
 static void short_parameters_and_many_threads(void **state)
@@ -564,6 +623,7 @@ int main(void)
         cmocka_unit_test(instructions_that_write),
         cmocka_unit_test(what_is_not_known_may_do_anything),
         cmocka_unit_test(functions_are_followed),
+        cmocka_unit_test(a_store_over_what_was_loaded_is_an_update),
         cmocka_unit_test(short_parameters_and_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
