@@ -201,6 +201,7 @@ enum rp_status rp_kept_adopt(struct rp_kept *kept, const struct rp_bench *bench,
     const struct rp_driver *driver = bench->driver;
     struct rp_copy copy = {.id = from->id, .lo = lo, .hi = hi, .stream = stream};
     enum rp_status status = RP_OK;
+    rp_meter(bench, kept->owner, RP_COPYING_PRESERVE, hi - lo, stream);
     if (rp_switch_on(RP_SWITCH_ORDER))
         status = rp_order_after(bench->order, stream, from->stream);
     if (status == RP_OK)

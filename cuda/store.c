@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/store.h"
 
+#include "tracker/array.h"
+
 #include <stdlib.h>
 
 /* Classes are quarters of powers of two, from 256 bytes: a block is less than a quarter larger
  * than it need be. */
-enum { SMALLEST_BITS = 8, QUARTERS = 4, CLASS_COUNT = (48 - SMALLEST_BITS) * QUARTERS };
+enum { SMALLEST_BITS = 8, QUARTERS = 4, LARGEST_BITS = 48 };
 /* Small classes are cut from slabs, which are small themselves where the limit is. */
 #define LARGEST_SLAB (UINT64_C(1) << 20)
 #define SMALLEST_SLAB (UINT64_C(1) << 12)
@@ -16,7 +18,9 @@ struct idle {
     rp_stream last; /* the stream of its last use */
 };
 
+/* The idle blocks of one size. */
 struct bin {
+    uint64_t bytes;
     struct idle *items;
     size_t count, capacity;
 };
@@ -30,13 +34,16 @@ struct slab {
 struct rp_store {
     const struct rp_driver *driver;
     struct rp_order *order;
-    struct bin bins[CLASS_COUNT];
+    bool exact;
+    struct bin *bins; /* by size */
+    size_t bin_count, bin_capacity;
     struct slab *slabs;
     size_t slab_count, slab_capacity;
     rp_device_ptr slab;
     uint64_t slab_left;
-    uint64_t limit, reserved, held, held_peak;
+    uint64_t limit, aim, reserved, held, held_peak;
     rp_store_spare_fn spare; /* NULL when nobody can spare anything */
+    rp_store_grown_fn grown; /* NULL when nobody wants to know */
 };
 
 enum rp_status rp_store_create(const struct rp_driver *driver, struct rp_order *order,
@@ -47,17 +54,23 @@ enum rp_status rp_store_create(const struct rp_driver *driver, struct rp_order *
         return RP_NO_MEMORY;
     store->driver = driver;
     store->order = order;
-    store->limit = UINT64_MAX;
+    store->limit = store->aim = UINT64_MAX;
     *out = store;
     return RP_OK;
+}
+
+void rp_store_fit_exactly(struct rp_store *store)
+{
+    store->exact = true;
 }
 
 void rp_store_abandon(struct rp_store *store)
 {
     if (!store)
         return;
-    for (size_t i = 0; i < CLASS_COUNT; i++)
+    for (size_t i = 0; i < store->bin_count; i++)
         free(store->bins[i].items);
+    free(store->bins);
     free(store->slabs);
     free(store);
 }
@@ -69,58 +82,152 @@ void rp_store_destroy(struct rp_store *store)
     rp_store_abandon(store);
 }
 
-/* The class whose blocks are the smallest that hold `bytes`. */
-static unsigned class_of(uint64_t bytes)
+/* ---- sizes ------------------------------------------------------------------ */
+
+static uint64_t class_bytes(uint64_t bytes)
 {
     if (bytes <= UINT64_C(1) << SMALLEST_BITS)
-        return 0;
+        return UINT64_C(1) << SMALLEST_BITS;
     unsigned bits = 63 - (unsigned)__builtin_clzll(bytes - 1);
-    return (bits - SMALLEST_BITS) * QUARTERS + (unsigned)((bytes - 1) >> (bits - 2) & 3) + 1;
+    uint64_t quarter = UINT64_C(1) << (bits - 2);
+    return ((bytes - 1) / quarter + 1) * quarter;
 }
 
-static uint64_t class_bytes(unsigned class)
+/* What a block of `bytes` takes; never 0. */
+static uint64_t block_bytes(const struct rp_store *store, uint64_t bytes)
 {
-    return (uint64_t)(QUARTERS + class % QUARTERS) << (class / QUARTERS + SMALLEST_BITS - 2);
+    uint64_t some = bytes ? bytes : 1;
+    return store->exact ? rp_store_block_bytes(some) : class_bytes(some);
 }
 
-static enum rp_status bin_push(struct bin *bin, struct idle idle)
+/* Where the bin of this size is, or ought to be. */
+static size_t bin_place(const struct rp_store *store, uint64_t bytes)
 {
-    if (bin->count == bin->capacity) {
-        size_t capacity = bin->capacity ? bin->capacity * 2 : 16;
-        struct idle *bigger = realloc(bin->items, capacity * sizeof *bigger);
-        if (!bigger)
-            return RP_NO_MEMORY;
-        bin->items = bigger;
-        bin->capacity = capacity;
+    size_t low = 0, high = store->bin_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (store->bins[middle].bytes < bytes)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    bin->items[bin->count++] = idle;
+    return low;
+}
+
+/* NULL when there is none. */
+static struct bin *bin_find(const struct rp_store *store, uint64_t bytes)
+{
+    size_t at = bin_place(store, bytes);
+    return at < store->bin_count && store->bins[at].bytes == bytes ? &store->bins[at] : NULL;
+}
+
+static bool has_idle(const struct rp_store *store, uint64_t bytes)
+{
+    const struct bin *bin = bin_find(store, bytes);
+    return bin && bin->count;
+}
+
+/* NULL when the host is out of memory. */
+static struct bin *bin_make(struct rp_store *store, uint64_t bytes)
+{
+    struct bin *found = bin_find(store, bytes);
+    if (found)
+        return found;
+    struct bin *bins = rp_array_reserve(store->bins, &store->bin_capacity, store->bin_count + 1,
+                                        sizeof *bins);
+    if (!bins)
+        return NULL;
+    store->bins = bins;
+    size_t at = bin_place(store, bytes);
+    const struct bin made = {.bytes = bytes};
+    rp_array_splice(bins, &store->bin_count, at, at, &made, 1, sizeof made);
+    return &bins[at];
+}
+
+static enum rp_status bin_push(struct rp_store *store, uint64_t bytes, struct idle idle)
+{
+    struct bin *bin = bin_make(store, bytes);
+    struct idle *items = bin ? rp_array_reserve(bin->items, &bin->capacity, bin->count + 1,
+                                                sizeof *items)
+                             : NULL;
+    if (!items)
+        return RP_NO_MEMORY;
+    bin->items = items;
+    items[bin->count++] = idle;
     return RP_OK;
 }
 
-static bool make_slab(struct rp_store *store)
+/* ---- from the driver, and back ---------------------------------------------- */
+
+/* The idle block that is the whole of a slab, or NULL. */
+static struct idle *find_idle(const struct rp_store *store, const struct slab *slab,
+                              struct bin **bin)
 {
-    if (store->slab_count < store->slab_capacity)
-        return true;
-    size_t capacity = store->slab_capacity ? store->slab_capacity * 2 : 16;
-    struct slab *bigger = realloc(store->slabs, capacity * sizeof *bigger);
-    if (!bigger)
-        return false;
-    store->slabs = bigger;
-    store->slab_capacity = capacity;
-    return true;
+    *bin = bin_find(store, slab->bytes);
+    for (size_t i = 0; *bin && i < (*bin)->count; i++)
+        if ((*bin)->items[i].at == slab->at)
+            return &(*bin)->items[i];
+    return NULL;
+}
+
+/* Sizes that do not come again must not make the list of bins grow for ever. */
+static void drop_empty_bins(struct rp_store *store)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < store->bin_count; i++) {
+        if (store->bins[i].count)
+            store->bins[kept++] = store->bins[i];
+        else
+            free(store->bins[i].items);
+    }
+    store->bin_count = kept;
+}
+
+void rp_store_trim(struct rp_store *store, uint64_t bytes)
+{
+    for (size_t i = store->slab_count; i-- > 0 && store->reserved > bytes;) {
+        struct slab slab = store->slabs[i];
+        struct bin *bin = NULL;
+        struct idle *idle = find_idle(store, &slab, &bin);
+        if (!idle || store->driver->free(store->driver->self, slab.at) != RP_OK)
+            continue;
+        *idle = bin->items[--bin->count];
+        store->slabs[i] = store->slabs[--store->slab_count];
+        store->reserved -= slab.bytes;
+    }
+    drop_empty_bins(store);
+}
+
+/* Trims so that `bytes` more stay within `most`; false where that can't be had. */
+static bool make_room(struct rp_store *store, uint64_t bytes, uint64_t most)
+{
+    uint64_t rest = bytes <= most ? most - bytes : 0;
+    if (store->reserved > rest)
+        rp_store_trim(store, rest);
+    return bytes <= most && store->reserved <= rest;
 }
 
 static enum rp_status reserve(struct rp_store *store, uint64_t bytes, rp_device_ptr *out)
 {
-    if (bytes > store->limit || store->reserved > store->limit - bytes)
-        rp_store_trim(store, bytes > store->limit ? 0 : store->limit - bytes);
-    if (bytes > store->limit || store->reserved > store->limit - bytes || !make_slab(store))
+    struct slab *slabs = rp_array_reserve(store->slabs, &store->slab_capacity,
+                                          store->slab_count + 1, sizeof *slabs);
+    if (!slabs)
+        return RP_NO_MEMORY;
+    store->slabs = slabs;
+    make_room(store, bytes, store->aim);
+    if (!make_room(store, bytes, store->limit))
         return RP_NO_MEMORY;
     enum rp_status status = store->driver->alloc(store->driver->self, bytes, out);
+    if (status == RP_NO_MEMORY && store->reserved) {
+        rp_store_trim(store, 0);
+        status = store->driver->alloc(store->driver->self, bytes, out);
+    }
     if (status != RP_OK)
         return status;
     store->slabs[store->slab_count++] = (struct slab){*out, bytes};
     store->reserved += bytes;
+    if (store->grown)
+        store->grown();
     return RP_OK;
 }
 
@@ -137,7 +244,7 @@ static uint64_t slab_bytes(const struct rp_store *store)
 static enum rp_status cut(struct rp_store *store, uint64_t bytes, rp_device_ptr *out)
 {
     uint64_t whole = slab_bytes(store);
-    if (bytes >= whole)
+    if (store->exact || bytes >= whole)
         return reserve(store, bytes, out);
     if (store->slab_left < bytes) {
         rp_device_ptr slab;
@@ -152,33 +259,7 @@ static enum rp_status cut(struct rp_store *store, uint64_t bytes, rp_device_ptr 
     return RP_OK;
 }
 
-/* The idle block that is the whole of a slab, or NULL. */
-static struct idle *find_idle(const struct rp_store *store, const struct slab *slab,
-                              struct bin **bin)
-{
-    unsigned class = class_of(slab->bytes);
-    if (class >= CLASS_COUNT || class_bytes(class) != slab->bytes)
-        return NULL;
-    *bin = (struct bin *)(uintptr_t)&store->bins[class];
-    for (size_t i = 0; i < (*bin)->count; i++)
-        if ((*bin)->items[i].at == slab->at)
-            return &(*bin)->items[i];
-    return NULL;
-}
-
-void rp_store_trim(struct rp_store *store, uint64_t bytes)
-{
-    for (size_t i = store->slab_count; i-- > 0 && store->reserved > bytes;) {
-        struct slab slab = store->slabs[i];
-        struct bin *bin = NULL;
-        struct idle *idle = find_idle(store, &slab, &bin);
-        if (!idle || store->driver->free(store->driver->self, slab.at) != RP_OK)
-            continue;
-        *idle = bin->items[--bin->count];
-        store->slabs[i] = store->slabs[--store->slab_count];
-        store->reserved -= slab.bytes;
-    }
-}
+/* ---- blocks ----------------------------------------------------------------- */
 
 /* Prefers a block last used in the same stream: that one needs no waiting. */
 static size_t bin_choose(const struct bin *bin, rp_stream stream)
@@ -194,39 +275,40 @@ static bool is_spared(const struct rp_store *store, bool needed)
     return store->spare && store->spare(needed);
 }
 
-static enum rp_status take_idle(struct rp_store *store, struct bin *bin, rp_stream stream,
-                                struct rp_block *out)
+static enum rp_status take_idle(struct rp_store *store, uint64_t bytes, rp_stream stream,
+                                rp_device_ptr *out)
 {
+    struct bin *bin = bin_find(store, bytes);
     size_t chosen = bin_choose(bin, stream);
     enum rp_status status = rp_order_after(store->order, stream, bin->items[chosen].last);
     if (status != RP_OK)
         return status;
-    out->at = bin->items[chosen].at;
+    *out = bin->items[chosen].at;
     bin->items[chosen] = bin->items[--bin->count];
     return RP_OK;
 }
 
-static enum rp_status take(struct rp_store *store, unsigned class, rp_stream stream,
-                           struct rp_block *out)
+static enum rp_status take(struct rp_store *store, uint64_t bytes, rp_stream stream,
+                           rp_device_ptr *out)
 {
-    struct bin *bin = &store->bins[class];
-    uint64_t rounded = class_bytes(class);
-    while (!bin->count && store->slab_left < rounded && is_spared(store, false)) {
+    while (!has_idle(store, bytes) && store->slab_left < bytes && is_spared(store, false)) {
     }
-    if (bin->count)
-        return take_idle(store, bin, stream, out);
-    enum rp_status status = cut(store, rounded, &out->at);
-    while (status == RP_NO_MEMORY && !bin->count && is_spared(store, true)) {
-    }
-    return status == RP_NO_MEMORY && bin->count ? take_idle(store, bin, stream, out) : status;
+    if (has_idle(store, bytes))
+        return take_idle(store, bytes, stream, out);
+    enum rp_status status = cut(store, bytes, out);
+    while (status == RP_NO_MEMORY && is_spared(store, true))
+        status = has_idle(store, bytes) ? take_idle(store, bytes, stream, out)
+                                        : cut(store, bytes, out);
+    return status;
 }
 
 enum rp_status rp_store_take(struct rp_store *store, uint64_t bytes, rp_stream stream,
                              struct rp_block *out)
 {
-    unsigned class = class_of(bytes);
     *out = (struct rp_block){.bytes = bytes};
-    enum rp_status status = class < CLASS_COUNT ? take(store, class, stream, out) : RP_NO_MEMORY;
+    enum rp_status status = bytes >> LARGEST_BITS
+                                ? RP_NO_MEMORY
+                                : take(store, block_bytes(store, bytes), stream, &out->at);
     if (status != RP_OK)
         return status;
     store->held += bytes;
@@ -239,7 +321,7 @@ enum rp_status rp_store_give(struct rp_store *store, const struct rp_block *bloc
                              rp_stream stream)
 {
     store->held -= block->bytes;
-    return bin_push(&store->bins[class_of(block->bytes)],
+    return bin_push(store, block_bytes(store, block->bytes),
                     (struct idle){.at = block->at, .last = stream});
 }
 
@@ -248,9 +330,19 @@ void rp_store_on_shortage(struct rp_store *store, rp_store_spare_fn spare)
     store->spare = spare;
 }
 
+void rp_store_on_growth(struct rp_store *store, rp_store_grown_fn grown)
+{
+    store->grown = grown;
+}
+
 void rp_store_limit(struct rp_store *store, uint64_t bytes)
 {
     store->limit = bytes;
+}
+
+void rp_store_aim(struct rp_store *store, uint64_t bytes)
+{
+    store->aim = bytes;
 }
 
 uint64_t rp_store_reserved(const struct rp_store *store)

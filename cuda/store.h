@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The layer's own device memory: blocks that hold preserved and stashed bytes.
  *
- * Blocks come from the driver in size classes and go back to a free list; to the driver only
- * where memory is short (freeing may synchronise the device). A block that is given
- * back may be filled again only after the work that still reads it; the store keeps that
- * order. Not thread-safe; the owner holds one lock around all calls. */
+ * Blocks come from the driver and go back to a free list; to the driver only where memory is
+ * short (freeing may synchronise the device). A block that is given back may be filled again
+ * only after the work that still reads it; the store keeps that order.
+ *
+ * A store is roomy or exact. A roomy one rounds blocks up to classes, at most a quarter larger,
+ * and cuts small ones from slabs: few driver calls, whatever sizes come. In an exact one each
+ * block is an allocation of its own, a multiple of RP_STORE_QUANTUM, so that memory that is not
+ * in a block that is out can always go back: whatever fits beside the blocks that are out is
+ * had. That is what a budget, and a plan made for one, needs.
+ *
+ * Not thread-safe; the owner holds one lock around all calls. */
 #ifndef RP_CUDA_STORE_H
 #define RP_CUDA_STORE_H
 
 #include "cuda/driver.h"
 #include "cuda/order.h"
+
+/* What a block of an exact store is a multiple of, in bytes. */
+#define RP_STORE_QUANTUM 512
 
 struct rp_block {
     rp_device_ptr at;
@@ -18,8 +28,11 @@ struct rp_block {
 
 struct rp_store;
 
+/* A roomy store, without a limit. */
 enum rp_status rp_store_create(const struct rp_driver *driver, struct rp_order *order,
                                struct rp_store **out);
+/* Makes it an exact one, before the first block is taken. */
+void rp_store_fit_exactly(struct rp_store *store);
 /* Gives all memory back to the driver. No block may be in use by the device any more. */
 void rp_store_destroy(struct rp_store *store);
 /* Forgets all memory without a driver call: its context is gone. */
@@ -37,6 +50,9 @@ enum rp_status rp_store_give(struct rp_store *store, const struct rp_block *bloc
  * still have some: what was merely kept for luck ought to go then, but need not. */
 typedef bool (*rp_store_spare_fn)(bool needed);
 void rp_store_on_shortage(struct rp_store *store, rp_store_spare_fn spare);
+/* To be told whenever more has been taken from the driver. */
+typedef void (*rp_store_grown_fn)(void);
+void rp_store_on_growth(struct rp_store *store, rp_store_grown_fn grown);
 
 /* Gives idle blocks back to the driver until at most `bytes` are reserved, or none is left that
  * could go. The driver waits for what may still use them, so this is for when memory is short. */
@@ -44,8 +60,17 @@ void rp_store_trim(struct rp_store *store, uint64_t bytes);
 
 /* Bytes taken from the driver, in use or not, may not exceed `bytes`; UINT64_MAX at first. */
 void rp_store_limit(struct rp_store *store, uint64_t bytes);
-uint64_t rp_store_reserved(const struct rp_store *store);  /* taken from the driver */
-uint64_t rp_store_held(const struct rp_store *store);      /* in blocks that are out */
+/* Nor should they: beyond `bytes` idle blocks go back before more is taken, but nothing is
+ * refused. UINT64_MAX at first. */
+void rp_store_aim(struct rp_store *store, uint64_t bytes);
+uint64_t rp_store_reserved(const struct rp_store *store); /* taken from the driver */
+uint64_t rp_store_held(const struct rp_store *store);     /* in blocks that are out, as asked */
 uint64_t rp_store_held_peak(const struct rp_store *store);
+
+/* What a block of so many bytes takes in an exact store. */
+static inline uint64_t rp_store_block_bytes(uint64_t bytes)
+{
+    return (bytes + RP_STORE_QUANTUM - 1) / RP_STORE_QUANTUM * RP_STORE_QUANTUM;
+}
 
 #endif

@@ -298,22 +298,26 @@ static enum rp_status derive_segment(const struct rp_profile *profile,
 
 enum rp_status rp_derive_costs(const struct rp_profile *profile,
                                const struct rp_copy_price *price, struct rp_segment *segments,
-                               char *message, size_t message_size)
+                               size_t *culprit, char *message, size_t message_size)
 {
     struct rp_clobbers clobbers;
     size_t count = rp_profile_count(profile);
     enum rp_status status = check_price(price, message, message_size);
 
-    for (size_t k = 0; k < count && status == RP_OK; k++)
+    for (size_t k = 0; k < count && status == RP_OK; k++) {
+        *culprit = k;
         status = check_facts(profile, k, message, message_size);
+    }
     if (status != RP_OK)
         return status;
+    *culprit = count;
     status = rp_clobbers_create(profile, &clobbers);
     if (status != RP_OK) {
         snprintf(message, message_size, "the buffers together leave 63 bits");
         return status;
     }
     for (size_t k = 0; k < count && status == RP_OK; k++) {
+        *culprit = k;
         status = derive_segment(profile, &clobbers, k, &segments[k]);
         if (status == RP_INVALID)
             snprintf(message, message_size, "segment '%s': a figure leaves 63 bits",

@@ -42,24 +42,34 @@ static double x_of(const struct frame *frame, double value)
     return along(value, frame->x_min, frame->x_max, frame->left, frame->right);
 }
 
+static char *format_time(char *out, uint64_t value)
+{
+    return rp_duration_format(out, value);
+}
+
+/* Marks stand at values that can be written exactly: no two of them look alike. */
+static const struct tick_style {
+    bool binary;
+    char *(*format)(char *out, uint64_t value);
+} sizes = {true, rp_size_exact}, times = {false, format_time};
+
 static double y_of(const struct frame *frame, double value)
 {
     return along(value, frame->y_min, frame->y_max, frame->bottom, frame->top);
 }
 
+/* The distance of marks so that at most TICKS of them fit: a power of two for bytes, a round
+ * number otherwise. */
+static uint64_t tick_step(const struct tick_style *style, double range)
+{
+    uint64_t step = 1;
+
+    for (int i = 0; (double)step * TICKS < range && step <= UINT64_MAX / 5; i++)
+        step = style->binary ? step * 2 : i % 3 == 1 ? step / 2 * 5 : step * 2;
+    return step;
+}
+
 /* ---- frames ------------------------------------------------------------------- */
-
-typedef char *(*format_fn)(char *out, uint64_t value);
-
-static char *format_size(char *out, uint64_t value)
-{
-    return rp_size_format(out, value);
-}
-
-static char *format_time(char *out, uint64_t value)
-{
-    return rp_duration_format(out, value);
-}
 
 static void draw_frame(FILE *out, const struct frame *frame, const char *title)
 {
@@ -73,27 +83,31 @@ static void draw_x_ticks(FILE *out, const struct frame *frame)
 {
     char text[RP_SIZE_TEXT];
 
-    for (int i = 0; i <= TICKS; i++) {
-        double value = frame->x_min + (frame->x_max - frame->x_min) * i / TICKS;
-        double x = x_of(frame, value);
+    uint64_t step = tick_step(&sizes, frame->x_max - frame->x_min);
+    uint64_t first = ((uint64_t)frame->x_min + step - 1) / step * step;
+
+    for (uint64_t value = first; (double)value <= frame->x_max; value += step) {
+        double x = x_of(frame, (double)value);
         fprintf(out, "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' class='grid'/>\n", x,
                 frame->top, x, frame->bottom);
         fprintf(out, "<text x='%.1f' y='%.1f' text-anchor='middle'>%s</text>\n", x,
-                frame->bottom + 18, rp_size_format(text, (uint64_t)value));
+                frame->bottom + 18, sizes.format(text, value));
     }
 }
 
-static void draw_y_ticks(FILE *out, const struct frame *frame, format_fn format)
+static void draw_y_ticks(FILE *out, const struct frame *frame, const struct tick_style *style)
 {
     char text[RP_SIZE_TEXT > RP_DURATION_TEXT ? RP_SIZE_TEXT : RP_DURATION_TEXT];
 
-    for (int i = 0; i <= TICKS; i++) {
-        double value = frame->y_min + (frame->y_max - frame->y_min) * i / TICKS;
-        double y = y_of(frame, value);
+    uint64_t step = tick_step(style, frame->y_max - frame->y_min);
+    uint64_t first = ((uint64_t)frame->y_min + step - 1) / step * step;
+
+    for (uint64_t value = first; (double)value <= frame->y_max; value += step) {
+        double y = y_of(frame, (double)value);
         fprintf(out, "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' class='grid'/>\n",
                 frame->left, y, frame->right, y);
         fprintf(out, "<text x='%.1f' y='%.1f' text-anchor='end'>%s</text>\n", frame->left - 8,
-                y + 4, format(text, (uint64_t)value));
+                y + 4, style->format(text, value));
     }
 }
 
@@ -174,10 +188,13 @@ static void draw_budgets(FILE *out, const struct rp_comparison *comparison)
 
     draw_frame(out, &frame, "Time of a step over the memory budget");
     draw_x_ticks(out, &frame);
-    draw_y_ticks(out, &frame, format_time);
+    draw_y_ticks(out, &frame, &times);
     fprintf(out, "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' class='mark'/>\n", knee, frame.top,
             knee, frame.bottom);
-    fprintf(out, "<text x='%.1f' y='%.1f' class='small'>knee</text>\n", knee + 4, frame.top + 14);
+    /* Inside the frame, on whichever side there is room: the legend is right of it. */
+    bool is_right = knee > (frame.left + frame.right) / 2;
+    fprintf(out, "<text x='%.1f' y='%.1f' class='small' text-anchor='%s'>knee</text>\n",
+            is_right ? knee - 4 : knee + 4, frame.top + 14, is_right ? "end" : "start");
     for (int b = 0; b < RP_BASELINE_COUNT; b++)
         if (comparison->impossible[b] == NULL)
             draw_curve(out, &frame, comparison, (enum rp_baseline)b);
@@ -217,7 +234,7 @@ static void draw_step(FILE *out, const struct rp_plan *plan, const uint64_t *hel
         most = plan->budget;
     frame.y_max = (double)most * 1.05;
     draw_frame(out, &frame, "Bytes that the plan holds, event by event");
-    draw_y_ticks(out, &frame, format_size);
+    draw_y_ticks(out, &frame, &sizes);
     draw_held(out, &frame, held, events);
     draw_line(out, &frame, plan->peak, "peak");
     if (shows_budget && plan->budget > plan->peak + plan->peak / 16)

@@ -2,6 +2,8 @@
 #include "planner/plan.h"
 
 #include "planner/answer.h"
+#include "planner/purpose.h"
+#include "tracker/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,11 +95,34 @@ static bool differs(const char *made_for, const char *found)
     return made_for != NULL && found != NULL && strcmp(made_for, found) != 0;
 }
 
+enum { TEXT_SIZE = 200 }; /* of a job or a name in a message */
+
+static char *shown(char text[TEXT_SIZE], const char *name)
+{
+    return rp_text_escape(text, TEXT_SIZE, name, strlen(name));
+}
+
 static enum rp_status refuse(char *message, size_t message_size, const char *what,
                              const char *made_for, const char *found)
 {
+    char one[TEXT_SIZE], other[TEXT_SIZE];
+
     snprintf(message, message_size, "the plan was made for the %s '%s', and this is '%s'", what,
-             made_for, found);
+             shown(one, made_for), shown(other, found));
+    return RP_INVALID;
+}
+
+/* A plan that says nothing of its job could be any job's. */
+static enum rp_status fit_job(const struct rp_plan *plan, const char *job, char *message,
+                              size_t message_size)
+{
+    if (job == NULL || (plan->job != NULL && rp_purpose_covers(plan->job, job)))
+        return RP_OK;
+    if (plan->job != NULL)
+        return refuse(message, message_size, "job", plan->job, job);
+    snprintf(message, message_size,
+             "the plan does not say what job it was made for; its profile, or the plan, must: "
+             "\"made_for\": {\"job\": \"COMMAND...\"}");
     return RP_INVALID;
 }
 
@@ -110,12 +135,12 @@ static enum rp_status fit_names(const struct rp_plan *plan, const char *const *n
         return RP_INVALID;
     }
     for (size_t k = 0; k < count; k++) {
-        if (strcmp(plan->names[k], names[k]) != 0) {
-            snprintf(message, message_size,
-                     "the plan's segment %zu is '%s', and the job's is '%s'", k, plan->names[k],
-                     names[k]);
-            return RP_INVALID;
-        }
+        char one[TEXT_SIZE], other[TEXT_SIZE];
+        if (strcmp(plan->names[k], names[k]) == 0)
+            continue;
+        snprintf(message, message_size, "the plan's segment %zu is '%s', and the job's is '%s'", k,
+                 shown(one, plan->names[k]), shown(other, names[k]));
+        return RP_INVALID;
     }
     return RP_OK;
 }
@@ -124,8 +149,8 @@ enum rp_status rp_plan_fits(const struct rp_plan *plan, const struct rp_purpose 
                             const char *const *names, size_t count, char *message,
                             size_t message_size)
 {
-    if (differs(plan->job, purpose->job))
-        return refuse(message, message_size, "job", plan->job, purpose->job);
+    if (fit_job(plan, purpose->job, message, message_size) != RP_OK)
+        return RP_INVALID;
     if (differs(plan->device, purpose->device))
         return refuse(message, message_size, "device", plan->device, purpose->device);
     if (differs(plan->contract, purpose->contract))

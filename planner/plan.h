@@ -76,7 +76,8 @@ static inline bool rp_plan_has_choices(const struct rp_plan *plan)
 }
 
 /* RP_OK when the plan was made for this purpose and these segments, in this order. Otherwise
- * RP_INVALID, and `message` says what differs. */
+ * RP_INVALID, and `message` says what differs. Only what the purpose knows is asked of the plan;
+ * its job in any case. A plan's job may hold a `*` for any text (planner/purpose.h). */
 enum rp_status rp_plan_fits(const struct rp_plan *plan, const struct rp_purpose *purpose,
                             const char *const *names, size_t count, char *message,
                             size_t message_size);

@@ -18,6 +18,7 @@ struct rp_profile {
     struct rp_facts *facts; /* one a segment; NULL for a profile of rows */
     size_t count, capacity, facts_capacity;
     char *departure; /* why no model fits, or NULL */
+    size_t culprit;  /* the segment that is refused; `count` for none */
 };
 
 /* ---- building ----------------------------------------------------------------- */
@@ -261,13 +262,14 @@ static enum rp_status check_cost(const struct rp_segment *segment, enum rp_choic
 
 /* No plan's sum, and no sum on the way to one, may leave 63 bits; the largest number of 63 bits
  * itself stands for "none" in the searches. */
-static enum rp_status check_sums(const struct rp_profile *profile, char *message,
+static enum rp_status check_sums(struct rp_profile *profile, char *message,
                                  size_t message_size)
 {
     uint64_t bytes = profile->base, time = 0;
     bool overflows = bytes >= INT64_MAX;
 
     for (size_t k = 0; k < profile->count && !overflows; k++) {
+        profile->culprit = k;
         uint64_t most_bytes = 0, most_time = 0;
         for (int c = 0; c < RP_CHOICE_COUNT; c++) {
             const struct rp_cost *cost = &profile->segments[k].costs[c];
@@ -284,6 +286,7 @@ static enum rp_status check_sums(const struct rp_profile *profile, char *message
                           "segment '%s': the %s of all segments up to here leave 63 bits",
                           profile->segments[k].name, bytes >= INT64_MAX ? "bytes" : "times");
     }
+    profile->culprit = profile->count;
     if (overflows)
         return refuse(message, message_size, "the base leaves 63 bits");
     return RP_OK;
@@ -294,8 +297,17 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+static size_t last_called(const struct rp_profile *profile, const char *name)
+{
+    size_t k = profile->count - 1;
+
+    while (strcmp(profile->segments[k].name, name) != 0)
+        k--;
+    return k;
+}
+
 /* A plan tells segments apart by their names. */
-static enum rp_status check_names(const struct rp_profile *profile, char *message,
+static enum rp_status check_names(struct rp_profile *profile, char *message,
                                   size_t message_size)
 {
     const char **names = calloc(profile->count + 1, sizeof(*names));
@@ -305,9 +317,12 @@ static enum rp_status check_names(const struct rp_profile *profile, char *messag
         names[k] = profile->segments[k].name;
     if (names != NULL)
         qsort(names, profile->count, sizeof(*names), compare_names);
-    for (size_t k = 1; k < profile->count && status == RP_OK; k++)
-        if (strcmp(names[k - 1], names[k]) == 0)
-            status = refuse(message, message_size, "two segments are called '%s'", names[k]);
+    for (size_t k = 1; k < profile->count && status == RP_OK; k++) {
+        if (strcmp(names[k - 1], names[k]) != 0)
+            continue;
+        profile->culprit = last_called(profile, names[k]);
+        status = refuse(message, message_size, "two segments are called '%s'", names[k]);
+    }
     free(names);
     return status;
 }
@@ -318,6 +333,8 @@ static enum rp_status check_segment(struct rp_profile *profile, size_t k, char *
     struct rp_segment *segment = &profile->segments[k];
     enum rp_status status = RP_OK;
     bool has_option = false;
+
+    profile->culprit = k;
 
     for (int c = 0; c < RP_CHOICE_COUNT && status == RP_OK; c++) {
         status = check_cost(segment, (enum rp_choice)c, &segment->costs[c], message,
@@ -333,14 +350,18 @@ enum rp_status rp_profile_close(struct rp_profile *profile, char *message, size_
 {
     enum rp_status status = RP_OK;
 
+    profile->culprit = profile->count;
     if (profile->count > RP_PROFILE_MAX_SEGMENTS)
         return refuse(message, message_size, "%zu segments are more than the %d that are planned",
                       profile->count, RP_PROFILE_MAX_SEGMENTS);
     if (profile->quantum == 0)
         return refuse(message, message_size, "the quantum is 0 bytes");
     if (profile->facts != NULL)
-        status = rp_derive_costs(profile, &profile->price, profile->segments, message,
-                                 message_size);
+        status = rp_derive_costs(profile, &profile->price, profile->segments, &profile->culprit,
+                                 message, message_size);
+    else if (profile->price.bytes_per_us.source != RP_SOURCE_ABSENT &&
+             profile->price.bytes_per_us.value == 0)
+        return refuse(message, message_size, "the price of a copy: 0 bytes per microsecond");
     if (status == RP_OK)
         status = check_names(profile, message, message_size);
     for (size_t k = 0; k < profile->count && status == RP_OK; k++)
@@ -350,6 +371,11 @@ enum rp_status rp_profile_close(struct rp_profile *profile, char *message, size_
     if (status == RP_NO_MEMORY)
         snprintf(message, message_size, "%s", rp_status_text(status));
     return status;
+}
+
+size_t rp_profile_culprit(const struct rp_profile *profile)
+{
+    return profile->culprit;
 }
 
 /* ---- reading ------------------------------------------------------------------ */

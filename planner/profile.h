@@ -3,7 +3,7 @@
  *
  * Segments are numbered from 0 in forward order; the backward pass runs over them in reverse,
  * and a segment is replayed right before its own backward. All sizes are bytes and all times
- * nanoseconds, whole numbers below 2^63. A profile comes in two depths:
+ * nanoseconds, whole numbers below 2^63 - 1, in sum too. A profile comes in two depths:
  *
  *   rows   - per segment and option the figures themselves, reduced (hold, peak, time) or in
  *            full (every term with its source). Enough for the nested model.
@@ -122,7 +122,7 @@ struct rp_copy_price {
 };
 
 /* What a profile, and every plan made from it, belongs to. Texts are NULL when not known.
- * A plan is refused where both sides know a text and they differ. */
+ * A plan is refused where both sides know a text and they differ, and where it names no job. */
 struct rp_purpose {
     const char *job;      /* e.g. the command line */
     const char *device;   /* e.g. "NVIDIA H200" */
@@ -162,6 +162,8 @@ enum rp_status rp_profile_set_departure(struct rp_profile *profile, const char *
  * RP_INVALID with one line in `message` that names the segment; RP_OK makes the profile fit
  * for planning. */
 enum rp_status rp_profile_close(struct rp_profile *profile, char *message, size_t message_size);
+/* The segment that rp_profile_close refused it for; rp_profile_count() when it was none. */
+size_t rp_profile_culprit(const struct rp_profile *profile);
 
 /* ---- reading ------------------------------------------------------------------ */
 

@@ -3,6 +3,7 @@
 #include "planner/profile.h"
 
 #include "planner/document.h"
+#include "tracker/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -380,6 +381,9 @@ static bool read_copy_price(struct reader *reader)
         !read_measure(reader, copy, "fixed_ns", absent, &price.fixed) ||
         !read_measure(reader, copy, "bytes_per_us", absent, &price.bytes_per_us))
         return false;
+    if (price.bytes_per_us.value == 0)
+        return rp_json_wrong_value(&reader->json, copy, "bytes_per_us",
+                                   "0 bytes per microsecond would never copy anything");
     rp_profile_set_copy_price(reader->profile, &price);
     return true;
 }
@@ -423,6 +427,9 @@ static bool read_head(struct reader *reader)
         return false;
     rp_profile_set_base(reader->profile, rp_json_count(root, "base_bytes", 0));
     rp_profile_set_quantum(reader->profile, rp_json_count(root, "quantum_bytes", 1));
+    if (rp_json_count(root, "base_bytes", 0) >= INT64_MAX)
+        return rp_json_wrong_value(&reader->json, root, "base_bytes",
+                                   "\"base_bytes\" leaves 63 bits");
     if (rp_json_count(root, "quantum_bytes", 1) == 0)
         return rp_json_wrong_value(&reader->json, root, "quantum_bytes",
                                    "\"quantum_bytes\" must not be 0; 1 means no rounding");
@@ -435,6 +442,21 @@ static bool read_document(struct reader *reader)
 {
     return read_head(reader) && read_copy_price(reader) && read_buffers(reader) &&
            read_segments(reader) && read_backward_order(reader);
+}
+
+/* What showed when all was read: at the segment, or where else it must stand. */
+static void refuse(struct reader *reader, const char *why)
+{
+    struct rp_json *json = &reader->json;
+    json_t *segments = json_object_get(json->root, "segments");
+    size_t culprit = rp_profile_culprit(reader->profile);
+    char shown[400];
+
+    rp_text_escape(shown, sizeof(shown), why, strlen(why));
+    if (culprit < json_array_size(segments))
+        rp_json_wrong_item(json, segments, culprit, "%s", shown);
+    else
+        rp_json_wrong(json, json->root, "%s", shown);
 }
 
 /* Takes over the parsed document. */
@@ -451,8 +473,8 @@ static enum rp_status finish(struct reader *reader, struct rp_profile **out)
     }
     if (status == RP_OK) {
         status = rp_profile_close(reader->profile, why, sizeof(why));
-        if (status != RP_OK)
-            snprintf(message, message_size, "%s: %s", label, why);
+        if (status == RP_INVALID)
+            refuse(reader, why);
     }
     if (status == RP_NO_MEMORY)
         snprintf(message, message_size, "%s: %s", label, rp_status_text(status));

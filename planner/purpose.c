@@ -53,3 +53,37 @@ char *rp_purpose_job(const char *const *words, size_t count)
         text[used] = '\0';
     return text;
 }
+
+/* Both stand behind one character of the pattern. */
+struct walk {
+    const char *pattern, *text;
+    bool quoted;
+};
+
+static void step(struct walk *walk)
+{
+    walk->quoted ^= *walk->pattern == '"';
+    walk->pattern++;
+    walk->text++;
+}
+
+bool rp_purpose_covers(const char *made_for, const char *job)
+{
+    struct walk at = {made_for, job, false}, star = {NULL, NULL, false};
+
+    for (;;) {
+        if (*at.pattern == '*' && !at.quoted) {
+            at.pattern++;
+            star = at;
+        } else if (*at.pattern != '\0' && *at.pattern == *at.text) {
+            step(&at);
+        } else if (*at.pattern == '\0' && *at.text == '\0') {
+            return true;
+        } else if (star.pattern != NULL && *star.text != '\0') {
+            star.text++; /* the last star takes one character more */
+            at = star;
+        } else {
+            return false;
+        }
+    }
+}

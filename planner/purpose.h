@@ -3,6 +3,7 @@
 #ifndef RP_PLANNER_PURPOSE_H
 #define RP_PLANNER_PURPOSE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Room for rp_purpose_contract's answer. */
@@ -16,5 +17,10 @@ char *rp_purpose_contract(const char *text, size_t length, char hash[RP_PURPOSE_
 /* The command line as one text: words in order, those with odd characters in quotes. The caller
  * frees it; NULL when out of memory. */
 char *rp_purpose_job(const char *const *words, size_t count);
+
+/* Whether a plan that was made for the job `made_for` is one for `job`. In `made_for` people may
+ * write a `*` for what does not matter to the plan; outside of quotation marks, where
+ * rp_purpose_job() never writes one, it stands for any text. */
+bool rp_purpose_covers(const char *made_for, const char *job);
 
 #endif

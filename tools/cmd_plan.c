@@ -10,10 +10,10 @@
 #include "tracker/text.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MESSAGE_SIZE 512
@@ -130,22 +130,41 @@ static int read_arguments(const struct rp_options *options, struct arguments *ar
 
 /* ---- the profile -------------------------------------------------------------- */
 
+/* Each process of a run leaves one, and none is more the job than another. */
+static int say_several(const char *folder, const glob_t *found)
+{
+    const char *other = found->gl_pathv[found->gl_pathc - 1];
+
+    rp_say("%s: %zu processes left a profile there, and a plan is for one; name it: --profile "
+           "%s/profile.json, ... or %s",
+           folder, found->gl_pathc, folder, other);
+    return RP_EXIT_USAGE;
+}
+
 /* A run leaves its profile in its folder. */
 static int find_profile(const struct arguments *arguments, char path[PATH_MAX])
 {
     const char *folder = arguments->folder != NULL ? arguments->folder : "reprise.data";
-    struct stat found;
+    char pattern[PATH_MAX];
+    glob_t found = {0};
+    int code = RP_EXIT_OK;
 
     if (arguments->profile != NULL) {
         snprintf(path, PATH_MAX, "%s", arguments->profile);
         return RP_EXIT_OK;
     }
-    if (snprintf(path, PATH_MAX, "%s/profile.json", folder) < PATH_MAX && stat(path, &found) == 0)
-        return RP_EXIT_OK;
-    rp_say("%s: there is no profile.json in it; give --profile FILE, or a folder that `reprise "
-           "run` has left one in",
-           folder);
-    return RP_EXIT_USAGE;
+    if (snprintf(path, PATH_MAX, "%s/profile.json", folder) >= PATH_MAX ||
+        access(path, F_OK) != 0) {
+        rp_say("%s: there is no profile.json in it; give --profile FILE, or a folder in which "
+               "`reprise run` has left one: in guard, with \"step\" in the contract, without a "
+               "plan", folder);
+        return RP_EXIT_USAGE;
+    }
+    if (snprintf(pattern, PATH_MAX, "%s/profile*.json", folder) < PATH_MAX &&
+        glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 1)
+        code = say_several(folder, &found);
+    globfree(&found);
+    return code;
 }
 
 static int exit_code(enum rp_status status)
@@ -183,9 +202,9 @@ static void say_infeasible(const struct rp_plan *plan)
     if (plan->answer != RP_ANSWER_INFEASIBLE || !plan->has_min_budget)
         return;
     if (plan->min_binding.pass == RP_PASS_NONE)
-        rp_say("%s are bound by the base", rp_size_format(least, plan->min_budget));
+        rp_say("%s are bound by the base", rp_size_exact(least, plan->min_budget));
     else
-        rp_say("%s are bound by %s%s'%s'", rp_size_format(least, plan->min_budget),
+        rp_say("%s are bound by %s%s'%s'", rp_size_exact(least, plan->min_budget),
                plan->min_binding.pass == RP_PASS_EITHER ? "segment "
                                                         : rp_pass_name(plan->min_binding.pass),
                plan->min_binding.pass == RP_PASS_EITHER ? "" : " of ",
@@ -254,6 +273,15 @@ static int answer_table(const struct arguments *arguments, const struct rp_quest
     return code;
 }
 
+static int say_too_small(uint64_t least)
+{
+    char text[RP_SIZE_TEXT];
+
+    rp_say("the budget is infeasible, smallest budget is %s", rp_size_exact(text, least));
+    return RP_EXIT_NO;
+}
+
+/* All of it, or what of it a budget reaches. */
 static int answer_curve(const struct arguments *arguments, const struct rp_question *question)
 {
     struct rp_curve *curve;
@@ -262,9 +290,14 @@ static int answer_curve(const struct arguments *arguments, const struct rp_quest
 
     if (status != RP_OK)
         return failed(status, message);
+    uint64_t least = curve->count > 0 ? curve->points[0].peak : 0;
+    while (arguments->has_budget && curve->count > 0 &&
+           curve->points[curve->count - 1].peak > arguments->budget)
+        curve->count--;
+    bool fits = !arguments->has_budget || arguments->budget >= least;
     int code = finish_printing(arguments, rp_print_curve(&arguments->print, curve));
     rp_curve_destroy(curve);
-    return code;
+    return code == RP_EXIT_OK && !fits ? say_too_small(least) : code;
 }
 
 static int answer_terms(const struct arguments *arguments, const struct rp_question *question)
@@ -343,11 +376,8 @@ static int answer_comparison(const struct arguments *arguments,
         finish_printing(arguments, rp_print_comparison(&arguments->print, comparison));
     if (code == RP_EXIT_OK)
         code = draw(arguments, question, comparison);
-    if (code == RP_EXIT_OK && !fits) {
-        rp_say("the budget is infeasible, smallest budget is %llu",
-               (unsigned long long)comparison->min_budget[RP_BASELINE_JOINT]);
-        code = RP_EXIT_NO;
-    }
+    if (code == RP_EXIT_OK && !fits)
+        code = say_too_small(comparison->min_budget[RP_BASELINE_JOINT]);
     rp_comparison_destroy(comparison);
     return code;
 }

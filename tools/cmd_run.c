@@ -138,6 +138,23 @@ static bool is_joint(const struct run *run)
                   : run->contract && run->contract->policy == RP_POLICY_JOINT;
 }
 
+/* Neither can be kept where the plan takes more than the budget. */
+static int check_peak(const struct run *run, const char *path, uint64_t peak)
+{
+    const struct rp_option_value *option = &run->options.values[RP_OPT_BUDGET];
+    uint64_t budget = option->text                ? option->number
+                      : run->contract->has_budget ? run->contract->budget
+                                                  : UINT64_MAX;
+    char plan_text[RP_SIZE_TEXT], budget_text[RP_SIZE_TEXT];
+
+    if (peak <= budget)
+        return RP_EXIT_OK;
+    rp_say("%s: the plan takes %s and the budget is %s: `reprise plan --budget %s` makes one that "
+           "fits", path, rp_size_exact(plan_text, peak), rp_size_exact(budget_text, budget),
+           budget_text);
+    return RP_EXIT_USAGE;
+}
+
 /* A plan must have been made for this very job; its device and segments show in the run. */
 static int check_plan(struct run *run, const char *path)
 {
@@ -152,10 +169,13 @@ static int check_plan(struct run *run, const char *path)
     const struct rp_purpose purpose = {.job = run->job, .contract = contract};
     enum rp_status status = rp_plan_fits(plan, &purpose, (const char *const *)plan->names,
                                          plan->count, message, sizeof(message));
+    uint64_t peak = plan->peak;
     rp_plan_destroy(plan);
     if (status == RP_OK)
-        return RP_EXIT_OK;
-    rp_say("%s: %s; plan anew: `reprise run` without a plan, then `reprise plan`", path, message);
+        return check_peak(run, path, peak);
+    rp_say("%s: %s; plan anew: `reprise run` without a plan, then `reprise plan`. Where words of "
+           "the command differ that do not matter, put * for them in the plan's \"job\"",
+           path, message);
     return RP_EXIT_USAGE;
 }
 
@@ -171,6 +191,9 @@ static int find_plan(struct run *run)
     if (!path && guards && run->contract->policy == RP_POLICY_PLAN &&
         !rp_option_given(&run->options, RP_OPT_POLICY))
         path = run->contract->plan_path;
+    if (path && !run->contract->step_nvtx)
+        return rp_say_usage("run", "a plan is obeyed step by step, and the contract names no "
+                            "\"step\"");
     if (path && !realpath(path, run->plan)) {
         rp_say("plan %s: %s", path, strerror(errno));
         return RP_EXIT_USAGE;

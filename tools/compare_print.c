@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CELL_SIZE 48
 
@@ -14,7 +15,7 @@ static char *size_cell(const struct rp_plan_output *to, char out[CELL_SIZE], uin
     if (to->raw)
         snprintf(out, CELL_SIZE, "%llu", (unsigned long long)bytes);
     else
-        rp_size_format(out, bytes);
+        rp_size_exact(out, bytes);
     return out;
 }
 
@@ -34,12 +35,12 @@ static void print_times(const struct rp_plan_output *to, const struct rp_compari
 {
     char cell[CELL_SIZE];
 
-    fprintf(to->out, "  %11s", "budget");
+    fprintf(to->out, "  %14s", "budget");
     for (int b = 0; b < RP_BASELINE_COUNT; b++)
         fprintf(to->out, " %17s", rp_baseline_name((enum rp_baseline)b));
     fprintf(to->out, "\n");
     for (size_t i = 0; i < comparison->count; i++) {
-        fprintf(to->out, "%c %11s", i == comparison->knee ? '*' : ' ',
+        fprintf(to->out, "%c %14s", i == comparison->knee ? '*' : ' ',
                 size_cell(to, cell, comparison->budgets[i]));
         for (int b = 0; b < RP_BASELINE_COUNT; b++)
             fprintf(to->out, " %17s", trial_cell(cell, &comparison->trials[b][i]));
@@ -50,18 +51,20 @@ static void print_times(const struct rp_plan_output *to, const struct rp_compari
 
 static void print_lags(const struct rp_plan_output *to, const struct rp_comparison *comparison)
 {
-    char cell[CELL_SIZE];
+    char cell[CELL_SIZE], why[200];
 
-    fprintf(to->out, "\n%-17s %11s %9s %9s %6s %6s  %s\n", "baseline", "least", "largest", "mean",
+    fprintf(to->out, "\n%-17s %14s %9s %9s %6s %6s  %s\n", "baseline", "least", "largest", "mean",
             "equal", "lost", "what it does");
     for (int b = 0; b < RP_BASELINE_COUNT; b++) {
         struct rp_lag lag = rp_comparison_lag(comparison, (enum rp_baseline)b);
         fprintf(to->out, "%-17s", rp_baseline_name((enum rp_baseline)b));
         if (comparison->impossible[b] != NULL) {
-            fprintf(to->out, " not possible: %s\n", comparison->impossible[b]);
+            fprintf(to->out, " not possible: %s\n",
+                    rp_text_escape(why, sizeof(why), comparison->impossible[b],
+                                   strlen(comparison->impossible[b])));
             continue;
         }
-        fprintf(to->out, " %11s %8.2f%% %8.2f%% %6zu %6zu  %s\n",
+        fprintf(to->out, " %14s %8.2f%% %8.2f%% %6zu %6zu  %s\n",
                 comparison->has_min_budget[b] ? size_cell(to, cell, comparison->min_budget[b])
                                               : "-",
                 100 * lag.largest, 100 * lag.mean, lag.equal, lag.lost,

@@ -21,6 +21,29 @@ static char *size_cell(const struct rp_plan_output *to, char out[CELL_SIZE], uin
     return out;
 }
 
+/* A figure that people give back as --budget: not rounded. */
+static char *exact_cell(const struct rp_plan_output *to, char out[CELL_SIZE], uint64_t bytes)
+{
+    if (to->raw)
+        snprintf(out, CELL_SIZE, "%llu", (unsigned long long)bytes);
+    else
+        rp_size_exact(out, bytes);
+    return out;
+}
+
+/* The same for one that stands in a sentence, with what it is about: "893440 (872.5 KiB)". */
+static char *said_cell(const struct rp_plan_output *to, char out[CELL_SIZE], uint64_t bytes)
+{
+    char exact[CELL_SIZE], about[RP_SIZE_TEXT];
+
+    exact_cell(to, exact, bytes);
+    if (!to->raw && bytes >= 10000 && strspn(exact, "0123456789") == strlen(exact))
+        snprintf(out, CELL_SIZE, "%.40s (%s)", exact, rp_size_format(about, bytes));
+    else
+        snprintf(out, CELL_SIZE, "%s", exact);
+    return out;
+}
+
 /* "the backward of 's3'" */
 static char *moment_cell(char out[CELL_SIZE], const struct rp_plan *plan, struct rp_moment moment)
 {
@@ -129,9 +152,9 @@ static void print_plan_text(const struct rp_plan_output *to, const struct rp_pla
     fprintf(to->out, "%s\n", rp_answer_format(plan, text, sizeof(text)));
     fprintf(to->out, "model    %s: %s\n", rp_model_name(plan->model),
             rp_model_exactness(plan->model));
-    fprintf(to->out, "budget   %s\n", size_cell(to, cell, plan->budget));
+    fprintf(to->out, "budget   %s\n", said_cell(to, cell, plan->budget));
     if (plan->has_min_budget)
-        fprintf(to->out, "least    %s, bound by %s\n", size_cell(to, cell, plan->min_budget),
+        fprintf(to->out, "least    %s, bound by %s\n", said_cell(to, cell, plan->min_budget),
                 moment_cell(more, plan, plan->min_binding));
     if (plan->truncated)
         fprintf(to->out, "labels   %llu kept, some dropped; more with --max-labels\n",
@@ -139,7 +162,7 @@ static void print_plan_text(const struct rp_plan_output *to, const struct rp_pla
     if (!rp_plan_has_choices(plan))
         return;
     fprintf(to->out, "time     %s\n", rp_duration_format(cell, plan->time));
-    fprintf(to->out, "peak     %s, at %s\n", size_cell(to, cell, plan->peak),
+    fprintf(to->out, "peak     %s, at %s\n", said_cell(to, cell, plan->peak),
             moment_cell(more, plan, plan->binding));
     print_totals(to, plan);
     print_segments(to, plan, profile);
@@ -229,17 +252,18 @@ static void print_budget_rows(const struct rp_plan_output *to, struct rp_plan *c
                               size_t count, size_t knee)
 {
     char budget[CELL_SIZE], time[CELL_SIZE], peak[CELL_SIZE], binds[CELL_SIZE];
-    char answer[CELL_SIZE];
+    char answer[CELL_SIZE], about[RP_SIZE_TEXT];
 
-    fprintf(to->out, "  %11s %12s %11s  %-32s %s\n", "budget", "time", "peak", "what binds",
-            "answer");
+    fprintf(to->out, "  %14s %11s %12s %14s  %-32s %s\n", "budget", "about", "time", "peak",
+            "what binds", "answer");
     for (size_t i = 0; i < count; i++) {
         const struct rp_plan *plan = plans[i];
         if (!rp_plan_has_choices(plan))
             continue;
-        fprintf(to->out, "%c %11s %12s %11s  %-32s %s\n", i == knee ? '*' : ' ',
-                size_cell(to, budget, plan->budget), rp_duration_format(time, plan->time),
-                size_cell(to, peak, plan->peak), moment_cell(binds, plan, plan->binding),
+        fprintf(to->out, "%c %14s %11s %12s %14s  %-32s %s\n", i == knee ? '*' : ' ',
+                exact_cell(to, budget, plan->budget), rp_size_format(about, plan->budget),
+                rp_duration_format(time, plan->time), exact_cell(to, peak, plan->peak),
+                moment_cell(binds, plan, plan->binding),
                 rp_answer_format(plan, answer, sizeof(answer)));
     }
     fprintf(to->out, "* the knee: from there on more memory buys least\n");
@@ -294,21 +318,22 @@ static json_t *curve_json(const struct rp_curve *curve)
 
 enum rp_status rp_print_curve(const struct rp_plan_output *to, const struct rp_curve *curve)
 {
-    char peak[CELL_SIZE], time[CELL_SIZE];
+    char peak[CELL_SIZE], time[CELL_SIZE], about[RP_SIZE_TEXT];
     size_t knee = rp_curve_knee(curve->points, curve->count);
 
     if (to->format == RP_PLAN_JSON)
         return print_json(to->out, curve_json(curve));
-    fprintf(to->out, to->format == RP_PLAN_CSV ? "peak_bytes,time_ns\r\n" : "  %11s %12s\n",
-            "peak", "time");
+    fprintf(to->out, to->format == RP_PLAN_CSV ? "peak_bytes,time_ns\r\n" : "  %14s %11s %12s\n",
+            "peak", "about", "time");
     for (size_t i = 0; i < curve->count; i++) {
         const struct rp_curve_point *point = &curve->points[i];
         if (to->format == RP_PLAN_CSV)
             fprintf(to->out, "%llu,%llu\r\n", (unsigned long long)point->peak,
                     (unsigned long long)point->time);
         else
-            fprintf(to->out, "%c %11s %12s\n", i == knee ? '*' : ' ',
-                    size_cell(to, peak, point->peak), rp_duration_format(time, point->time));
+            fprintf(to->out, "%c %14s %11s %12s\n", i == knee ? '*' : ' ',
+                    exact_cell(to, peak, point->peak), rp_size_format(about, point->peak),
+                    rp_duration_format(time, point->time));
     }
     if (to->format == RP_PLAN_TEXT)
         fprintf(to->out, "* the knee: from there on more memory buys least\n");

@@ -2,9 +2,11 @@
 #include "tools/say.h"
 
 #include "tools/command.h"
+#include "tracker/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static bool hushed;
 
@@ -16,11 +18,11 @@ void rp_say_hush(bool hush)
 __attribute__((format(printf, 1, 0))) static void say_line(const char *format, va_list args)
 {
     /* One write, so that lines of a job that runs beside us don't get between. */
-    char line[2048];
+    char line[2048], shown[4 * sizeof(line)];
     if (hushed)
         return;
     vsnprintf(line, sizeof(line), format, args);
-    fprintf(stderr, "reprise: %s\n", line);
+    fprintf(stderr, "reprise: %s\n", rp_text_escape(shown, sizeof(shown), line, strlen(line)));
 }
 
 void rp_say(const char *format, ...)

@@ -103,6 +103,16 @@ char *rp_size_format(char out[RP_SIZE_TEXT], uint64_t bytes)
     return out;
 }
 
+char *rp_size_exact(char out[RP_SIZE_TEXT], uint64_t bytes)
+{
+    size_t unit = sizeof(units) / sizeof(units[0]) - 1;
+
+    while (unit > 0 && (bytes == 0 || bytes & ((UINT64_C(1) << units[unit].shift) - 1)))
+        unit--;
+    snprintf(out, RP_SIZE_TEXT, "%" PRIu64 "%s", bytes >> units[unit].shift, units[unit].name);
+    return out;
+}
+
 /* ---- globs ------------------------------------------------------------------------ */
 
 static const char *next_character(const char *text)
@@ -251,6 +261,26 @@ size_t rp_text_character(const char *text, size_t length)
     return need;
 }
 
+/* What follows this lead byte and its fellows, as a code point. */
+static unsigned code_point(const char *text, size_t bytes)
+{
+    static const unsigned char masks[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    unsigned code = (unsigned char)*text & masks[bytes];
+
+    for (size_t i = 1; i < bytes; i++)
+        code = code << 6 | ((unsigned char)text[i] & 0x3F);
+    return code;
+}
+
+/* Characters of several bytes that move others about on a terminal or break its lines: C1
+ * controls, marks and overrides of direction, separators of lines. */
+static bool is_hidden(unsigned code)
+{
+    return code < 0xA0 || code == 0x61C || (code >= 0x200B && code <= 0x200F) ||
+           (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) ||
+           code == 0xFEFF;
+}
+
 /* How one character is shown: itself, or an escape in `escape`. Returns the bytes to print;
  * *taken says how many of `text` they stand for. */
 static size_t show_character(const char *text, size_t length, char escape[8], size_t *taken)
@@ -258,6 +288,8 @@ static size_t show_character(const char *text, size_t length, char escape[8], si
     unsigned char c = (unsigned char)*text;
 
     *taken = rp_text_character(text, length);
+    if (*taken > 1 && is_hidden(code_point(text, *taken)))
+        return (size_t)snprintf(escape, 8, "\\u%04x", code_point(text, *taken));
     if (*taken > 1 || (*taken == 1 && c >= 0x20 && c != 0x7F)) {
         memcpy(escape, text, *taken);
         return *taken;

@@ -19,6 +19,9 @@ enum rp_status rp_size_parse(const char *text, uint64_t *bytes);
  * least one stands before the point; rounded to one digit behind it. Returns `out`. */
 #define RP_SIZE_TEXT 48
 char *rp_size_format(char out[RP_SIZE_TEXT], uint64_t bytes);
+/* The way back without a loss, as rp_size_parse reads it: "64KiB", "1536MiB", "1000", in the
+ * largest unit in which it is a whole number. Returns `out`. */
+char *rp_size_exact(char out[RP_SIZE_TEXT], uint64_t bytes);
 
 /* Shell-style match of a whole text with `*` and `?` (one character of UTF-8). Earlier `*`
  * match as little as they can. When `key` is not NULL it receives the text that the first
@@ -31,7 +34,8 @@ bool rp_glob_match(const char *pattern, const char *text, char *key, size_t key_
 const char *rp_nearest(const char *word, const char *const *candidates, size_t count);
 
 /* `text` fit for a terminal or a JSON file: control characters and bytes that are not UTF-8
- * become \n, \t or \xNN; all else stays. What does not fit ends in "...". Returns `out`,
+ * become \n, \t or \xNN, characters that turn the direction of writing or can't be seen
+ * \uNNNN; all else stays. What does not fit ends in "...". Returns `out`,
  * always terminated and always valid UTF-8; out_size is at least 4. */
 char *rp_text_escape(char *out, size_t out_size, const char *text, size_t length);
 

@@ -39,8 +39,6 @@ bool rp_handler_is_captured(rp_stream stream);
  * 0 when the host is out of memory. */
 rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t bytes,
                             const char *name);
-/* The budget is for the job and the layer together; the job's part may have changed. */
-void rp_handler_share_budget(void);
 /* The physical allocation that a handle stands for, or 0. */
 rp_alloc_id rp_handler_physical(uint64_t handle);
 /* An allocation is gone: versions, state and record. Wants the lock. */

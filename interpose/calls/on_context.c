@@ -4,6 +4,7 @@
 
 #include "interpose/calls/context.h"
 #include "interpose/plan/cost.h"
+#include "interpose/run/budget.h"
 #include "interpose/run/execution.h"
 #include "interpose/run/report.h"
 
@@ -82,10 +83,9 @@ static void abandon_copies(void)
     rp_core.bench.store = NULL;
     rp_core.bench.order = NULL;
     if (rp_order_create(rp_core.bench.driver, &rp_core.bench.order) != RP_OK ||
-        rp_store_create(rp_core.bench.driver, rp_core.bench.order, &rp_core.bench.store) != RP_OK)
+        rp_core_make_store() != RP_OK)
         rp_stop(rp_core.config.error_exitcode, "the host is out of memory");
-    rp_store_on_shortage(rp_core.bench.store, rp_executions_spare);
-    rp_handler_share_budget();
+    rp_budget_share();
 }
 
 static void gone(uint64_t context)

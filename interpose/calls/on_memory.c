@@ -5,7 +5,9 @@
 #include "interpose/calls/context.h"
 #include "interpose/calls/unseen.h"
 #include "interpose/plan/cost.h"
+#include "interpose/plan/policy.h"
 #include "interpose/plan/retain.h"
+#include "interpose/run/budget.h"
 #include "interpose/run/buffer.h"
 #include "interpose/run/report.h"
 
@@ -38,7 +40,7 @@ rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t 
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
     if (is_on_device(alloc))
         rp_core.device_bytes += bytes;
-    rp_handler_share_budget();
+    rp_budget_share();
     rp_cost_memory();
     if (kind != RP_ALLOC_PHYSICAL || name) /* physical memory belongs to no context */
         rp_context_holds(id);
@@ -74,20 +76,12 @@ static bool is_on_device(const struct rp_alloc *alloc)
            alloc->kind == RP_ALLOC_MANAGED || alloc->kind == RP_ALLOC_PHYSICAL;
 }
 
-/* The budget is for the job and the layer together. */
-void rp_handler_share_budget(void)
-{
-    uint64_t budget = rp_core.config.budget, used = rp_core.device_bytes;
-    if (budget != UINT64_MAX)
-        rp_store_limit(rp_core.bench.store, used < budget ? budget - used : 0);
-}
-
 void rp_handler_died(rp_alloc_id id)
 {
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
     if (alloc && !alloc->death_seq && is_on_device(alloc))
         rp_core.device_bytes -= alloc->bytes;
-    rp_handler_share_budget();
+    rp_budget_share();
     RP_DETAIL(free, RP_U(id), RP_U(rp_core.seq));
     rp_memory_free(rp_core.bench.memory, id, ++rp_core.seq);
     rp_track_death(id);
@@ -109,29 +103,15 @@ static void register_alloc(struct rp_frame *frame, enum rp_alloc_kind kind, cons
     rp_core_unlock();
 }
 
-/* Whether the job may have so many bytes more beside what the layer holds. What the layer has
- * no use for just now goes first. */
-static bool has_room(uint64_t bytes)
-{
-    uint64_t budget = rp_core.config.budget, job = rp_core.device_bytes;
-    if (job > budget || bytes > budget - job)
-        return false;
-    uint64_t left = budget - job - bytes;
-    if (rp_store_reserved(rp_core.bench.store) > left && !rp_core.captures)
-        rp_store_trim(rp_core.bench.store, left);
-    while (rp_store_reserved(rp_core.bench.store) > left && !rp_core.captures &&
-           rp_executions_spare(true))
-        rp_store_trim(rp_core.bench.store, left);
-    return rp_store_reserved(rp_core.bench.store) <= left;
-}
-
 /* A budget is enforced: past it the job's call fails as the driver's own would. */
 static void keep_budget(struct rp_frame *frame, uint64_t bytes)
 {
-    if (rp_core.config.budget == UINT64_MAX)
+    if (!rp_budget_is_set())
         return;
     rp_core_lock();
-    bool fits = has_room(bytes);
+    bool fits = rp_budget_admits(bytes);
+    if (!fits)
+        rp_policy_refused();
     rp_core_unlock();
     if (fits)
         return;

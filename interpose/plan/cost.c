@@ -6,6 +6,7 @@
 #include "interpose/plan/clock.h"
 #include "interpose/plan/policy.h"
 #include "interpose/plan/whole.h"
+#include "interpose/run/budget.h"
 #include "interpose/run/core.h"
 #include "interpose/run/profiler.h"
 
@@ -27,7 +28,8 @@ static struct {
     struct flight *now; /* the step that is running, if it is measured */
     enum rp_phase phase;
     uint32_t place, last_replay;
-    struct rp_step_cost steps[RP_COST_STEPS], last;
+    uint32_t late; /* the segment that is to be replayed next and has made late copies */
+    struct rp_step_cost first, steps[RP_COST_STEPS], last;
     size_t count; /* of steps */
     uint64_t collected, peak, tagged_steps;
 } costs;
@@ -80,7 +82,7 @@ void rp_cost_step_begins(void)
     (void)rp_clock_device(); /* now, while there is a context to ask */
     rp_timeline_begin(flight->timeline);
     costs.now = flight;
-    costs.last_replay = UINT32_MAX;
+    costs.last_replay = costs.late = UINT32_MAX;
     rp_cost_phase(RP_PHASE_OF_FORWARD, 0);
 }
 
@@ -146,8 +148,15 @@ void rp_cost_replay(const struct rp_execution *execution)
         return;
     part->replayed = true;
     part->choice = execution->choice;
-    if (rp_whole_size(execution, &part->whole_bytes, &part->whole_pieces) != RP_OK)
+    if (rp_whole_size(execution, &part->whole) != RP_OK)
         rp_cost_depart("the host is out of memory");
+}
+
+void rp_cost_forward_ends(uint32_t place)
+{
+    struct rp_part *part = rp_cost_part(place);
+    if (part)
+        part->forward_over = true;
 }
 
 /* ---- memory --------------------------------------------------------------------------- */
@@ -162,12 +171,34 @@ void rp_cost_memory(void)
 {
     if (!costs.now)
         return;
-    uint64_t job = rp_core.device_bytes, all = job + rp_store_held(rp_core.bench.store);
+    uint64_t job = rp_core.device_bytes, all = rp_budget_used();
     struct rp_part *part = rp_cost_part(costs.place);
     if (part)
         raise(&part->job[costs.phase], job);
+    part = costs.late != UINT32_MAX ? rp_cost_part(costs.late) : NULL;
+    if (part)
+        raise(&part->job[RP_PHASE_OF_REPLAY], job);
     raise(&costs.now->cost.peak, all);
     raise(&costs.peak, all);
+}
+
+/* No segment within waits: the one after it has been replayed, or it is its own replay. */
+static bool is_late(uint32_t place)
+{
+    return costs.phase == RP_PHASE_OF_BACKWARD ? costs.place == place + 1
+           : costs.phase == RP_PHASE_OF_REPLAY ? costs.place == place
+                                               : false;
+}
+
+void rp_cost_keep(struct rp_keeping *keeping, uint32_t place, bool early, uint64_t bytes)
+{
+    rp_amount_add(&keeping->all, bytes);
+    if (early)
+        rp_amount_add(&keeping->early, bytes);
+    if (is_late(place))
+        costs.late = place; /* what the job has from now on, it has beside this copy */
+    else
+        rp_amount_add(&keeping->held, bytes);
 }
 
 /* ---- marks ---------------------------------------------------------------------------- */
@@ -187,6 +218,8 @@ void rp_cost_phase(enum rp_phase phase, uint32_t place)
 {
     costs.phase = phase;
     costs.place = place;
+    if (phase == RP_PHASE_OF_REPLAY)
+        costs.late = UINT32_MAX;
     rp_cost_memory();
 }
 
@@ -205,8 +238,9 @@ void rp_cost_meter(uint32_t place, enum rp_copying what, uint64_t bytes, rp_stre
     struct rp_part *part = rp_cost_part(place);
     if (!part)
         return;
-    part->bytes[what] += bytes;
-    part->pieces[what]++;
+    rp_amount_add(&part->copies[what], bytes);
+    if (what == RP_COPYING_PRESERVE)
+        rp_cost_keep(&part->state, place, !part->forward_over, bytes);
     mark(RP_PHASE_COUNT + what, place, stream);
     rp_cost_memory();
 }
@@ -260,9 +294,12 @@ static void take_activity(struct flight *flight)
 
 static void keep_step(struct rp_step_cost *cost)
 {
-    /* The first step of all loads and allocates what the others find there. */
-    if (costs.count == 1 && costs.steps[0].step == 1)
+    if (costs.count == 1 && costs.steps[0].step == 1) {
+        struct rp_step_cost spare = costs.first;
+        costs.first = costs.steps[0];
+        costs.steps[0] = spare;
         costs.count = 0;
+    }
     struct rp_step_cost *slot = &costs.steps[costs.count];
     struct rp_step_cost taken = *cost;
     *cost = (struct rp_step_cost){.parts = slot->parts, .capacity = slot->capacity};
@@ -304,6 +341,11 @@ size_t rp_cost_steps(const struct rp_step_cost *steps[RP_COST_STEPS])
     return costs.count;
 }
 
+const struct rp_step_cost *rp_cost_first(void)
+{
+    return costs.first.step ? &costs.first : NULL;
+}
+
 const struct rp_step_cost *rp_cost_last(void)
 {
     return costs.collected ? &costs.last : NULL;
@@ -322,6 +364,7 @@ uint64_t rp_cost_peak(void)
 void rp_cost_restart(void)
 {
     costs.count = 0;
+    costs.first.step = 0;
     for (size_t i = 0; i < IN_FLIGHT; i++)
         costs.flights[i].cost.by_part = false; /* begun under what no longer holds */
 }
@@ -339,6 +382,7 @@ void rp_cost_lost(void)
 void rp_cost_forget(void)
 {
     rp_cost_lost();
+    release(&costs.first);
     for (size_t i = 0; i < RP_COST_STEPS; i++)
         release(&costs.steps[i]);
     for (size_t i = 0; i < IN_FLIGHT; i++)

@@ -19,23 +19,33 @@
 #define RP_INTERPOSE_COST_H
 
 #include "cuda/preserve.h"
+#include "interpose/plan/amount.h"
 #include "interpose/run/execution.h"
 #include "planner/profile.h"
 
 enum rp_phase { RP_PHASE_OF_FORWARD, RP_PHASE_OF_REPLAY, RP_PHASE_OF_BACKWARD, RP_PHASE_COUNT };
 
+/* Copies that are held until the segment's replay, by when they are made. */
+struct rp_keeping {
+    struct rp_amount all;
+    struct rp_amount early; /* before its forward is over */
+    struct rp_amount held;  /* before the segments within it have been replayed: those made later
+                             * never stand beside any but those of the outer ones */
+};
+
 /* Of one segment in one step. */
 struct rp_part {
     uint32_t name;
     enum rp_choice choice; /* by which it was replayed, if it was */
-    bool replayed;
+    bool replayed, forward_over;
     uint64_t ns[RP_PHASE_COUNT], copy_ns[RP_COPYING_COUNT];
-    uint64_t bytes[RP_COPYING_COUNT], pieces[RP_COPYING_COUNT];
-    uint64_t job[RP_PHASE_COUNT];          /* the most bytes of the job's own, by phase */
-    uint64_t whole_bytes, whole_pieces;    /* what policy whole would keep */
-    uint64_t kept_bytes, kept_pieces;      /* outputs that would have to be copied to be kept */
-    uint64_t served_bytes, served_pieces;  /* outputs that serving would copy into place */
-    const char *no_retain;                 /* why its outputs can't serve, or NULL */
+    struct rp_amount copies[RP_COPYING_COUNT];
+    uint64_t job[RP_PHASE_COUNT]; /* the most bytes of the job's own, by phase */
+    struct rp_keeping state;      /* what was preserved */
+    struct rp_keeping outputs;    /* what would have to be copied to be kept */
+    struct rp_amount whole;       /* what policy whole would keep */
+    struct rp_amount served;      /* outputs that serving would copy into place */
+    const char *no_retain;        /* why its outputs can't serve, or NULL */
 };
 
 struct rp_step_cost {
@@ -67,6 +77,11 @@ bool rp_cost_by_part(void);
 void rp_cost_depart(const char *reason);
 /* The part of this step at `place`; NULL when the step is not measured. */
 struct rp_part *rp_cost_part(uint32_t place);
+/* A copy that the segment at `place` is to hold until its replay is made now; early, if its
+ * forward is not over. */
+void rp_cost_keep(struct rp_keeping *keeping, uint32_t place, bool early, uint64_t bytes);
+/* The forward of the segment at `place` is over. */
+void rp_cost_forward_ends(uint32_t place);
 /* The replay of `execution` is about to begin: whether the order is one that can be planned. */
 void rp_cost_replay(const struct rp_execution *execution);
 
@@ -77,6 +92,9 @@ void rp_cost_collect(void);
  * the marks would slow down. Valid until the next call of any function here. */
 #define RP_COST_STEPS 8
 size_t rp_cost_steps(const struct rp_step_cost *steps[RP_COST_STEPS]);
+/* The first step of all, if it was measured by part and is none of these: its times mislead, for
+ * it loads and allocates what the others find there, but its memory counts. Or NULL. */
+const struct rp_step_cost *rp_cost_first(void);
 /* The last step of which the sums are known, or NULL. */
 const struct rp_step_cost *rp_cost_last(void);
 /* How many steps' sums have come in all. */

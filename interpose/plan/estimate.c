@@ -3,6 +3,7 @@
 
 #include "interpose/plan/clock.h"
 #include "interpose/plan/cost.h"
+#include "interpose/plan/sample.h"
 #include "interpose/run/core.h"
 #include "interpose/run/price.h"
 #include "planner/purpose.h"
@@ -12,92 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- over the steps --------------------------------------------------------- */
-
-/* Steps under one plan, with the same chain. Where the chain differs, only the last ones. */
-struct sample {
-    const struct rp_step_cost *steps[RP_COST_STEPS];
-    size_t count;
-};
-
-static bool same_chain(const struct rp_step_cost *a, const struct rp_step_cost *b)
-{
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++)
-        if (a->parts[i].name != b->parts[i].name || a->parts[i].replayed != b->parts[i].replayed)
-            return false;
-    return true;
-}
-
-static struct sample take_sample(void)
-{
-    struct sample sample = {.count = rp_cost_steps(sample.steps)};
-    size_t first = sample.count;
-    while (first > 0 && same_chain(sample.steps[first - 1], sample.steps[sample.count - 1]))
-        first--;
-    memmove(sample.steps, sample.steps + first, (sample.count - first) * sizeof(void *));
-    sample.count -= first;
-    return sample;
-}
-
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Where a figure stands in a part. */
-typedef uint64_t (*figure_fn)(const struct rp_part *part, int index);
-
-static uint64_t phase_ns(const struct rp_part *part, int index)
-{
-    return part->ns[index];
-}
-
-static uint64_t copy_ns(const struct rp_part *part, int index)
-{
-    return part->copy_ns[index];
-}
-
-static uint64_t copy_bytes(const struct rp_part *part, int index)
-{
-    return part->bytes[index];
-}
-
-static uint64_t copy_pieces(const struct rp_part *part, int index)
-{
-    return part->pieces[index];
-}
-
-static uint64_t job_bytes(const struct rp_part *part, int index)
-{
-    return part->job[index];
-}
-
-static uint64_t median(const struct sample *sample, size_t place, figure_fn figure, int index)
-{
-    uint64_t values[RP_COST_STEPS];
-    for (size_t i = 0; i < sample->count; i++)
-        values[i] = figure(&sample->steps[i]->parts[place], index);
-    qsort(values, sample->count, sizeof *values, compare);
-    return values[sample->count / 2];
-}
-
-static uint64_t largest(const struct sample *sample, size_t place, figure_fn figure, int index)
-{
-    uint64_t most = 0;
-    for (size_t i = 0; i < sample->count; i++) {
-        uint64_t value = figure(&sample->steps[i]->parts[place], index);
-        most = value > most ? value : most;
-    }
-    return most;
-}
-
 /* ---- one option ------------------------------------------------------------- */
 
 struct estimate {
-    struct sample sample;
+    struct rp_sample sample;
     struct rp_profile *profile;
     uint64_t base;
     bool priced; /* copies that were not made can be priced */
@@ -119,11 +38,11 @@ static struct rp_measure derived(uint64_t value)
 }
 
 /* The time of a copy that was not made. */
-static struct rp_measure priced(const struct estimate *estimate, uint64_t bytes, uint64_t pieces)
+static struct rp_measure priced(const struct estimate *estimate, struct rp_amount amount)
 {
     uint64_t ns = 0;
-    if (bytes && (!estimate->priced ||
-                  rp_copy_time(estimate->profile, bytes, pieces, &ns) != RP_OK))
+    if (amount.bytes && (!estimate->priced || rp_copy_time(estimate->profile, amount.bytes,
+                                                           amount.pieces, &ns) != RP_OK))
         return (struct rp_measure){0, RP_SOURCE_ABSENT};
     return derived(ns);
 }
@@ -131,7 +50,8 @@ static struct rp_measure priced(const struct estimate *estimate, uint64_t bytes,
 /* What the job itself has on the device in a phase, above the base. */
 static uint64_t job(const struct estimate *estimate, size_t place, enum rp_phase phase)
 {
-    uint64_t bytes = largest(&estimate->sample, place, job_bytes, (int)phase);
+    size_t member = RP_PART(job) + phase * sizeof(uint64_t);
+    uint64_t bytes = rp_sample_most(&estimate->sample, place, member);
     return bytes > estimate->base ? bytes - estimate->base : 0;
 }
 
@@ -140,24 +60,38 @@ static uint64_t more(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static struct rp_amount amount_of(const struct estimate *estimate, size_t place, size_t member)
+{
+    return rp_sample_amount(&estimate->sample, place, member);
+}
+
+static uint64_t blocks_of(const struct estimate *estimate, size_t place, size_t member)
+{
+    return rp_sample_blocks(&estimate->sample, place, member);
+}
+
+static struct rp_measure time_of(const struct estimate *estimate, size_t place, size_t member)
+{
+    return timed(rp_sample_median(&estimate->sample, place, member));
+}
+
 static void set_passes(const struct estimate *estimate, size_t place, struct rp_cost *cost)
 {
-    const struct sample *sample = &estimate->sample;
     *cost = (struct rp_cost){.allowed = true, .has_terms = true};
     for (int t = 0; t < RP_TERM_COUNT; t++)
         cost->terms[t] = derived(0);
-    cost->terms[RP_TERM_FORWARD_TIME] =
-        timed(median(sample, place, phase_ns, RP_PHASE_OF_FORWARD));
+    cost->terms[RP_TERM_FORWARD_TIME] = time_of(estimate, place, RP_PART(ns[RP_PHASE_OF_FORWARD]));
     cost->terms[RP_TERM_BACKWARD_TIME] =
-        timed(median(sample, place, phase_ns, RP_PHASE_OF_BACKWARD));
+        time_of(estimate, place, RP_PART(ns[RP_PHASE_OF_BACKWARD]));
 }
 
-/* Bytes that the layer holds: `held` from the forward on, `stashed` while the replay runs. */
-static void set_bytes(const struct estimate *estimate, size_t place, uint64_t held,
+/* Bytes that the layer holds: `held` from the forward on, `all` when the replay begins, and
+ * `stashed` more while that runs. */
+static void set_bytes(const struct estimate *estimate, size_t place, uint64_t held, uint64_t all,
                       uint64_t stashed, struct rp_cost *cost)
 {
     uint64_t forward = job(estimate, place, RP_PHASE_OF_FORWARD) + held;
-    uint64_t replay = job(estimate, place, RP_PHASE_OF_REPLAY) + held + stashed;
+    uint64_t replay = job(estimate, place, RP_PHASE_OF_REPLAY) + all + stashed;
     uint64_t backward = job(estimate, place, RP_PHASE_OF_BACKWARD);
     cost->terms[RP_TERM_HOLD] = counted(held);
     cost->terms[RP_TERM_STASH] = counted(stashed);
@@ -165,17 +99,37 @@ static void set_bytes(const struct estimate *estimate, size_t place, uint64_t he
     cost->terms[RP_TERM_PEAK_BACKWARD] = counted(more(more(replay, backward), held));
 }
 
+/* As replayed with what was preserved in the steps. */
+static void set_state_bytes(const struct estimate *estimate, size_t place, struct rp_cost *cost)
+{
+    set_bytes(estimate, place, blocks_of(estimate, place, RP_PART(state.held)),
+              blocks_of(estimate, place, RP_PART(state.all)),
+              blocks_of(estimate, place, RP_PART(copies[RP_COPYING_STASH])), cost);
+}
+
+/* As served from outputs. Until the forward ends its state is kept too, for there is still
+ * another way. */
+static void set_output_bytes(const struct estimate *estimate, size_t place, struct rp_cost *cost)
+{
+    struct rp_measure *peak = &cost->terms[RP_TERM_PEAK_FORWARD];
+    uint64_t early = blocks_of(estimate, place, RP_PART(state.early)) +
+                     blocks_of(estimate, place, RP_PART(outputs.early));
+    set_bytes(estimate, place, blocks_of(estimate, place, RP_PART(outputs.held)),
+              blocks_of(estimate, place, RP_PART(outputs.all)), 0, cost);
+    peak->value = more(peak->value, job(estimate, place, RP_PHASE_OF_FORWARD) + early);
+}
+
 /* The option by which the steps were run: every copy of it was measured. */
 static void set_measured(const struct estimate *estimate, size_t place, struct rp_cost *cost)
 {
     static const struct {
-        enum rp_copying what;
+        size_t member;
         enum rp_term term;
-    } copies[] = {{RP_COPYING_PRESERVE, RP_TERM_PRESERVE_TIME},
-                  {RP_COPYING_STASH, RP_TERM_STASH_TIME},
-                  {RP_COPYING_RESTORE, RP_TERM_RESTORE_TIME},
-                  {RP_COPYING_REINSTATE, RP_TERM_REINSTATE_TIME}};
-    const struct sample *sample = &estimate->sample;
+    } copies[] = {{RP_PART(copy_ns[RP_COPYING_PRESERVE]), RP_TERM_PRESERVE_TIME},
+                  {RP_PART(copy_ns[RP_COPYING_STASH]), RP_TERM_STASH_TIME},
+                  {RP_PART(copy_ns[RP_COPYING_RESTORE]), RP_TERM_RESTORE_TIME},
+                  {RP_PART(copy_ns[RP_COPYING_REINSTATE]), RP_TERM_REINSTATE_TIME}};
+    const struct rp_sample *sample = &estimate->sample;
     set_passes(estimate, place, cost);
     if (rp_core.config.mode != RP_MODE_GUARD) {
         for (int t = 0; t < RP_TERM_COUNT; t++) /* nothing was preserved that could be measured */
@@ -183,42 +137,43 @@ static void set_measured(const struct estimate *estimate, size_t place, struct r
                 cost->terms[t].source = RP_SOURCE_ABSENT;
         return;
     }
-    set_bytes(estimate, place, largest(sample, place, copy_bytes, RP_COPYING_PRESERVE),
-              largest(sample, place, copy_bytes, RP_COPYING_STASH), cost);
-    cost->terms[RP_TERM_REPLAY_TIME] = timed(median(sample, place, phase_ns, RP_PHASE_OF_REPLAY));
+    if (sample->steps[0]->parts[place].choice == RP_CHOICE_RETAIN)
+        set_output_bytes(estimate, place, cost);
+    else
+        set_state_bytes(estimate, place, cost);
+    cost->terms[RP_TERM_REPLAY_TIME] = time_of(estimate, place, RP_PART(ns[RP_PHASE_OF_REPLAY]));
     for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
-        cost->terms[copies[i].term] = timed(median(sample, place, copy_ns, (int)copies[i].what));
+        cost->terms[copies[i].term] = time_of(estimate, place, copies[i].member);
 }
 
-/* The other option that replays: the same replay, with other copies around it. `bytes` are
- * preserved, and stashed together with what the replay writes beside them. */
-static void set_other(const struct estimate *estimate, size_t place, uint64_t bytes,
-                      uint64_t pieces, struct rp_cost *cost)
+/* The other option that replays: the same replay, with other copies around it. Whole buffers
+ * are preserved, and stashed together with what the replay writes beside them. */
+static void set_whole(const struct estimate *estimate, size_t place, struct rp_cost *cost)
 {
-    const struct sample *sample = &estimate->sample;
-    uint64_t stash = more(bytes, largest(sample, place, copy_bytes, RP_COPYING_STASH));
-    uint64_t stash_pieces = more(pieces, largest(sample, place, copy_pieces, RP_COPYING_STASH));
+    struct rp_amount kept = amount_of(estimate, place, RP_PART(whole));
+    struct rp_amount stash =
+        rp_amount_most(kept, amount_of(estimate, place, RP_PART(copies[RP_COPYING_STASH])));
+    uint64_t blocks = blocks_of(estimate, place, RP_PART(whole));
     set_passes(estimate, place, cost);
-    set_bytes(estimate, place, bytes, stash, cost);
-    cost->terms[RP_TERM_REPLAY_TIME] = timed(median(sample, place, phase_ns, RP_PHASE_OF_REPLAY));
-    cost->terms[RP_TERM_PRESERVE_TIME] = priced(estimate, bytes, pieces);
-    cost->terms[RP_TERM_RESTORE_TIME] = priced(estimate, bytes, pieces);
-    cost->terms[RP_TERM_STASH_TIME] = priced(estimate, stash, stash_pieces);
-    cost->terms[RP_TERM_REINSTATE_TIME] = priced(estimate, stash, stash_pieces);
+    set_bytes(estimate, place, blocks, blocks,
+              more(blocks, blocks_of(estimate, place, RP_PART(copies[RP_COPYING_STASH]))), cost);
+    cost->terms[RP_TERM_REPLAY_TIME] = time_of(estimate, place, RP_PART(ns[RP_PHASE_OF_REPLAY]));
+    cost->terms[RP_TERM_PRESERVE_TIME] = priced(estimate, kept);
+    cost->terms[RP_TERM_RESTORE_TIME] = priced(estimate, kept);
+    cost->terms[RP_TERM_STASH_TIME] = priced(estimate, stash);
+    cost->terms[RP_TERM_REINSTATE_TIME] = priced(estimate, stash);
 }
 
 static void set_retain(const struct estimate *estimate, size_t place, struct rp_cost *cost)
 {
-    const struct rp_part *part = &estimate->sample.steps[estimate->sample.count - 1]->parts[place];
+    struct rp_amount kept = amount_of(estimate, place, RP_PART(outputs.all));
+    struct rp_amount state = amount_of(estimate, place, RP_PART(state.early));
+    struct rp_amount both = {kept.bytes + state.bytes, kept.pieces + state.pieces, 0};
     set_passes(estimate, place, cost);
-    /* Until the forward ends its state is kept too, for there is still another way. */
-    uint64_t state = part->bytes[RP_COPYING_PRESERVE];
-    set_bytes(estimate, place, part->kept_bytes, 0, cost);
-    cost->terms[RP_TERM_PEAK_FORWARD].value += state;
-    cost->terms[RP_TERM_PRESERVE_TIME] =
-        priced(estimate, part->kept_bytes + state,
-               part->kept_pieces + part->pieces[RP_COPYING_PRESERVE]);
-    cost->terms[RP_TERM_RESTORE_TIME] = priced(estimate, part->served_bytes, part->served_pieces);
+    set_output_bytes(estimate, place, cost);
+    cost->terms[RP_TERM_PRESERVE_TIME] = priced(estimate, both);
+    cost->terms[RP_TERM_RESTORE_TIME] =
+        priced(estimate, amount_of(estimate, place, RP_PART(served)));
 }
 
 static void mask(struct rp_cost *cost, const char *reason)
@@ -240,11 +195,11 @@ static bool has_absent(const struct rp_cost *cost)
 static void estimate_unreplayed(const struct estimate *estimate, size_t place,
                                 struct rp_cost costs[RP_CHOICE_COUNT])
 {
+    uint64_t blocks = blocks_of(estimate, place, RP_PART(state.all));
     set_passes(estimate, place, &costs[RP_CHOICE_RETAIN]);
-    set_bytes(estimate, place, largest(&estimate->sample, place, copy_bytes, RP_COPYING_PRESERVE),
-              0, &costs[RP_CHOICE_RETAIN]);
+    set_bytes(estimate, place, blocks, blocks, 0, &costs[RP_CHOICE_RETAIN]);
     costs[RP_CHOICE_RETAIN].terms[RP_TERM_PRESERVE_TIME] =
-        timed(median(&estimate->sample, place, copy_ns, RP_COPYING_PRESERVE));
+        time_of(estimate, place, RP_PART(copy_ns[RP_COPYING_PRESERVE]));
     mask(&costs[RP_CHOICE_WHOLE], "the job does not replay it");
     mask(&costs[RP_CHOICE_REGIONS], "the job does not replay it");
 }
@@ -252,8 +207,8 @@ static void estimate_unreplayed(const struct estimate *estimate, size_t place,
 static void estimate_replayed(const struct estimate *estimate, size_t place,
                               const struct rp_part *part, struct rp_cost costs[RP_CHOICE_COUNT])
 {
-    if (part->no_retain)
-        mask(&costs[RP_CHOICE_RETAIN], part->no_retain);
+    if (rp_sample_no_retain(&estimate->sample, place))
+        mask(&costs[RP_CHOICE_RETAIN], rp_sample_no_retain(&estimate->sample, place));
     else if (part->choice == RP_CHOICE_RETAIN)
         set_measured(estimate, place, &costs[RP_CHOICE_RETAIN]);
     else
@@ -263,13 +218,12 @@ static void estimate_replayed(const struct estimate *estimate, size_t place,
         mask(&costs[RP_CHOICE_REGIONS], "its replay was served, and so not measured");
         return;
     }
-    enum rp_choice other =
-        part->choice == RP_CHOICE_WHOLE ? RP_CHOICE_REGIONS : RP_CHOICE_WHOLE;
+    enum rp_choice other = part->choice == RP_CHOICE_WHOLE ? RP_CHOICE_REGIONS : RP_CHOICE_WHOLE;
     set_measured(estimate, place, &costs[part->choice]);
     if (rp_core.config.mode != RP_MODE_GUARD)
         mask(&costs[other], "nothing is preserved but in guard, and so nothing measured");
     else if (other == RP_CHOICE_WHOLE)
-        set_other(estimate, place, part->whole_bytes, part->whole_pieces, &costs[other]);
+        set_whole(estimate, place, &costs[other]);
     else
         mask(&costs[other], "the steps were run with whole buffers, which does not tell what "
                             "is clobbered of them");
@@ -291,40 +245,21 @@ static enum rp_status add_segment(const struct estimate *estimate, size_t place)
 
 /* ---- the profile ------------------------------------------------------------ */
 
-/* The least that the job ever has in a step: the base, which every event shares. */
-static uint64_t least_job(const struct sample *sample)
-{
-    uint64_t least = UINT64_MAX;
-    for (size_t i = 0; i < sample->count; i++)
-        for (size_t k = 0; k < sample->steps[i]->count; k++)
-            for (int phase = 0; phase < RP_PHASE_COUNT; phase++) {
-                const struct rp_part *part = &sample->steps[i]->parts[k];
-                bool happened = part->replayed || phase == RP_PHASE_OF_FORWARD;
-                if (happened && part->job[phase] < least)
-                    least = part->job[phase];
-            }
-    return least == UINT64_MAX ? 0 : least;
-}
-
-static const char *departure_of(const struct sample *sample)
-{
-    for (size_t i = 0; i < sample->count; i++)
-        if (sample->steps[i]->departure)
-            return sample->steps[i]->departure;
-    return NULL;
-}
-
 const char *rp_estimate_refused(void)
 {
-    struct sample sample = take_sample();
+    struct rp_sample sample;
+    rp_sample_take(&sample);
     if (!rp_core.config.contract || !rp_core.config.contract->step_nvtx)
         return "the contract names no step";
-    return sample.count ? departure_of(&sample) : "no step was measured to its end";
+    if (!sample.count && rp_core.config.plan_path)
+        return "the steps ran under a plan: their parts are not measured then";
+    return sample.count ? rp_sample_departure(&sample) : "no step was measured to its end";
 }
 
 enum rp_status rp_estimate_profile(struct rp_profile **out)
 {
-    struct estimate estimate = {.sample = take_sample()};
+    struct estimate estimate = {.base = 0};
+    rp_sample_take(&estimate.sample);
     if (!estimate.sample.count)
         return RP_NOT_FOUND;
     enum rp_status status = rp_profile_create(&estimate.profile);
@@ -334,10 +269,11 @@ enum rp_status rp_estimate_profile(struct rp_profile **out)
     estimate.priced = rp_price_copies(estimate.sample.steps, estimate.sample.count, &price);
     if (estimate.priced)
         rp_profile_set_copy_price(estimate.profile, &price);
-    estimate.base = least_job(&estimate.sample);
+    estimate.base = rp_sample_least_job(&estimate.sample);
     rp_profile_set_base(estimate.profile, estimate.base);
+    rp_profile_set_quantum(estimate.profile, RP_STORE_QUANTUM);
     status = rp_profile_set_purpose(estimate.profile, rp_estimate_purpose());
-    const char *departure = departure_of(&estimate.sample);
+    const char *departure = rp_sample_departure(&estimate.sample);
     if (status == RP_OK && departure)
         status = rp_profile_set_departure(estimate.profile, departure);
     for (size_t k = 0; status == RP_OK && k < estimate.sample.steps[0]->count; k++)

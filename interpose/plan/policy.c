@@ -3,10 +3,12 @@
 
 #include "interpose/plan/chain.h"
 #include "interpose/plan/estimate.h"
+#include "interpose/run/budget.h"
 #include "interpose/run/core.h"
 #include "interpose/run/report.h"
 #include "planner/planner.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +16,8 @@ enum {
     PROFILED = 3,     /* steps under the safe policy before a plan is made of them */
     REMEMBERED = 64,  /* step times under a plan, for their median */
     MOST_PLANS = 64,  /* a job whose step keeps changing stays with the safe policy */
-    SLACK_PERCENT = 2 /* by which a step may take more memory than its plan says */
+    SLACK_PERCENT = 2, /* by which a step may take more memory than its plan says */
+    EXIT_PLAN = 2 /* as the command line answers a bad contract */
 };
 
 static struct {
@@ -51,6 +54,13 @@ static void put_in_force(struct rp_plan *plan)
     policy.in_force = true;
     policy.reason = NULL;
     policy.steps = policy.peak = 0;
+    rp_budget_share();
+}
+
+/* Also of a plan that has fallen: the layer does not begin to hoard then. */
+uint64_t rp_policy_aim(void)
+{
+    return policy.plan && rp_plan_has_choices(policy.plan) ? policy.plan->peak : UINT64_MAX;
 }
 
 static void fall_back(const char *reason)
@@ -65,23 +75,44 @@ static void fall_back(const char *reason)
     rp_cost_restart();
 }
 
+void rp_policy_refused(void)
+{
+    fall_back("memory that the plan counts on was refused: the safe policy is in force");
+}
+
+/* The segments are not known before they come, nor the device before there is a context. */
+static enum rp_status check(const struct rp_plan *plan, char *message, size_t message_size)
+{
+    uint64_t budget = rp_core.config.budget;
+    if (plan->peak > budget) {
+        snprintf(message, message_size,
+                 "the plan takes %llu bytes and the budget is %llu: make a plan for it with "
+                 "`reprise plan --budget`",
+                 (unsigned long long)plan->peak, (unsigned long long)budget);
+        return RP_INVALID;
+    }
+    struct rp_purpose purpose = *rp_estimate_purpose();
+    return rp_plan_fits(plan, &purpose, (const char *const *)plan->names, plan->count, message,
+                        message_size);
+}
+
 enum rp_status rp_policy_start(char *message, size_t message_size)
 {
     const char *path = rp_core.config.plan_path;
+    char why[800];
     struct rp_plan *plan;
     if (!path)
         return RP_OK;
     enum rp_status status = rp_plan_load(path, &plan, message, message_size);
     if (status != RP_OK)
         return status;
-    /* The segments are not known before they come, nor the device before there is a context. */
-    struct rp_purpose purpose = *rp_estimate_purpose();
-    status = rp_plan_fits(plan, &purpose, (const char *const *)plan->names, plan->count, message,
-                          message_size);
-    if (status != RP_OK)
-        rp_plan_destroy(plan);
-    else
+    status = check(plan, why, sizeof why);
+    if (status == RP_OK) {
         put_in_force(plan);
+        return RP_OK;
+    }
+    snprintf(message, message_size, "%s: %s", path, why);
+    rp_plan_destroy(plan);
     return status;
 }
 
@@ -197,12 +228,22 @@ static void check_length(void)
         fall_back("the step's segments are not those of the plan: the safe policy is in force");
 }
 
+/* Before the first step, for the device is not known earlier. */
 static void check_device(void)
 {
     const char *device = rp_estimate_purpose()->device;
-    if (policy.in_force && device && policy.plan->device &&
-        strcmp(policy.plan->device, device) != 0)
-        fall_back("the plan was made for another device: the safe policy is in force");
+    char message[800];
+    if (!policy.in_force || !device || !policy.plan->device ||
+        strcmp(policy.plan->device, device) == 0)
+        return;
+    snprintf(message, sizeof message,
+             "%s: the plan was made for the device '%.200s', and this is '%.200s': profile and "
+             "plan here",
+             rp_core.config.plan_path ? rp_core.config.plan_path : "the plan",
+             policy.plan->device, device);
+    if (rp_core.config.strict)
+        rp_stop(EXIT_PLAN, message);
+    fall_back("the plan was made for another device: the safe policy is in force");
 }
 
 void rp_policy_step_begins(void)

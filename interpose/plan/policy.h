@@ -8,8 +8,9 @@
  *                              the step changes
  *
  * The safe policy is `regions`: every plan's needs are met by what it keeps. A plan stops fitting
- * when the step's segments are not its own, or when the step takes more memory than it says; then
- * the safe policy is in force again, from the next segment on, and the summary says so.
+ * when the step's segments are not its own, when the step takes more memory than it says, or when
+ * memory is refused; then the safe policy is in force again, from the next segment on, and the
+ * summary says so.
  *
  * All functions want the core's lock. */
 #ifndef RP_INTERPOSE_POLICY_H
@@ -19,7 +20,9 @@
 #include "planner/plan.h"
 
 /* Reads the plan that the configuration names. RP_INVALID with one line in `message` when it is
- * none, or was made for another job. */
+ * none, was made for another job, or takes more than the budget. That it was made for another
+ * device shows before the first step: the job is stopped then, if it was to run as planned or
+ * not at all (REPRISE_STRICT). */
 enum rp_status rp_policy_start(char *message, size_t message_size);
 void rp_policy_forget(void);
 
@@ -31,6 +34,11 @@ void rp_policy_step_begins(void);
 void rp_policy_measured(const struct rp_step_cost *cost);
 /* 0 while the safe or a fixed policy is in force, else the number of the plan, from 1. */
 uint32_t rp_policy_plan(void);
+/* Memory was refused, to the job or to copies that the plan wants: the plan falls. */
+void rp_policy_refused(void);
+/* What the plan says that a step takes, of job and layer together, in bytes; UINT64_MAX where
+ * there is none. */
+uint64_t rp_policy_aim(void);
 /* True when memory is planned: what was replayed as often as promised is given up at once. */
 bool rp_policy_is_planned(void);
 

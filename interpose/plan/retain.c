@@ -3,6 +3,7 @@
 
 #include "cuda/switches.h"
 #include "interpose/plan/cost.h"
+#include "interpose/plan/policy.h"
 #include "interpose/run/core.h"
 #include "interpose/run/guard.h"
 #include "interpose/run/keep.h"
@@ -20,6 +21,7 @@ struct output {
     rp_alloc_id id;
     uint64_t lo, hi;
     int copy; /* index of its copy; IN_PLACE while it stands; COUNTED where it would be copied */
+    bool again; /* the replay has made it in its own place */
 };
 
 enum { MARKS = 4096 };
@@ -31,7 +33,7 @@ struct rp_outputs {
     uint64_t *shapes; /* a call each: a hash of its writes' sizes */
     size_t shape_count, shape_capacity;
     struct rp_copies copies;
-    uint64_t kept_bytes, kept_pieces;
+    struct rp_keeping keeping;
     const char *refused; /* why they can't serve, or NULL */
 };
 
@@ -204,6 +206,7 @@ static enum rp_status copy_output(struct rp_execution *execution, struct output 
 static void lose_output(struct rp_execution *execution, const struct output *output,
                         const struct rp_footprint *call)
 {
+    rp_policy_refused();
     if (execution->phase == RP_PHASE_FORWARD)
         rp_retain_refuse(execution, "an output could not be copied");
     else
@@ -221,8 +224,8 @@ static void keep_output(struct rp_execution *execution, struct output *output,
         return; /* it will not stand there any more */
     else if (copy_output(execution, output, stream) != RP_OK)
         lose_output(execution, output, call);
-    outputs->kept_bytes += output->hi - output->lo;
-    outputs->kept_pieces++;
+    rp_cost_keep(&outputs->keeping, execution->place, execution->phase == RP_PHASE_FORWARD,
+                 output->hi - output->lo);
 }
 
 static bool can_serve(const struct rp_execution *execution)
@@ -256,8 +259,12 @@ static void keep_reached(struct rp_execution *execution, const struct rp_footpri
         return;
     for (size_t i = 0; i < outputs->count && can_serve(execution); i++) {
         struct output *output = &outputs->items[i];
-        if (output->copy == IN_PLACE && output->id == reach->id && output->lo < reach->hi &&
-            reach->lo < output->hi && !is_own(execution, output, call, reach))
+        if (output->copy != IN_PLACE || output->id != reach->id || output->lo >= reach->hi ||
+            reach->lo >= output->hi)
+            continue;
+        if (is_own(execution, output, call, reach))
+            output->again = true;
+        else
             keep_or_lose(execution, output, call, call->stream);
     }
 }
@@ -301,6 +308,7 @@ void rp_retain_free(rp_alloc_id id, rp_stream in)
 
 void rp_retain_decide(struct rp_execution *execution)
 {
+    rp_cost_forward_ends(execution->place);
     if (!is_guarding() || !is_kept(execution))
         return;
     const char *refused = execution->refused ? execution->refused
@@ -430,10 +438,9 @@ void rp_retain_note(const struct rp_execution *execution)
     part->no_retain = execution->refused ? execution->refused
                       : outputs ? outputs->refused
                                 : "no call of it was seen";
-    for (size_t i = 0; outputs && i < outputs->count; i++) {
-        part->served_bytes += outputs->items[i].hi - outputs->items[i].lo;
-        part->served_pieces++;
-    }
-    part->kept_bytes = outputs ? outputs->kept_bytes : 0;
-    part->kept_pieces = outputs ? outputs->kept_pieces : 0;
+    for (size_t i = 0; outputs && i < outputs->count; i++)
+        if (outputs->items[i].copy != IN_PLACE || !outputs->items[i].again)
+            rp_amount_add(&part->served, outputs->items[i].hi - outputs->items[i].lo);
+    if (outputs)
+        part->outputs = outputs->keeping;
 }

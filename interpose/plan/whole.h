@@ -4,11 +4,11 @@
 #ifndef RP_INTERPOSE_WHOLE_H
 #define RP_INTERPOSE_WHOLE_H
 
+#include "interpose/plan/amount.h"
 #include "interpose/run/execution.h"
 
 /* Of an execution whose forward is over and whose clobbers are known: declared buffers that the
  * forward touched; with `discovered`, all that it read of allocations that are clobbered. */
-enum rp_status rp_whole_size(const struct rp_execution *execution, uint64_t *bytes,
-                             uint64_t *pieces);
+enum rp_status rp_whole_size(const struct rp_execution *execution, struct rp_amount *amount);
 
 #endif

@@ -2,6 +2,7 @@
 #include "interpose/door/real.h"
 
 #include "interpose/plan/cost.h"
+#include "interpose/run/budget.h"
 #include "interpose/run/core.h"
 
 #include "cuda/driver_real.h"
@@ -28,6 +29,19 @@ union rp_value rp_value_text(const char *text)
 
 static struct rp_trace_writer *inherited_trace; /* of the parent, after a fork */
 
+enum rp_status rp_core_make_store(void)
+{
+    struct rp_bench *bench = &rp_core.bench;
+    enum rp_status status = rp_store_create(bench->driver, bench->order, &bench->store);
+    if (status != RP_OK)
+        return status;
+    if (rp_budget_is_set())
+        rp_store_fit_exactly(bench->store);
+    rp_store_on_shortage(bench->store, rp_executions_spare);
+    rp_store_on_growth(bench->store, rp_cost_memory);
+    return RP_OK;
+}
+
 enum rp_status rp_core_start(void)
 {
     struct rp_bench *bench = &rp_core.bench;
@@ -44,9 +58,7 @@ enum rp_status rp_core_start(void)
     if (status == RP_OK)
         status = rp_order_create(bench->driver, &bench->order);
     if (status == RP_OK)
-        status = rp_store_create(bench->driver, bench->order, &bench->store);
-    if (status == RP_OK)
-        rp_store_on_shortage(bench->store, rp_executions_spare);
+        status = rp_core_make_store();
     if (status == RP_OK)
         status = rp_state_create(&rp_core.state);
     if (status == RP_OK)

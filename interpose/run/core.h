@@ -59,6 +59,8 @@ extern struct rp_core rp_core;
 enum rp_status rp_core_start(void);
 /* False while `stream` captures, or may: a copy would become a node of the graph and not run. */
 bool rp_core_can_copy(rp_stream stream);
+/* An empty store in place of one whose context is gone. */
+enum rp_status rp_core_make_store(void);
 /* The child of a fork starts without the parent's driver, trace or history. */
 void rp_core_forget(void);
 

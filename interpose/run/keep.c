@@ -2,6 +2,7 @@
 #include "interpose/run/keep.h"
 
 #include "cuda/switches.h"
+#include "interpose/plan/policy.h"
 #include "interpose/run/core.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
@@ -75,15 +76,33 @@ static enum rp_status keep_span(struct rp_execution *execution, rp_alloc_id id,
     return RP_OK;
 }
 
-static void keep_spans(struct rp_execution *execution, const struct rp_footprint *call,
+/* Without memory for whole buffers there is still the other way. */
+static bool gives_way(struct rp_execution *execution, enum rp_status status)
+{
+    if (status == RP_NO_MEMORY)
+        rp_policy_refused();
+    if (status != RP_NO_MEMORY || execution->choice != RP_CHOICE_WHOLE)
+        return false;
+    execution->choice = RP_CHOICE_REGIONS;
+    rp_remark("segment", "there was no memory for whole buffers: of such an instance just the "
+                         "regions were preserved");
+    return true;
+}
+
+/* False when it gave way: then only what is clobbered need be kept from now on. */
+static bool keep_spans(struct rp_execution *execution, const struct rp_footprint *call,
                        rp_alloc_id id, const struct rp_spans *spans)
 {
     for (size_t i = 0; i < spans->count; i++) {
         struct rp_span span = spans->items[i];
-        if (keep_span(execution, id, span, call->stream, call->name) == RP_OK)
+        enum rp_status status = keep_span(execution, id, span, call->stream, call->name);
+        if (status == RP_OK)
             continue;
+        if (gives_way(execution, status))
+            return false;
         rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, id, span.lo, span.hi, NULL, NULL);
     }
+    return true;
 }
 
 /* What of an exposed stretch the contract wants kept: state, wholly or by regions. */
@@ -136,12 +155,15 @@ void rp_keep_bytes(struct rp_execution *execution, const struct rp_footprint *ca
         status = rp_keep_wanted(execution, id, &exposed, &wanted);
     if (status == RP_OK && !rp_switch_on(RP_SWITCH_ABSENCE))
         status = leave_out_absent(id, &wanted);
+    bool kept = true;
     if (status != RP_OK)
         rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, id, lo, hi, NULL, NULL);
     else
-        keep_spans(execution, call, id, &wanted);
+        kept = keep_spans(execution, call, id, &wanted);
     rp_spans_release(&exposed);
     rp_spans_release(&wanted);
+    if (!kept)
+        rp_keep_bytes(execution, call, id, lo, hi);
 }
 
 /* ---- what a run makes for itself --------------------------------------------------------- */
@@ -258,7 +280,7 @@ void rp_keep_touch(struct rp_execution *execution, const struct rp_footprint *ca
         static const struct rp_spans none;
         if (rp_spans_missing(live ? &live->kept : &none, lo, hi, &whole) == RP_OK &&
             leave_out_rewound(reach->id, &whole) == RP_OK)
-            keep_spans(execution, call, reach->id, &whole);
+            (void)keep_spans(execution, call, reach->id, &whole); /* what it clobbers is kept yet */
     }
     rp_spans_release(&whole);
 }

@@ -24,8 +24,9 @@ static struct fit fit_copies(const struct rp_step_cost *const *steps, size_t cou
         for (size_t k = 0; k < steps[i]->count; k++)
             for (int what = 0; what < RP_COPYING_COUNT; what++) {
                 const struct rp_part *part = &steps[i]->parts[k];
-                if (part->pieces[what])
-                    fit = add_point(fit, (double)part->pieces[what], (double)part->bytes[what],
+                const struct rp_amount *copies = &part->copies[what];
+                if (copies->pieces)
+                    fit = add_point(fit, (double)copies->pieces, (double)copies->bytes,
                                     (double)part->copy_ns[what]);
             }
     return fit;

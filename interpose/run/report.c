@@ -3,6 +3,7 @@
 
 #include "interpose/run/core.h"
 #include "interpose/run/summary.h"
+#include "tracker/text.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -32,8 +33,10 @@ static void flush_output(void)
 
 _Noreturn void rp_stop(int code, const char *line)
 {
+    char shown[2048];
     flush_output();
-    dprintf(STDERR_FILENO, "reprise: %s\n", line);
+    dprintf(STDERR_FILENO, "reprise: %s\n",
+            rp_text_escape(shown, sizeof shown, line, strlen(line)));
     rp_summary_write();
     if (rp_core.trace)
         rp_trace_writer_close(rp_core.trace);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profile and plan files: what is written is read back, what is wrong is refused in one line,
  * and a plan is obeyed only by the job that it was made for. */
+#include "planner/purpose.h"
 #include "tests/planner/walker.h"
 
 #include <stdlib.h>
@@ -169,11 +170,11 @@ static void sums_that_leave_63_bits_are_refused(void **state)
 
     (void)state;
     snprintf(text, sizeof(text), two, "0", half, "0", half, "0");
-    assert_refused(text, "p: segment 'b': the bytes of all segments up to here leave 63 bits");
+    assert_refused(text, "p:1:152: segment 'b': the bytes of all segments up to here leave 63 bits");
     snprintf(text, sizeof(text), two, "0", "0", most, "0", "1");
-    assert_refused(text, "p: segment 'b': the times of all segments up to here leave 63 bits");
+    assert_refused(text, "p:1:152: segment 'b': the times of all segments up to here leave 63 bits");
     snprintf(text, sizeof(text), two, most, "1", "0", "0", "0");
-    assert_refused(text, "p: segment 'a': the bytes of all segments up to here leave 63 bits");
+    assert_refused(text, "p:1:64: segment 'a': the bytes of all segments up to here leave 63 bits");
 }
 
 /* The largest sums that are allowed are planned with, to the last byte and nanosecond. */
@@ -220,7 +221,7 @@ static void options_are_complete(void **state)
     assert_refused("{\"version\": 1, \"base_bytes\": 0, \"segments\": [{\"name\": \"s0\", "
                    "\"options\": {\"retain\": " ROW(1, 2, 3) "}}, {\"name\": \"s0\", "
                    "\"options\": {\"retain\": " ROW(1, 2, 3) "}}]}",
-                   "p: two segments are called 's0'");
+                   "p:1:135: two segments are called 's0'");
 }
 
 /* A profile of facts, with one thing replaced. */
@@ -464,6 +465,12 @@ static void a_plan_is_refused_by_another_job(void **state)
                  "the plan was made for the job 'python train.py', and this is 'python eval.py'");
     assert_unfit(plan, (struct rp_purpose){NULL, "NVIDIA A100", NULL}, names, 2,
                  "the plan was made for the device 'NVIDIA H200', and this is 'NVIDIA A100'");
+    free(plan->job);
+    plan->job = NULL;
+    assert_ok(rp_plan_fits(plan, &unknown, names, 2, message, sizeof(message)));
+    assert_unfit(plan, (struct rp_purpose){"python train.py", NULL, NULL}, names, 2,
+                 "the plan does not say what job it was made for; its profile, or the plan, must: "
+                 "\"made_for\": {\"job\": \"COMMAND...\"}");
     assert_unfit(plan, unknown, names, 3, "the plan was made for 2 segments, and there are 3");
     assert_unfit(plan, unknown, others, 2, "the plan's segment 1 is 's1', and the job's is 'head'");
     rp_plan_destroy(plan);
@@ -511,6 +518,30 @@ static void a_changed_plan_is_refused(void **state)
     unlink(path);
 }
 
+static void a_job_may_leave_open_what_does_not_matter(void **state)
+{
+    static const struct {
+        const char *made_for, *job;
+        bool covered;
+    } rows[] = {
+        {"./train --steps 6", "./train --steps 6", true},
+        {"./train --steps 6", "./train --steps 60", false},
+        {"./train --steps *", "./train --steps 60", true},
+        {"./train * --batch 8", "./train --steps 60 --dump=x --batch 8", true},
+        {"./train * --batch 8", "./train --batch 16", false},
+        {"./train *--batch 8", "./train --batch 8", true},
+        {"./train \"a*b\"", "./train \"a*b\"", true},
+        {"./train \"a*b\"", "./train \"axb\"", false},
+        {"*", "", true},
+        {"", "./train", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (rp_purpose_covers(rows[i].made_for, rows[i].job) != rows[i].covered)
+            fail_msg("'%s' and '%s'", rows[i].made_for, rows[i].job);
+}
+
 static void an_infeasible_answer_says_what_would_do(void **state)
 {
     struct rp_profile *profile = profile_for(NULL, NULL);
@@ -551,6 +582,7 @@ int main(void)
         cmocka_unit_test(profiles_survive_being_written),
         cmocka_unit_test(a_plan_is_obeyed_as_it_was_made),
         cmocka_unit_test(a_plan_is_refused_by_another_job),
+        cmocka_unit_test(a_job_may_leave_open_what_does_not_matter),
         cmocka_unit_test(a_changed_plan_is_refused),
         cmocka_unit_test(an_infeasible_answer_says_what_would_do),
     };

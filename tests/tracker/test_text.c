@@ -71,6 +71,32 @@ static void sizes_for_people(void **state)
         assert_string_equal(rp_size_format(text, rows[i].bytes), rows[i].text);
 }
 
+static void sizes_that_can_be_given_back(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } rows[] = {
+        {0, "0"},
+        {1023, "1023"},
+        {1024, "1KiB"},
+        {1536, "1536"},
+        {893440, "893440"},
+        {1610612736, "1536MiB"},
+        {UINT64_C(44) << 30, "44GiB"},
+        {INT64_MAX, "9223372036854775807"},
+    };
+    char text[RP_SIZE_TEXT];
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint64_t bytes = 77;
+        assert_string_equal(rp_size_exact(text, rows[i].bytes), rows[i].text);
+        assert_int_equal(rp_size_parse(text, &bytes), RP_OK);
+        assert_int_equal(bytes, rows[i].bytes);
+    }
+}
+
 static void globs(void **state)
 {
     (void)state;
@@ -194,6 +220,8 @@ static void odd_bytes_are_escaped(void **state)
         {"nul\0x", 5, "nul\\x00x"},
         {"\x7f\x1b[0m", 5, "\\x7f\\x1b[0m"},
         {"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", 9, "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"},
+        {"a\xE2\x80\xAE" "b", 5, "a\\u202eb"},     /* turns the writing round */
+        {"\xC2\x9B" "x\xEF\xBB\xBF", 6, "\\u009bx\\ufeff"},
         {"\xC3", 1, "\\xc3"},                     /* cut short */
         {"\xC0\xAF", 2, "\\xc0\\xaf"},            /* overlong */
         {"\xE0\x80\xAF", 3, "\\xe0\\x80\\xaf"},   /* overlong */
@@ -227,6 +255,7 @@ int main(void)
         cmocka_unit_test(sizes_that_are_right),
         cmocka_unit_test(sizes_that_are_wrong),
         cmocka_unit_test(sizes_for_people),
+        cmocka_unit_test(sizes_that_can_be_given_back),
         cmocka_unit_test(globs),
         cmocka_unit_test(a_long_key_is_cut),
         cmocka_unit_test(globs_match_what_a_naive_matcher_matches),

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/run/budget.h"
+
+#include "interpose/plan/policy.h"
+#include "interpose/run/core.h"
+#include "interpose/run/execution.h"
+
+bool rp_budget_is_set(void)
+{
+    return rp_core.config.budget != UINT64_MAX || rp_policy_is_planned();
+}
+
+/* What is left of `all` beside the job's memory and `bytes` more of it. */
+static uint64_t left_of(uint64_t all, uint64_t bytes)
+{
+    uint64_t job = rp_core.device_bytes;
+    if (all == UINT64_MAX)
+        return UINT64_MAX;
+    return job > all || bytes > all - job ? 0 : all - job - bytes;
+}
+
+void rp_budget_share(void)
+{
+    rp_store_limit(rp_core.bench.store, left_of(rp_core.config.budget, 0));
+    rp_store_aim(rp_core.bench.store, left_of(rp_policy_aim(), 0));
+}
+
+static void trim(uint64_t bytes)
+{
+    if (rp_store_reserved(rp_core.bench.store) > bytes && !rp_core.captures)
+        rp_store_trim(rp_core.bench.store, bytes);
+}
+
+bool rp_budget_admits(uint64_t bytes)
+{
+    uint64_t budget = rp_core.config.budget, job = rp_core.device_bytes;
+    trim(left_of(rp_policy_aim(), bytes));
+    if (job > budget || bytes > budget - job)
+        return false;
+    uint64_t left = left_of(budget, bytes);
+    trim(left);
+    while (rp_store_reserved(rp_core.bench.store) > left && !rp_core.captures &&
+           rp_executions_spare(true))
+        trim(left);
+    return rp_store_reserved(rp_core.bench.store) <= left;
+}
+
+uint64_t rp_budget_used(void)
+{
+    return rp_core.device_bytes + rp_store_reserved(rp_core.bench.store);
+}
