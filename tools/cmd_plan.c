@@ -133,7 +133,7 @@ static int read_arguments(const struct rp_options *options, struct arguments *ar
 /* Each process of a run leaves one, and none is more the job than another. */
 static int say_several(const char *folder, const glob_t *found)
 {
-    const char *other = found->gl_pathv[found->gl_pathc - 1];
+    const char *other = found->gl_pathv[0]; /* "-" comes before "." */
 
     rp_say("%s: %zu processes left a profile there, and a plan is for one; name it: --profile "
            "%s/profile.json, ... or %s",

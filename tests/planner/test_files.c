@@ -486,7 +486,10 @@ static void assert_plan_refused(json_t *root, const char *key, json_t *value,
     struct rp_plan *plan;
 
     temporary_path(path);
-    json_object_set_new(changed, key, value);
+    if (value)
+        json_object_set_new(changed, key, value);
+    else
+        json_object_del(changed, key);
     assert_int_equal(json_dump_file(changed, path, 0), 0);
     assert_int_equal(rp_plan_load(path, &plan, message, sizeof(message)), RP_INVALID);
     assert_null(plan);
@@ -513,6 +516,7 @@ static void a_changed_plan_is_refused(void **state)
                         "\"choices\" says something else");
     assert_plan_refused(root, "made_for", json_pack("{s:s}", "segments", "0x1"),
                         "the segments were changed");
+    assert_plan_refused(root, "peak_bytes", NULL, "the plan needs \"peak_bytes\"");
     assert_plan_refused(root, "surprise", json_true(), "unknown key \"surprise\"");
     json_decref(root);
     unlink(path);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stand-in for libcupti: one kernel of a microsecond for each tag that is set, and one copy of
- * two, of which the tag comes last. FAKE_CUPTI=refuse lets nothing be recorded.
+ * two, of which the tag comes last. FAKE_CUPTI=refuse lets nothing be recorded; with
+ * FAKE_CUPTI=taken another has registered its callbacks already.
  *
  * Record layouts as in CUPTI's cupti_activity.h. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMCPY = 1, KERNEL = 10, EXTERNAL = 39, ENOUGH = 1 << 16, END = 12, REFUSED = 15 };
+enum { MEMCPY = 1, KERNEL = 10, EXTERNAL = 39, ENOUGH = 1 << 16 };
+enum { END = 12, REFUSED = 15, TAKEN = 33 };
 enum { KERNEL_BYTES = 216, COPY_BYTES = 72, EXTERNAL_BYTES = 24 };
 
 typedef void (*request_fn)(uint8_t **buffer, size_t *size, size_t *most);
@@ -29,8 +32,16 @@ static complete_fn complete_buffer;
 static uint64_t tags[ENOUGH];
 static uint32_t count, done, depth;
 
+static bool says(const char *word)
+{
+    const char *said = getenv("FAKE_CUPTI");
+    return said && strcmp(said, word) == 0;
+}
+
 int cuptiActivityRegisterCallbacks(request_fn request, complete_fn complete)
 {
+    if (says("taken"))
+        return TAKEN;
     request_buffer = request;
     complete_buffer = complete;
     return 0;
@@ -38,9 +49,8 @@ int cuptiActivityRegisterCallbacks(request_fn request, complete_fn complete)
 
 int cuptiActivityEnable(int kind)
 {
-    const char *word = getenv("FAKE_CUPTI");
     (void)kind;
-    return word && strcmp(word, "refuse") == 0 ? REFUSED : 0;
+    return says("refuse") ? REFUSED : 0;
 }
 
 int cuptiActivityDisable(int kind)

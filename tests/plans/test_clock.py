@@ -75,15 +75,17 @@ class Clock(jobs.Case):
             profiles.append(self.profile())
         self.assertEqual(*profiles)
 
-    def test_another_devices_plan_gives_way(self):
+    def test_another_devices_plan_is_refused(self):
         self.contract()
         job = [str(jobs.DIGITS), "-c", "-n", "4"]
         self.run_job(job, "-o", "profiled")
         self.plan(1 << 40)
         self.clock = "rtx4090"
-        done = self.run_job(job, "--plan", "plan.json")
-        self.assertIn("another device", done.stderr)
-        self.assertFalse(self.summary()["plan"]["in_force"])
+        done = self.reprise("run", "--device", "soft", "--no-trace", "--plan", "plan.json", "-c",
+                            "contract.json", "--", *job, REPRISE_SOFT_CLOCK=self.clock)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertRegex(done.stderr, "made for the device '.*', and this is '.*rtx4090'")
+        self.assertEqual(self.summary()["steps"], 1)  # before anything of it ran
 
 
 if __name__ == "__main__":

@@ -59,6 +59,9 @@ class Cupti(jobs.Case):
         (empty / "libcupti.so").write_text("no library")
         self.refused("not found", library=empty)
 
+    def test_where_its_callbacks_are_taken_events_serve(self):
+        self.refused("no callbacks", FAKE_CUPTI="taken")
+
     def test_where_it_records_nothing_events_serve(self):
         self.refused("does not record", FAKE_CUPTI="refuse")
 

@@ -116,6 +116,32 @@ class Plans(jobs.Case):
             self.assertNothingRan(self.guarded("--plan", "plan.json"), "plan.json")
         self.assertNothingRan(self.guarded("--plan", "nowhere.json"), "nowhere.json")
 
+    def edit_plan(self, **changes):
+        plan = json.loads((self.folder / "plan.json").read_text()) | changes
+        (self.folder / "plan.json").write_text(json.dumps(plan))
+
+    def test_a_plan_that_names_no_job_is_refused(self):
+        least, ample = self.profiled()
+        self.plan(ample)
+        self.edit_plan(made_for={})
+        self.assertNothingRan(self.guarded("--plan", "plan.json"), "made_for", "job")
+
+    def test_what_does_not_matter_of_a_command_can_be_left_open(self):
+        least, ample = self.profiled()
+        plan = self.plan(ample)
+        longer = self.words("replay", steps=9)
+        self.assertNothingRan(self.guarded("--plan", "plan.json", job=longer), "put *")
+        words = plan["made_for"]["job"].rsplit(" ", 1)[0] + " *"
+        self.edit_plan(made_for=plan["made_for"] | {"job": words})
+        self.good(self.guarded("--plan", "plan.json", job=longer))
+        self.assertTrue(self.summary()["plan"]["in_force"])
+
+    def test_a_plan_above_the_budget_is_refused(self):
+        least, ample = self.profiled()
+        self.plan(ample)
+        budget = str(ample - 512)
+        self.assertNothingRan(self.guarded("--plan", "plan.json", "-b", budget), "budget", budget)
+
     def test_contradictions_are_usage_errors(self):
         (self.folder / "plan.json").write_text("{}")
         self.assertRefused(self.guarded("--plan", "plan.json", "-p", "whole"), 2, "--policy")
@@ -123,6 +149,7 @@ class Plans(jobs.Case):
         self.assertRefused(self.guarded("-p", "joint"), 2, "budget")
         self.contract(buffers=BUFFERS, step=None)
         self.assertRefused(self.guarded("-p", "joint", "-b", "1GiB"), 2, "step")
+        self.assertRefused(self.guarded("--plan", "plan.json"), 2, "step")
 
     # ---- given up ----
 
@@ -145,6 +172,24 @@ class Plans(jobs.Case):
         self.assertFalse(plan["in_force"])
         self.assertIn("not those of the plan", plan["reason"])
         self.assertIn("not those of the plan", done.stderr)
+
+    def test_a_plan_gives_way_where_memory_is_refused(self):
+        """The last segment is to keep whole buffers, and there is room for little more than the
+        regions of them: it is replayed by regions, and so are all that come after it."""
+        self.contract()
+        job = [str(jobs.DIGITS), "-c", "-n", "6"]
+        eager = self.good(self.guarded(job=job)).stdout
+        room = self.min_budget()
+        plan = self.plan(room)
+        plan["segments"][-1]["choice"] = plan["choices"][-1] = "whole"
+        self.edit_plan(segments=plan["segments"], choices=plan["choices"])
+        done = self.good(self.guarded("--plan", "plan.json", "-b", str(room), job=job))
+        self.assertEqual(done.stdout, eager)
+        plan = self.summary()["plan"]
+        self.assertFalse(plan["in_force"])
+        self.assertIn("refused", plan["reason"])
+        self.assertIn("the safe policy is in force", done.stderr)
+        self.assertLessEqual(self.summary()["step_costs"]["peak_bytes"], room)
 
     # ---- online ----
 

@@ -56,6 +56,42 @@ class Plan(harness.Case):
         (self.folder / "profile.json").write_text('{"version": 1, "base_bites": 0}')
         self.assertRefused(self.plan(), 2, "profile.json:1:", "base_bytes")
 
+    def test_several_processes_left_profiles(self):
+        (self.folder / "profile-7.json").write_text(json.dumps(PROFILE))
+        self.assertRefused(self.reprise("plan", "."), 2, "2 processes", "profile-7.json")
+        self.assertEqual(self.plan("-b", "8").returncode, 0)
+
+    def test_what_is_printed_can_be_given_back(self):
+        options = {"retain": {"hold_bytes": 893441, "peak_bytes": 893442, "time_ns": 1},
+                   "regions": {"hold_bytes": 893440, "peak_bytes": 893440, "time_ns": 2}}
+        (self.folder / "profile.json").write_text(json.dumps(
+            {"version": 1, "base_bytes": 0, "segments": [{"name": "s", "options": options}]}))
+        table = self.plan().stdout
+        budgets = [line.lstrip("* ").split()[0] for line in table.splitlines()[1:-1]]
+        self.assertEqual(budgets, ["893440", "893441", "893442"])
+        for budget, code in (("893439", 1), *((each, 0) for each in budgets)):
+            self.assertEqual(self.plan("-b", budget).returncode, code)
+        self.assertIn("893440 (872.5 KiB)", self.plan("-b", "893440").stdout)
+
+    def test_a_budget_cuts_the_curve(self):
+        def peaks(*words, code=0):
+            done = self.plan("--curve", "--json", *words)
+            self.assertEqual(done.returncode, code, done.stderr)
+            return [point["peak_bytes"] for point in json.loads(done.stdout)["points"]]
+        self.assertEqual(peaks(), [8])
+        self.assertEqual(peaks("-b", "8"), [8])
+        self.assertEqual(peaks("-b", "7", code=1), [])
+
+    def test_names_do_not_move_the_terminal_about(self):
+        profile = json.loads(json.dumps(PROFILE))
+        profile["segments"][0]["name"] = "a\u202eb\u001b[2J"
+        (self.folder / "profile.json").write_text(json.dumps(profile))
+        for words in (["-b", "8"], ["-b", "7"], [], ["-b", "7", "-o", "plan.json"],
+                      ["-b", "8", "-p", "regions"]):
+            done = self.plan(*words)
+            for character in "\u202e\u001b":
+                self.assertNotIn(character, done.stdout + done.stderr, words)
+
     def test_usage_errors(self):
         for words, text in ((["--points", "0"], "--points"), (["-m", "nestd"], "'nested'"),
                             (["-o", "x"], "give --budget"), (["--svg", "x"], "--compare"),
