@@ -21,7 +21,8 @@
 #include "planner/profile.h"
 
 /* Fills segments[k].costs for every segment of a profile with facts. RP_INVALID, with one line
- * in `message` and the segment in *culprit if it is one, when a fact is absent, a range leaves its buffer or a figure leaves 63 bits. */
+ * in `message` and the segment in *culprit if it is one, when a fact is absent, a range leaves its
+ * buffer or a figure leaves 63 bits. */
 enum rp_status rp_derive_costs(const struct rp_profile *profile,
                                const struct rp_copy_price *price, struct rp_segment *segments,
                                size_t *culprit, char *message, size_t message_size);

@@ -335,12 +335,14 @@ static bool read_document(struct reader *reader)
     if (!rp_plan_has_choices(plan))
         return rp_json_wrong_value(json, json->root, "status",
                                    "there is no plan to obey in it");
+    if (!copy_text(reader, purpose.job, &plan->job) ||
+        !copy_text(reader, purpose.device, &plan->device) ||
+        !copy_text(reader, purpose.contract, &plan->contract) || !read_segments(reader))
+        return false;
     if (json_object_get(json->root, "peak_bytes") == NULL ||
         json_object_get(json->root, "time_ns") == NULL)
         return rp_json_wrong(json, json->root, "the plan needs \"peak_bytes\" and \"time_ns\"");
-    return copy_text(reader, purpose.job, &plan->job) &&
-           copy_text(reader, purpose.device, &plan->device) &&
-           copy_text(reader, purpose.contract, &plan->contract) && read_segments(reader);
+    return true;
 }
 
 enum rp_status rp_plan_load(const char *path, struct rp_plan **out, char *message,

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""On the model clock, planned against measured: the peak is never higher than planned and at most
-2 % lower, the time at most 10 % off, at every budget."""
+"""The model clock as a source of costs: where the host is the bottleneck too, the peak is never
+higher than planned and at most 2 % lower, and the time at most 10 % off (test_table.py compares
+every job)."""
 import json
 
 import jobs
 
 BUDGETS = 4
 LARGE = {"version": 1, "base": "h200", "bytes_scale": 10000, "ops_scale": 10000}
-RING = {"name": "ring", "at": {"kernel": "read_queue", "param": 0}}
-STATE = {"name": "state", "at": {"kernel": "step_state", "param": 0}}
 
 
 class Clock(jobs.Case):
@@ -51,20 +50,10 @@ class Clock(jobs.Case):
         self.assertLess(times[-1], times[0])
         return chosen
 
-    def test_digits(self):
-        self.contract()
-        self.assertLessEqual({"retain", "regions"},
-                             self.compare([str(jobs.DIGITS), "-c", "-n", "6"]))
-
     def test_digits_where_the_host_is_the_bottleneck(self):
         self.contract()
         self.clock = "h200"
         self.compare([str(jobs.DIGITS), "-c", "-n", "6"])
-
-    def test_a_larger_job(self):
-        self.contract(buffers=[RING, STATE])
-        job = [str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "24", "1000", "6"]
-        self.assertLessEqual({"retain", "regions"}, self.compare(job))
 
     def test_the_clock_tells_the_same_times_again(self):
         self.contract()
@@ -84,8 +73,8 @@ class Clock(jobs.Case):
         done = self.reprise("run", "--device", "soft", "--no-trace", "--plan", "plan.json", "-c",
                             "contract.json", "--", *job, REPRISE_SOFT_CLOCK=self.clock)
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertRegex(done.stderr, "made for the device '.*', and this is '.*rtx4090'")
-        self.assertEqual(self.summary()["steps"], 1)  # before anything of it ran
+        self.assertRegex(done.stderr, "made for the device '.*', and this is '.*RTX 4090 .*'")
+        self.assertEqual(self.summary()["steps"], 0)  # before anything of it ran
 
 
 if __name__ == "__main__":
