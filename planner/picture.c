@@ -9,7 +9,7 @@
 
 #define WIDTH 960
 #define HEIGHT 760
-#define TICKS 5
+#define TICKS 8 /* at most */
 
 /* A rectangle on the page and the figures that its edges stand for. */
 struct frame {
