@@ -139,6 +139,28 @@ static void external(void)
     run_steps(queue_forward, write_row);
 }
 
+/* Somebody else may write that memory until the semaphore says so; here nobody does. */
+static CUexternalSemaphore semaphore;
+
+static void wait_for_others(void)
+{
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS at_once = {.params.fence.value = 0};
+    CU(cuWaitExternalSemaphoresAsync(&semaphore, &at_once, 1, NULL));
+    write_row();
+}
+
+static void external_wait(void)
+{
+    int file = memfd_create("semaphore", 0);
+    if (ftruncate(file, 8) != 0)
+        return;
+    CU(cuImportExternalSemaphore(
+        &semaphore,
+        &(CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC){
+            .type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, .handle.fd = file}));
+    run_steps(queue_forward, wait_for_others);
+}
+
 /* ---- what is given away ------------------------------------------------------------------- */
 
 static void exported(void)
@@ -218,6 +240,7 @@ const struct scenario object_scenarios[] = {
     {"array-written", array_written},
     {"texture-objects", objects},
     {"external-memory", external},
+    {"external-semaphore", external_wait},
     {"exported", exported},
     {"pool-pointer-exported", pool_pointer},
     {"pool-exported", pool_handle},

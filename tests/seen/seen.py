@@ -74,6 +74,7 @@ SUITES = {
                               stops={"declared": "stale-read", "discovered": "not-preserved"}),
         "texture-objects": dict(finds=STALE_QUEUE, guards=BOTH),
         "external-memory": dict(**SHARED, unknown=["cuExternalMemoryGetMappedBuffer", "memory"]),
+        "external-semaphore": dict(finds=STALE_QUEUE, guards=BOTH),
         "exported": dict(**SHARED, unknown=["memory"]),
         "pool-pointer-exported": dict(**SHARED, unknown=["memory"]),
         "pool-exported": dict(finds=STALE_QUEUE | {("unproved", None)},

@@ -29,6 +29,7 @@ enum soft_handle_kind {
     SOFT_HANDLE_SURFACE,
     SOFT_HANDLE_EXTERNAL,
     SOFT_HANDLE_MULTICAST,
+    SOFT_HANDLE_SEMAPHORE,
 };
 
 /* False when the host is out of memory. An object is added once. */

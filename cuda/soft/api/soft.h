@@ -150,6 +150,7 @@ SOFT_CONVERT(CUuserObject, user_object)
 SOFT_CONVERT(CUarray, array)
 SOFT_CONVERT(CUmipmappedArray, mipmap)
 SOFT_CONVERT(CUexternalMemory, external)
+SOFT_CONVERT(CUexternalSemaphore, semaphore)
 #undef SOFT_CONVERT
 
 /* ---- devices (device.c) ------------------------------------------------------------ */

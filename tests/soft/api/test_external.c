@@ -82,6 +82,43 @@ static void what_can_not_be_mapped_is_refused(void **state)
     ok(cuDestroyExternalMemory(memory));
 }
 
+/* Another process would move the counter by its own view of the file. */
+static void streams_wait_for_a_counter_and_move_it(void **state)
+{
+    (void)state;
+    int file = file_of(8), mine = dup(file);
+    const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC is = {
+        .type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, .handle.fd = file};
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC other = is;
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS until = {.params.fence.value = 3};
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS then = {.params.fence.value = 7};
+    CUexternalSemaphore semaphore;
+    CUstream stream;
+    CUdeviceptr a = words(16, 0);
+
+    uint64_t *counter = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, mine, 0);
+    assert_ptr_not_equal(counter, MAP_FAILED);
+    ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    other.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
+    expect(CUDA_ERROR_NOT_SUPPORTED, cuImportExternalSemaphore(&semaphore, &other));
+    ok(cuImportExternalSemaphore(&semaphore, &is));
+    ok(cuWaitExternalSemaphoresAsync(&semaphore, &until, 1, stream));
+    ok(cuMemsetD32Async(a, 5, 16, stream));
+    ok(cuSignalExternalSemaphoresAsync(&semaphore, &then, 1, stream));
+    ok(cuDestroyExternalSemaphore(semaphore)); /* what was submitted goes on */
+    expect(CUDA_ERROR_INVALID_HANDLE, cuWaitExternalSemaphoresAsync(&semaphore, &until, 1, stream));
+    __atomic_store_n(counter, 2, __ATOMIC_SEQ_CST);
+    expect(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
+    __atomic_store_n(counter, 3, __ATOMIC_SEQ_CST);
+    ok(cuStreamSynchronize(stream));
+    assert_int_equal(__atomic_load_n(counter, __ATOMIC_SEQ_CST), 7);
+    expect_words(a, 16, 5);
+    munmap(counter, 4096);
+    close(mine);
+    ok(cuMemFree(a));
+    ok(cuStreamDestroy(stream));
+}
+
 static CUmemGenericAllocationHandle memory_on(int device, size_t bytes)
 {
     CUmemGenericAllocationHandle made;
@@ -134,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_device_memory),
         cmocka_unit_test(what_can_not_be_mapped_is_refused),
+        cmocka_unit_test(streams_wait_for_a_counter_and_move_it),
         cmocka_unit_test(a_team_binds_memory_of_its_devices),
     };
     setenv("REPRISE_SOFT_CAPABILITY", "9.0", 1);

@@ -181,6 +181,15 @@ static void use_others(CUdeviceptr memory)
     if (try(cuMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)file,
                                                CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)))
         try(cuMemPoolImportPointer(&mapped, imported, &data));
+    CUexternalSemaphore semaphore;
+    const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC counter = {
+        .type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, .handle.fd = dup(file)};
+    const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS value = {.params.fence.value = 1};
+    if (try(cuImportExternalSemaphore(&semaphore, &counter))) {
+        try(cuSignalExternalSemaphoresAsync(&semaphore, &value, 1, NULL));
+        try(cuCtxSynchronize());
+        try(cuDestroyExternalSemaphore(semaphore));
+    }
     const CUDA_EXTERNAL_MEMORY_HANDLE_DESC is = {
         .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, .handle.fd = file, .size = 8};
     if (try(cuImportExternalMemory(&external, &is))) {
