@@ -115,7 +115,10 @@ class Batch:
         and a guard that was told of no state and so repairs nothing."""
         if not self.exact or self.state != "discovered":
             return {}
-        return {"check": checked, "guard": self.replay("guard", "undeclared")}
+        reports = {"check": checked}
+        if self.policy != "retain":  # a replay that is served reads nothing
+            reports["guard"] = self.replay("guard", "undeclared")
+        return reports
 
     def misreported(self, index, reports):
         program = self.programs[index]
