@@ -39,6 +39,8 @@ CONDITIONS = {
     "early-stopped": {"mean": 288, "seen": 672},
 }
 CONTROLS = {"functional"}
+# What is inside a segment that is replayed as a whole says nothing more: discover leaves it out.
+LEFT_OUT = {"nested": {"inner"}}
 GUARDED = ("declared", "discovered", "found")
 
 FRAMEWORKS = {
@@ -55,9 +57,10 @@ FRAMEWORKS = {
 }
 
 
-def contract(condition, state):
+def contract(condition, state, without=frozenset()):
     """`state` is declared or discovered."""
     ranges = ["segment", "inner"] if condition == "nested" else ["segment"]
+    ranges = [name for name in ranges if name not in without]
     text = {
         "version": 1,
         "segments": [{"name": name, "forward": {"nvtx": f"forward/{name}"},
@@ -105,7 +108,8 @@ class Case:
                     environment)
         if done.returncode:
             raise RuntimeError(f"{self.framework} {self.condition}: {done.stderr.strip()}")
-        found, wanted = json.loads(path.read_text()), contract(self.condition, "discovered")
+        found = json.loads(path.read_text())
+        wanted = contract(self.condition, "discovered", LEFT_OUT.get(self.condition, ()))
         if outline(found) != outline(wanted):
             raise RuntimeError(f"{self.framework} {self.condition}: discover proposes "
                                f"{outline(found)} for {outline(wanted)}")

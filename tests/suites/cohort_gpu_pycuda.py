@@ -2,6 +2,7 @@
 """The cohort's device by PyCUDA: an allocation for each buffer, freed when nobody holds it. NVRTC
 is cuda.core's."""
 import numpy as np
+import pycuda.autoprimaryctx  # the device's primary context, popped at the end
 import pycuda.driver as cuda
 
 from cohort_gpu_cuda_core import compile_ptx
@@ -11,9 +12,7 @@ class Gpu:
     """A device, its stream, and the kernels of `source` by their names."""
 
     def __init__(self, source, names):
-        cuda.init()
-        device = cuda.Device(0)
-        self.context = device.make_context()
+        device = pycuda.autoprimaryctx.device
         self.stream = cuda.Stream()
         self.sizes = {}
         code = compile_ptx(source, "".join(map(str, device.compute_capability()))).code

@@ -94,7 +94,7 @@ static size_t next_launch(const struct rp_story *story, size_t at, size_t end)
 }
 
 bool rp_find_same_launches(const struct rp_story *story, size_t a, size_t a_end, size_t b,
-                           size_t b_end)
+                           size_t b_end, bool *all)
 {
     a = next_launch(story, a, a_end);
     b = next_launch(story, b, b_end);
@@ -104,7 +104,8 @@ bool rp_find_same_launches(const struct rp_story *story, size_t a, size_t a_end,
         a = next_launch(story, a + 1, a_end);
         b = next_launch(story, b + 1, b_end);
     }
-    return a >= a_end && b >= b_end;
+    *all = a >= a_end;
+    return b >= b_end;
 }
 
 const char *rp_find_confidence(double agreeing, double shared)

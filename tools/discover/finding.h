@@ -77,9 +77,10 @@ double rp_find_shared_reads(const struct rp_story *story, size_t a, size_t a_end
 bool rp_find_has_lasting_reads(const struct rp_story *story, size_t a, size_t a_end);
 /* Equal for launches of the same kernel with the same grid that read the same lasting memory. */
 uint64_t rp_find_sight(const struct rp_story *story, size_t call);
-/* The launches of both are the same kernels with the same grids, in the same order. */
+/* The launches of [b, b_end) are those of [a, a_end), the same kernels with the same grids in the
+ * same order, or the first of them: *all tells which. */
 bool rp_find_same_launches(const struct rp_story *story, size_t a, size_t a_end, size_t b,
-                           size_t b_end);
+                           size_t b_end, bool *all);
 /* A new segment, or NULL. */
 struct rp_found_segment *rp_find_segment(struct rp_finding *finding);
 bool rp_find_occurrence(struct rp_finding *finding, struct rp_found_segment *segment,

@@ -121,20 +121,30 @@ static size_t step_of(const struct rp_finding *finding, size_t call)
     return SIZE_MAX;
 }
 
-/* One launch that comes again may well be another layer's of the same shape: it has to read the
- * very same parameters, and in a range of another name. */
-static bool is_enough(const struct rp_story *story, const struct rp_story_range *range,
-                      const struct rp_story_range *later, double shared)
+/* How far the later range repeats the earlier one: what of the parameters and state that this one
+ * read, or of those that a replay reads which stops early. 0 when it does not. */
+static double repetition(const struct rp_story *story, const struct rp_story_range *range,
+                         const struct rp_story_range *later, bool whole)
 {
-    if (launches_in(story, range->first, range->end) > 1)
-        return shared >= 0.5;
-    return shared >= 0.999 && range->name != later->name &&
-           rp_find_has_lasting_reads(story, range->first, range->end);
+    bool all;
+    if (!rp_find_same_launches(story, range->first, range->end, later->first, later->end, &all) ||
+        all != whole)
+        return 0;
+    double shared = whole ? rp_find_shared_reads(story, range->first, range->end, later->first,
+                                                 later->end)
+                          : rp_find_shared_reads(story, later->first, later->end, range->first,
+                                                 range->end);
+    /* One launch that comes again, or a part, may well be another layer's of the same shape: it has
+     * to read the very same parameters, and in a range of another name. */
+    bool is_sure = shared >= 0.999 && range->name != later->name &&
+                   rp_find_has_lasting_reads(story, later->first, later->end);
+    bool is_much = whole && launches_in(story, range->first, range->end) > 1;
+    return is_sure || (is_much && shared >= 0.5) ? shared : 0;
 }
 
-/* The latest earlier range of the step that this one repeats, most of its reads included. */
-static const struct rp_story_range *repeated_by(const struct rp_finding *finding, size_t replay,
-                                                double *shared)
+/* The latest earlier range of the step that this one repeats, as a whole or in part. */
+static const struct rp_story_range *latest_repeated(const struct rp_finding *finding,
+                                                    size_t replay, bool whole, double *shared)
 {
     const struct rp_story *story = finding->story;
     const struct rp_story_range *later = &story->ranges[replay];
@@ -146,13 +156,18 @@ static const struct rp_story_range *repeated_by(const struct rp_finding *finding
             continue;
         if (step_of(finding, range->first) != step)
             return NULL;
-        if (!rp_find_same_launches(story, range->first, range->end, later->first, later->end))
-            continue;
-        *shared = rp_find_shared_reads(story, range->first, range->end, later->first, later->end);
-        if (is_enough(story, range, later, *shared))
+        *shared = repetition(story, range, later, whole);
+        if (*shared > 0)
             return range;
     }
     return NULL;
+}
+
+static const struct rp_story_range *repeated_by(const struct rp_finding *finding, size_t replay,
+                                                double *shared)
+{
+    const struct rp_story_range *range = latest_repeated(finding, replay, true, shared);
+    return range ? range : latest_repeated(finding, replay, false, shared);
 }
 
 static void collect(struct rp_finding *finding, struct pairs *pairs)
