@@ -89,7 +89,7 @@ int generate(FILE *out, uint64_t seed, const char *name)
     begin(&scene);
     kind->choose(&scene);
     if (strcmp(scene.via, "/global") == 0)
-        stay_in_first(&scene); /* the variable that a kernel knows is that of its own context */
+        stay_in_first(&scene); /* in the other context, the variable is another one */
     if (kind->write)
         kind->write(&scene);
     else

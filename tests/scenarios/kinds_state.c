@@ -113,6 +113,8 @@ static void choose_private(struct scene *scene)
     scene->variant = (int)below(scene, 3);
     scene->buffers = 1 + (int)below(scene, 3);
     scene->alive = 1 + (int)below(scene, 4);
+    if (scene->variant == 2)
+        stay_in_first(scene); /* in the other context, the variable is another one */
     scene->state_bytes = chance(scene, 8) ? 2 << 20 : 1024 + 64 * below(scene, 32);
 }
 
