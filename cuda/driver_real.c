@@ -216,6 +216,11 @@ static enum rp_status real_capturing(void *self, rp_stream stream, bool *yes)
     return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? RP_OK : status_of(result);
 }
 
+CUstream rp_driver_stream(rp_stream stream)
+{
+    return stream_of(stream);
+}
+
 struct rp_driver rp_driver_real(const struct rp_real *real)
 {
     return (struct rp_driver){

@@ -16,6 +16,9 @@ static const char *const names[RP_SWITCH_COUNT] = {
     [RP_SWITCH_REJECTION] = "rejection",     [RP_SWITCH_GRAPHS] = "graphs",
     [RP_SWITCH_THREADS] = "threads",
     [RP_SWITCH_IMAGES] = "images",           [RP_SWITCH_SOFT_KNOWLEDGE] = "soft-knowledge",
+    [RP_SWITCH_RECALL] = "recall",           [RP_SWITCH_INFLIGHT] = "in-flight",
+    [RP_SWITCH_INPUTS] = "inputs",           [RP_SWITCH_WAIT] = "wait",
+    [RP_SWITCH_PLENTY] = "plenty",
     [RP_SWITCH_WHOLE_CLAIMS] = "whole-claims", [RP_SWITCH_LINKED_TEXT] = "linked-text",
 };
 

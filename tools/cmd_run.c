@@ -108,6 +108,24 @@ static int refuse_unsupported(struct run *run)
     return RP_EXIT_USAGE;
 }
 
+/* What the mode recompute does not do is refused by name. */
+static int check_recompute(const struct run *run)
+{
+    if (!run->contract->segment_count)
+        return rp_say_usage("run", "mode recompute makes the outputs of segments anew, and the "
+                            "contract names none");
+    if (!run->contract->step_nvtx)
+        return rp_say_usage("run", "mode recompute goes step by step, and the contract names no "
+                            "\"step\"");
+    if (rp_option_given(&run->options, RP_OPT_AUDIT))
+        return rp_say_usage("run", "--audit looks at all device memory, and mode recompute takes "
+                            "some of it away; audit in guard");
+    if (rp_option_given(&run->options, RP_OPT_POLICY))
+        return rp_say_usage("run", "--policy is for replays of the job's own, in guard; mode "
+                            "recompute drops what the budget asks for");
+    return RP_EXIT_OK;
+}
+
 /* A contract without segments can only be watched. */
 static int choose_mode(struct run *run)
 {
@@ -126,7 +144,8 @@ static int choose_mode(struct run *run)
     const struct rp_option_value *audit = &run->options.values[RP_OPT_AUDIT];
     if (audit->text && audit->number == 0)
         return rp_say_usage("run", "--audit: every how many launches? 1 is each of them");
-    return refuse_unsupported(run);
+    int code = strcmp(run->mode, "recompute") == 0 ? check_recompute(run) : RP_EXIT_OK;
+    return code == RP_EXIT_OK ? refuse_unsupported(run) : code;
 }
 
 /* ---- the plan ----------------------------------------------------------------- */
@@ -385,7 +404,7 @@ static void prepare_environment(struct run *run)
         rp_environment_add(list, "REPRISE_AUDIT", "%llu",
                            (unsigned long long)values[RP_OPT_AUDIT].number);
     add_cache(run);
-    if (strcmp(run->mode, "guard") == 0)
+    if (strcmp(run->mode, "guard") == 0 || strcmp(run->mode, "recompute") == 0)
         rp_environment_add(list, "REPRISE_STRICT", "1");
     prepare_search(run);
 }

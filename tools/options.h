@@ -32,7 +32,7 @@ enum rp_option_type {
 
 /* X(id, name, short, type, environment, commands, argument, help) */
 #define RP_OPTIONS(X) \
-    X(MODE, "mode", 'm', WORD, RP_ENV, RP_COMMAND_RUN, "observe|check|guard",                     \
+    X(MODE, "mode", 'm', WORD, RP_ENV, RP_COMMAND_RUN, "observe|check|guard|recompute",           \
       "default: guard with a contract, observe without")                                          \
     X(CONTRACT, "contract", 'c', TEXT, RP_ENV, RP_COMMAND_RUN, "FILE",                            \
       "what is replayed and what it must see")                                                    \

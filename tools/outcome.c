@@ -81,13 +81,23 @@ static void list_add(struct list *list, const char *kind, const char *name)
     list->count++;
 }
 
+/* Then the layer replays, and not the job. */
+static bool is_recomputed(const struct rp_outcome *outcome)
+{
+    for (size_t i = 0; i < outcome->summaries.count; i++)
+        if (json_object_get(outcome->summaries.items[i], "recompute"))
+            return true;
+    return false;
+}
+
 static void find_unseen(const struct rp_outcome *outcome, const struct rp_contract *contract,
                         struct list *unseen)
 {
     for (size_t i = 0; contract && i < contract->segment_count; i++)
         if (!rp_summaries_saw_segment(&outcome->summaries, contract->segments[i].name))
             list_add(unseen, "segment", contract->segments[i].name);
-        else if (!rp_summaries_saw_replay(&outcome->summaries, contract->segments[i].name))
+        else if (!is_recomputed(outcome) &&
+                 !rp_summaries_saw_replay(&outcome->summaries, contract->segments[i].name))
             list_add(unseen, "a replay of segment", contract->segments[i].name);
     for (size_t i = 0; contract && i < contract->buffer_count; i++)
         if (!rp_summaries_saw_buffer(&outcome->summaries, contract->buffers[i].name))
@@ -139,6 +149,24 @@ static void say_plan(const struct rp_summaries *summaries)
         rp_say("plan: the job ended before a step under it was measured");
 }
 
+/* What was saved, by the process that needed most. */
+static void say_recompute(const struct rp_summaries *summaries)
+{
+    const json_t *most = NULL;
+    char peak[RP_SIZE_TEXT], dropped[RP_SIZE_TEXT], recalls[RP_COUNT_TEXT];
+    for (size_t i = 0; i < summaries->count; i++)
+        if (json_object_get(summaries->items[i], "recompute") &&
+            (!most || rp_member_number(summaries->items[i], "device_peak_bytes") >
+                          rp_member_number(most, "device_peak_bytes")))
+            most = summaries->items[i];
+    const json_t *figures = json_object_get(most, "recompute");
+    if (figures)
+        rp_say("recompute: at most %s on the device; %s dropped, %s forwards run again",
+               rp_size_format(peak, rp_member_number(most, "device_peak_bytes")),
+               rp_size_format(dropped, rp_member_number(figures, "bytes_dropped")),
+               rp_count_format(recalls, rp_member_number(figures, "recalls")));
+}
+
 static void say_nothing_seen(void)
 {
     rp_say("the job made no driver call that was seen");
@@ -166,6 +194,7 @@ void rp_outcome_say(const struct rp_outcome *outcome, const char *folder,
     say_trouble(outcome->hazards, &unseen);
     say_unvouched(&outcome->summaries);
     say_plan(&outcome->summaries);
+    say_recompute(&outcome->summaries);
     rp_say("next: reprise %s%s%s", outcome->hazards > 0 ? "check" : "info", *argument ? " " : "",
            argument);
 }

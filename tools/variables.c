@@ -23,6 +23,7 @@ static const struct {
     {"REPRISE_SOFT_DEVICES", "how many software devices there are"},
     {"REPRISE_SOFT_CAPABILITY", "their compute capability, such as 8.0"},
     {"REPRISE_SOFT_WORKERS", "threads that run kernels"},
+    {"REPRISE_SOFT_GRANULARITY", "unit of mapped memory"},
     {"REPRISE_SOFT_TIMEOUT", "milliseconds until a kernel counts as hung"},
     {"REPRISE_SOFT_CLOCK", "a GPU whose times it tells: h200, h100nl, rtx4090"},
     {"REPRISE_SOFT_ORACLE", "file for the bytes that each launch touched"},

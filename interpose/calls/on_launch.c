@@ -4,6 +4,7 @@
 
 #include "interpose/calls/audit.h"
 #include "interpose/calls/launch.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/segment.h"
 
 #include <string.h>
@@ -11,6 +12,7 @@
 struct launch {
     struct rp_launched launched;
     CUstream stream;
+    bool is_plain; /* the shape and the parameters are all there is to it */
 };
 
 void rp_handler_note_launch(const struct rp_launched *launch, const struct rp_footprint *call)
@@ -66,6 +68,8 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
     rp_buffer_meet_launch(launched->kernel->text, rp_launched_param, launched);
     rp_launched_footprint(launched, call);
     rp_handler_track(frame, call, RP_OK);
+    if (!call->denied)
+        rp_recompute_launch(launched, RP_HANDLE(function), launch->is_plain, call);
     note_arguments(launched, call);
     call->audited = rp_audit_begin(call);
     if (!call->audited)
@@ -117,6 +121,7 @@ void rp_on_launch(struct rp_frame *frame)
 {
     const struct rp_args_cuLaunchKernel *args = frame->args;
     struct launch launch = launch_of(args);
+    launch.is_plain = true;
     track_launch(frame, args->f, &launch, args->kernelParams, args->extra);
 }
 
@@ -139,6 +144,7 @@ void rp_on_launch_ex(struct rp_frame *frame)
     if (!args->config)
         return; /* the driver will say so */
     struct launch launch = launch_of_config(args->config);
+    launch.is_plain = args->config->numAttrs == 0;
     track_launch(frame, args->f, &launch, args->kernelParams, args->extra);
 }
 

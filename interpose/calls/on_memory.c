@@ -7,6 +7,7 @@
 #include "interpose/plan/cost.h"
 #include "interpose/plan/policy.h"
 #include "interpose/plan/retain.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/budget.h"
 #include "interpose/run/buffer.h"
 #include "interpose/run/report.h"
@@ -109,7 +110,7 @@ static void keep_budget(struct rp_frame *frame, uint64_t bytes)
     if (!rp_budget_is_set())
         return;
     rp_core_lock();
-    bool fits = rp_budget_admits(bytes);
+    bool fits = rp_budget_admits(bytes) || rp_recompute_make_room_for(bytes);
     if (!fits)
         rp_policy_refused();
     rp_core_unlock();
@@ -119,10 +120,23 @@ static void keep_budget(struct rp_frame *frame, uint64_t bytes)
     frame->skip = true;
 }
 
+/* The job frees none of it but by us. */
+static void alloc_in_its_place(struct rp_frame *frame, const struct rp_args_cuMemAlloc_v2 *args)
+{
+    if (!args->dptr || !args->bytesize)
+        return; /* the driver will say so */
+    rp_core_lock();
+    frame->result = rp_recompute_alloc(args->bytesize, args->dptr);
+    frame->skip = frame->served = true;
+    rp_core_unlock();
+}
+
 void rp_on_alloc_budget(struct rp_frame *frame)
 {
     const struct rp_args_cuMemAlloc_v2 *args = frame->args; /* async and pooled start alike */
     keep_budget(frame, args->bytesize);
+    if (frame->id == RP_CALL_cuMemAlloc_v2 && !frame->skip && rp_recompute_is_on())
+        alloc_in_its_place(frame, args);
 }
 
 /* What the driver adds to a row is not known before: rows count as wide as any pitch is coarse. */
@@ -217,6 +231,7 @@ static void before_free(struct rp_frame *frame, uint64_t address)
         frame->scratch[0] = (void *)(uintptr_t)id;
         if (rp_core.segments_wanted)
             rp_retain_free(id, rp_calls[frame->id].stream_arg < 0 ? 0 : rp_handler_stream(frame));
+        frame->skip = frame->served = rp_recompute_free(id, address);
     }
     rp_core_unlock();
 }

@@ -8,7 +8,7 @@
 /* Only a guard waits for other streams; in other modes the driver is left alone. */
 static bool is_guarding(void)
 {
-    return rp_core.config.mode == RP_MODE_GUARD;
+    return rp_core_keeps();
 }
 
 static rp_stream stream_of(CUstream stream)

@@ -67,10 +67,10 @@ void rp_handler_track(struct rp_frame *frame, struct rp_footprint *call, enum rp
     call->on_device = call->is_launch || rp_call_in_class(frame->id, "write.memset") ||
                       rp_call_in_class(frame->id, "write.d2d");
     rp_track(call);
-    if (!call->served)
+    if (!call->served && !call->denied)
         return;
     frame->skip = frame->served = true;
-    frame->result = CUDA_SUCCESS;
+    frame->result = call->denied ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 /* Errors that the driver finds before it does anything. All others may come from the device,

@@ -21,6 +21,8 @@ static uint64_t left_of(uint64_t all, uint64_t bytes)
 
 void rp_budget_share(void)
 {
+    if (rp_budget_used() > rp_core.figures.device_peak)
+        rp_core.figures.device_peak = rp_budget_used();
     rp_store_limit(rp_core.bench.store, left_of(rp_core.config.budget, 0));
     rp_store_aim(rp_core.bench.store, left_of(rp_policy_aim(), 0));
 }

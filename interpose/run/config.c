@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const mode_names[] = {"observe", "check", "guard"};
+static const char *const mode_names[] = {"observe", "check", "guard", "recompute"};
 
 const char *rp_mode_name(enum rp_mode mode)
 {
@@ -28,15 +28,15 @@ static enum rp_status read_mode(struct rp_config *config, char *message, size_t 
     const char *text = getenv("REPRISE_MODE");
     if (!text || !*text)
         return RP_OK;
-    for (int i = 0; i <= RP_MODE_GUARD; i++) {
+    for (int i = 0; i <= RP_MODE_RECOMPUTE; i++) {
         if (strcmp(text, mode_names[i]) == 0) {
             config->mode = (enum rp_mode)i;
             return RP_OK;
         }
     }
-    const char *near = rp_nearest(text, mode_names, 3);
+    const char *near = rp_nearest(text, mode_names, 4);
     snprintf(message, size, "REPRISE_MODE=%s is no mode%s%s", text, near ? "; did you mean " : "",
-             near ? near : ": observe, check or guard");
+             near ? near : ": observe, check, guard or recompute");
     return RP_INVALID;
 }
 

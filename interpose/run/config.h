@@ -6,7 +6,7 @@
 #include "tracker/contract.h"
 #include "tracker/trace.h"
 
-enum rp_mode { RP_MODE_OBSERVE, RP_MODE_CHECK, RP_MODE_GUARD };
+enum rp_mode { RP_MODE_OBSERVE, RP_MODE_CHECK, RP_MODE_GUARD, RP_MODE_RECOMPUTE };
 
 struct rp_config {
     enum rp_mode mode;             /* REPRISE_MODE */

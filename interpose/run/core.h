@@ -29,6 +29,8 @@ struct rp_figures {
     uint64_t bytes_preserved, bytes_restored, bytes_reinstated;
     uint64_t bytes_recalled; /* of what first runs made, kept in case a replay finds it ready */
     uint64_t bytes_held_peak, bytes_reserved; /* of stores whose context is gone */
+    uint64_t device_peak; /* of job and layer together, at calls that change the job's part */
+    uint64_t drops, recalls, bytes_dropped; /* of holdings, of instances */
     uint64_t launches_by_verdict[6]; /* by enum rp_verdict of the writes */
 };
 
@@ -66,6 +68,12 @@ void rp_core_forget(void);
 
 void rp_core_lock(void);
 void rp_core_unlock(void);
+
+/* True in modes that keep copies of what a replay must see. */
+static inline bool rp_core_keeps(void)
+{
+    return rp_core.config.mode >= RP_MODE_GUARD;
+}
 
 static inline const char *rp_name(uint32_t id)
 {

@@ -5,6 +5,7 @@
 #include "interpose/plan/chain.h"
 #include "interpose/plan/policy.h"
 #include "interpose/plan/retain.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/pairing.h"
 #include "interpose/run/report.h"
@@ -58,6 +59,7 @@ static bool make_room(void)
 
 static void execution_free(struct rp_execution *execution)
 {
+    rp_recompute_ends(execution);
     rp_outputs_destroy(execution->outputs);
     rp_kept_destroy(execution->kept, &rp_core.bench);
     rp_kept_destroy(execution->recalled, &rp_core.bench);
@@ -74,7 +76,7 @@ static uint32_t segment_of(const struct rp_execution *execution)
 
 static bool is_pending(const struct rp_execution *execution)
 {
-    return execution->phase == RP_PHASE_PENDING;
+    return execution->phase == RP_PHASE_PENDING && !rp_recompute_needs(execution);
 }
 
 /* What the rule says, or more once more was seen. */

@@ -34,6 +34,7 @@ struct rp_logged {
 };
 
 struct rp_outputs;
+struct rp_recipe;
 
 /* The content of declared host variables, see interpose/run/host.h. */
 struct rp_host_copy {
@@ -54,6 +55,7 @@ struct rp_execution {
     uint32_t place;        /* in the step's chain */
     enum rp_choice choice; /* how it is to be replayed */
     struct rp_outputs *outputs; /* of its forward, see interpose/plan/retain.h; NULL before any */
+    struct rp_recipe *recipe;   /* in mode recompute: how its outputs are made again, or NULL */
     bool serves;           /* its replay is served from them: nothing of it is run */
     char key[RP_KEY_BYTES];
     struct rp_logged *log;

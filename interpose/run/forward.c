@@ -3,6 +3,7 @@
 
 #include "interpose/calls/unseen.h"
 #include "interpose/plan/retain.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/guard.h"
 #include "interpose/run/keep.h"
@@ -143,6 +144,7 @@ static enum rp_status forward_writes(struct rp_execution *execution,
 
 void rp_forward_before(struct rp_execution *execution, const struct rp_footprint *call)
 {
+    rp_recompute_forward(execution, call);
     rp_keep_touch(execution, call);
     if (forward_reads(execution, call) != RP_OK)
         rp_forward_refuse(execution, "the host is out of memory");

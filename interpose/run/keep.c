@@ -3,18 +3,20 @@
 
 #include "cuda/switches.h"
 #include "interpose/plan/policy.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
 
 bool rp_keep_discovers(void)
 {
-    return rp_core.config.contract->state == RP_STATE_DISCOVERED;
+    return rp_recompute_is_on() ||
+           rp_core.config.contract->state == RP_STATE_DISCOVERED;
 }
 
 static bool is_guarding(void)
 {
-    return rp_core.config.mode == RP_MODE_GUARD;
+    return rp_core_keeps();
 }
 
 enum rp_status rp_keep_state(const struct rp_execution *execution, rp_alloc_id id, uint64_t lo,
@@ -96,10 +98,14 @@ static bool keep_spans(struct rp_execution *execution, const struct rp_footprint
     for (size_t i = 0; i < spans->count; i++) {
         struct rp_span span = spans->items[i];
         enum rp_status status = keep_span(execution, id, span, call->stream, call->name);
+        if (status == RP_NO_MEMORY && rp_recompute_make_room_for(2 * (span.hi - span.lo)))
+            status = keep_span(execution, id, span, call->stream, call->name);
         if (status == RP_OK)
             continue;
         if (gives_way(execution, status))
             return false;
+        if (rp_recompute_does_without(execution, call->stream))
+            return true;
         rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, id, span.lo, span.hi, NULL, NULL);
     }
     return true;
@@ -227,7 +233,8 @@ static void clobber_first(struct rp_execution *execution, const struct rp_footpr
 
 bool rp_keep_protects(const struct rp_execution *execution)
 {
-    return !execution->refused && !execution->serves && !rp_execution_is_served(execution);
+    return !execution->refused && !execution->serves && !rp_execution_is_served(execution) &&
+           rp_recompute_protects(execution);
 }
 
 void rp_keep_clobber(const struct rp_footprint *call, const struct rp_execution *replayed)

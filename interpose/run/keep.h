@@ -7,7 +7,7 @@
 
 #include "interpose/run/execution.h"
 
-/* True when the contract leaves it to discovery what is state. */
+/* True when the contract leaves it to discovery what is state, or the layer itself replays. */
 bool rp_keep_discovers(void);
 /* True when what the forward makes of the allocation for itself, and reads, is kept for a replay
  * that finds it ready: all that a first run makes, or else declared state. */

@@ -14,6 +14,7 @@
 #include "interpose/plan/cost.h"
 #include "interpose/plan/estimate.h"
 #include "interpose/plan/policy.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/execution.h"
 #include "interpose/run/linker.h"
@@ -94,6 +95,7 @@ void rp_layer_forked(void)
     rp_image_keep_proofs(NULL);
     rp_links_forget();
     rp_audit_forget();
+    rp_recompute_forget();
     rp_executions_forget();
     rp_segments_forget();
     rp_undecided_forget_all();

@@ -60,13 +60,13 @@ static void record(struct rp_hazard *hazard)
 {
     bool is_new;
     hazard->step = rp_core.step;
-    hazard->guarded = rp_core.config.mode == RP_MODE_GUARD;
+    hazard->guarded = rp_core_keeps();
     hazard->harmless = is_harmless(hazard->buffer);
     if (rp_hazards_add(&rp_core.hazards, hazard, &is_new) != RP_OK)
         rp_remark("hazard", "the host is out of memory: hazards are missing from the list");
     if (is_new)
         note_hazard(hazard);
-    if (rp_core.config.mode != RP_MODE_GUARD || hazard->harmless ||
+    if (!rp_core_keeps() || hazard->harmless ||
         rp_core.config.contract->on_violation == RP_VIOLATION_REPORT)
         return;
     char text[640], line[1024];

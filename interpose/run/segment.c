@@ -5,6 +5,7 @@
 #include "interpose/plan/cost.h"
 #include "interpose/plan/policy.h"
 #include "interpose/plan/retain.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/guard.h"
 #include "interpose/run/host.h"
@@ -192,6 +193,7 @@ static void close_scope(struct rp_thread *thread)
     note_scope(scope, false);
     if (scope->kind == RP_SCOPE_FORWARD) {
         rp_retain_decide(scope->execution);
+        rp_recompute_forward_ends(scope->execution);
         scope->execution->phase = RP_PHASE_PENDING;
     } else if (scope->execution) {
         rp_replay_close(scope);
@@ -267,6 +269,7 @@ static void begin_step(void)
     rp_cost_collect();
     rp_policy_step_begins();
     rp_chain_step_began();
+    rp_recompute_step_begins();
     rp_core.step++;
     rp_core.launch_in_step = 0;
     restart_matches();

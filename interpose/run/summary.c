@@ -8,6 +8,8 @@
 #include "interpose/plan/cost.h"
 #include "interpose/plan/estimate.h"
 #include "interpose/plan/policy.h"
+#include "interpose/recompute/backing.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/buffer.h"
 #include "interpose/run/core.h"
 #include "interpose/run/execution.h"
@@ -221,6 +223,19 @@ static void put_plan(json_t *summary)
     json_object_set_new(summary, "plan", object);
 }
 
+/* What was dropped and made anew; `unserved` of a segment says why it was not. */
+static void put_recompute(json_t *summary)
+{
+    if (!rp_recompute_is_on())
+        return;
+    json_t *object = json_object();
+    put_count(object, "drops", rp_core.figures.drops);
+    put_count(object, "bytes_dropped", rp_core.figures.bytes_dropped);
+    put_count(object, "recalls", rp_core.figures.recalls);
+    put_count(object, "granule_bytes", rp_backing_granule());
+    json_object_set_new(summary, "recompute", object);
+}
+
 static void put_contract(json_t *summary)
 {
     const struct rp_contract *contract = rp_core.config.contract;
@@ -236,6 +251,7 @@ static void put_contract(json_t *summary)
              rp_core.figures.bytes_held_peak);
     put_most(summary, "bytes_reserved", rp_store_reserved(rp_core.bench.store),
              rp_core.figures.bytes_reserved);
+    put_recompute(summary);
     put_steps(summary);
     put_plan(summary);
     json_object_set_new(summary, "segments", segments_json());
@@ -265,6 +281,7 @@ static json_t *summary_json(void)
     put_count(summary, "proofs_kept", proved.kept);
     put_count(summary, "proofs_damaged", proved.damaged);
     put_count(summary, "steps", rp_core.step);
+    put_count(summary, "device_peak_bytes", rp_core.figures.device_peak);
     if (rp_core.trace) {
         struct rp_trace_stats stats;
         rp_trace_writer_stats(rp_core.trace, &stats);

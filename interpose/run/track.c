@@ -3,6 +3,7 @@
 
 #include "interpose/plan/cost.h"
 #include "interpose/plan/retain.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/forward.h"
 #include "interpose/run/guard.h"
@@ -189,8 +190,11 @@ void rp_track(struct rp_footprint *call)
     rp_core.launch_in_step += call->is_launch;
     if (!rp_core.segments_wanted)
         return;
-    if (rp_core.config.mode == RP_MODE_GUARD)
+    if (rp_core_keeps())
         rp_order_meet(rp_core.bench.order, call->stream);
+    call->denied = !rp_recompute_before(call);
+    if (call->denied)
+        return;
     doubt_pending(call);
     /* A check says what it knows; the guard must not miss what it does not know. */
     if (rp_core.config.mode == RP_MODE_GUARD && rp_footprint_suspect_state(call) != RP_OK)
@@ -202,7 +206,7 @@ void rp_track(struct rp_footprint *call)
         rp_cost_call(call->stream);
 }
 
-void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)
+static void note_outcome(struct rp_footprint *call, enum rp_outcome outcome)
 {
     if (outcome == RP_OUTCOME_REJECTED) {
         if (rp_core.segments_wanted)
@@ -221,6 +225,12 @@ void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)
         rp_core.figures.launches++;
         rp_core.figures.launches_by_verdict[call->writes]++;
     }
+}
+
+void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)
+{
+    note_outcome(call, outcome);
+    rp_recompute_done(call);
 }
 
 void rp_track_death(rp_alloc_id id)

@@ -101,7 +101,9 @@ class Files(unittest.TestCase):
             text = re.sub(r'"(\\.|[^"\\])*"', "", text)
             for call in re.findall(r"\b(_exit|exit|abort|quick_exit|_Exit)\s*\(", text):
                 self.assertEqual(path.name, "report.c", f"{path} calls {call}")
-            if path.name != "audit.c":  # what an audit costs is asked for, by --audit
+            # What an audit costs is asked for, by --audit; memory is taken away where a call that
+            # the driver may wait in asks for some.
+            if path.name not in ("audit.c", "drop.c"):
                 self.assertNotRegex(text, r"\b(cuCtxSynchronize|cuStreamSynchronize)\s*\(", path)
 
 

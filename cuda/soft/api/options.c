@@ -76,6 +76,12 @@ static uint64_t default_workers(void)
     return cores > 0 ? (uint64_t)cores : 1;
 }
 
+/* What a page of the host's can show, and a GPU's driver might ask for. */
+static bool parse_granularity(const char *text, uint64_t *value)
+{
+    return parse_size(text, value) && (*value & (*value - 1)) == 0;
+}
+
 struct option {
     const char *name, *wants;
     bool (*parse)(const char *text, uint64_t *value);
@@ -92,6 +98,8 @@ static const struct option table[] = {
     {"REPRISE_SOFT_MEMORY", "a size from 1MiB to 1TiB", parse_size, UINT64_C(1) << 20,
      UINT64_C(1) << 40, FIELD(memory_bytes)},
     {"REPRISE_SOFT_WORKERS", "a number from 1 to 256", parse_plain, 1, 256, FIELD(workers)},
+    {"REPRISE_SOFT_GRANULARITY", "a power of two from 4KiB to 2MiB", parse_granularity, 4096,
+     UINT64_C(2) << 20, FIELD(granularity)},
     {"REPRISE_SOFT_TIMEOUT", "milliseconds, 0 for none", parse_plain, 0, UINT32_MAX,
      FIELD(timeout_ms)},
     {"REPRISE_SOFT_SCHEDULE", "a number", parse_plain, 0, UINT64_MAX, FIELD(seed)},
@@ -104,6 +112,7 @@ bool soft_options_read(struct soft_options *options)
         .devices = 1,
         .capability = 80,
         .memory_bytes = default_memory(),
+        .granularity = UINT64_C(2) << 20,
         .workers = default_workers(),
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {

@@ -131,7 +131,7 @@ CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity, const CUmemA
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     result = check_properties(prop);
     if (result == CUDA_SUCCESS)
-        *granularity = SOFT_GRANULARITY;
+        *granularity = soft.options.granularity;
     return soft_leave(result);
 }
 
@@ -142,7 +142,7 @@ CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
     CUresult result = soft_enter_bare();
     if (result != CUDA_SUCCESS)
         return result;
-    if (handle == NULL || size == 0 || size % SOFT_GRANULARITY != 0 || flags != 0)
+    if (handle == NULL || size == 0 || size % soft.options.granularity != 0 || flags != 0)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     result = check_properties(prop);
     if (result != CUDA_SUCCESS)

@@ -37,6 +37,7 @@ struct soft_options {
     uint64_t capability;   /* REPRISE_SOFT_CAPABILITY, 10 * major + minor, default 80 */
     uint64_t memory_bytes; /* REPRISE_SOFT_MEMORY, a device */
     uint64_t workers;      /* REPRISE_SOFT_WORKERS, default the number of cores */
+    uint64_t granularity;  /* REPRISE_SOFT_GRANULARITY, of virtual memory management; bytes */
     uint64_t timeout_ms;   /* REPRISE_SOFT_TIMEOUT, of a launch; 0: none */
     uint64_t seed;         /* REPRISE_SOFT_SCHEDULE */
     bool seeded;           /* whether that was given */

@@ -32,7 +32,7 @@ static struct reservation *find_reservation(uint64_t address, uint64_t bytes)
 
 static bool is_aligned(uint64_t value)
 {
-    return value != 0 && value % SOFT_GRANULARITY == 0;
+    return value != 0 && value % soft.options.granularity == 0;
 }
 
 CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
@@ -43,8 +43,8 @@ CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t align
         return result;
     if (ptr == NULL || !is_aligned(size) || flags != 0 || (alignment & (alignment - 1)) != 0)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
-    if (alignment < SOFT_GRANULARITY)
-        alignment = SOFT_GRANULARITY;
+    if (alignment < soft.options.granularity)
+        alignment = soft.options.granularity;
     struct reservation *reservation = malloc(sizeof *reservation);
     if (reservation == NULL)
         return soft_leave(CUDA_ERROR_OUT_OF_MEMORY);

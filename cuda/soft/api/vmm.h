@@ -8,8 +8,6 @@
 
 #include "cuda/soft/api/memory.h"
 
-#define SOFT_GRANULARITY (UINT64_C(2) << 20)
-
 struct soft_physical {
     struct soft_physical *next;
     uint64_t block_id;  /* never given twice */

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/recompute/backing.h"
+
+#include "cuda/switches.h"
+#include "interpose/calls/handlers.h"
+#include "interpose/plan/cost.h"
+#include "tracker/array.h"
+
+struct rp_backed {
+    uint64_t address, bytes; /* as the job asked for */
+    uint64_t span;           /* of addresses: whole granules */
+    uint64_t mapped;         /* bytes of memory that are there */
+    int device;
+    CUmemGenericAllocationHandle granules[]; /* 0: no memory there */
+};
+
+static struct {
+    struct rp_backed **items; /* by address */
+    size_t count, capacity;
+    uint64_t granule; /* bytes; 0 until it was asked for */
+    bool unable;
+} backing;
+
+/* ---- the device ----------------------------------------------------------------- */
+
+static CUmemAllocationProp properties(int device)
+{
+    return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
+}
+
+static int current_device(void)
+{
+    CUdevice device;
+    return rp_real.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : -1;
+}
+
+uint64_t rp_backing_granule(void)
+{
+    size_t granule = 0;
+    int device = current_device();
+    if (backing.granule || backing.unable || device < 0)
+        return backing.granule;
+    const CUmemAllocationProp wanted = properties(device);
+    backing.unable = rp_real.cuMemGetAllocationGranularity(
+                         &granule, &wanted, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS;
+    return backing.granule = backing.unable ? 0 : granule;
+}
+
+bool rp_backing_suits(uint64_t bytes)
+{
+    uint64_t granule = rp_backing_granule();
+    bool is_worth_it = bytes >= granule || !rp_switch_on(RP_SWITCH_PLENTY);
+    return granule && is_worth_it && bytes <= UINT64_MAX - granule && !rp_core.captures;
+}
+
+/* ---- accounts -------------------------------------------------------------------- */
+
+uint64_t rp_backing_used(void)
+{
+    return rp_core.device_bytes + rp_store_reserved(rp_core.bench.store);
+}
+
+bool rp_backing_fits(uint64_t bytes)
+{
+    uint64_t budget = rp_core.config.budget, used = rp_backing_used();
+    return budget == UINT64_MAX || (used <= budget && bytes <= budget - used);
+}
+
+static void account(struct rp_backed *backed, uint64_t more, uint64_t less)
+{
+    backed->mapped += more - less;
+    rp_core.device_bytes += more - less;
+    rp_handler_share_budget();
+    rp_cost_memory();
+}
+
+/* ---- granules -------------------------------------------------------------------- */
+
+static enum rp_status status_of(CUresult result)
+{
+    if (result == CUDA_SUCCESS)
+        return RP_OK;
+    return result == CUDA_ERROR_OUT_OF_MEMORY ? RP_NO_MEMORY : RP_UNSUPPORTED;
+}
+
+static CUresult show(const struct rp_backed *backed, size_t at,
+                     CUmemGenericAllocationHandle handle)
+{
+    uint64_t address = backed->address + at * backing.granule;
+    const CUmemAccessDesc access = {.location = properties(backed->device).location,
+                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUresult result = rp_real.cuMemMap(address, backing.granule, 0, handle, 0);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = rp_real.cuMemSetAccess(address, backing.granule, &access, 1);
+    if (result != CUDA_SUCCESS)
+        rp_real.cuMemUnmap(address, backing.granule);
+    return result;
+}
+
+static enum rp_status fill_granule(struct rp_backed *backed, size_t at)
+{
+    CUmemGenericAllocationHandle handle;
+    const CUmemAllocationProp wanted = properties(backed->device);
+    if (backed->granules[at])
+        return RP_OK;
+    if (!rp_backing_fits(backing.granule))
+        return RP_NO_MEMORY;
+    CUresult result = rp_real.cuMemCreate(&handle, backing.granule, &wanted, 0);
+    if (result != CUDA_SUCCESS)
+        return status_of(result);
+    result = show(backed, at, handle);
+    if (result != CUDA_SUCCESS) {
+        rp_real.cuMemRelease(handle);
+        return status_of(result);
+    }
+    backed->granules[at] = handle;
+    account(backed, backing.granule, 0);
+    return RP_OK;
+}
+
+static uint64_t empty_granule(struct rp_backed *backed, size_t at)
+{
+    if (!backed->granules[at])
+        return 0;
+    rp_real.cuMemUnmap(backed->address + at * backing.granule, backing.granule);
+    rp_real.cuMemRelease(backed->granules[at]);
+    backed->granules[at] = 0;
+    account(backed, 0, backing.granule);
+    return backing.granule;
+}
+
+/* The granules that [lo, hi) touches. */
+static void touched(const struct rp_backed *backed, uint64_t lo, uint64_t hi, size_t *first,
+                    size_t *end)
+{
+    if (hi > backed->span)
+        hi = backed->span;
+    *first = lo / backing.granule;
+    *end = (hi + backing.granule - 1) / backing.granule;
+}
+
+uint64_t rp_backing_missing(const struct rp_backed *backed, uint64_t lo, uint64_t hi)
+{
+    size_t first, end;
+    uint64_t bytes = 0;
+    touched(backed, lo, hi, &first, &end);
+    for (size_t i = first; i < end; i++)
+        bytes += backed->granules[i] ? 0 : backing.granule;
+    return bytes;
+}
+
+enum rp_status rp_backing_fill(struct rp_backed *backed, uint64_t lo, uint64_t hi)
+{
+    size_t first, end;
+    touched(backed, lo, hi, &first, &end);
+    if (!rp_backing_fits(rp_backing_missing(backed, lo, hi)))
+        return RP_NO_MEMORY;
+    for (size_t i = first; i < end; i++) {
+        enum rp_status status = fill_granule(backed, i);
+        if (status != RP_OK)
+            return status; /* what was filled is empty memory, and can be taken again */
+    }
+    return RP_OK;
+}
+
+void rp_backing_inside(const struct rp_backed *backed, uint64_t *lo, uint64_t *hi)
+{
+    uint64_t end = *hi >= backed->bytes ? backed->span : *hi;
+    *lo = (*lo + backing.granule - 1) / backing.granule * backing.granule;
+    end = end / backing.granule * backing.granule;
+    *hi = end > backed->bytes ? backed->bytes : end;
+    if (*lo > *hi)
+        *lo = *hi;
+}
+
+uint64_t rp_backing_empty(struct rp_backed *backed, uint64_t lo, uint64_t hi)
+{
+    uint64_t bytes = 0;
+    size_t first, end;
+    rp_backing_inside(backed, &lo, &hi);
+    touched(backed, lo, hi, &first, &end);
+    for (size_t i = first; lo < hi && i < end; i++)
+        bytes += empty_granule(backed, i);
+    return bytes;
+}
+
+/* ---- allocations ----------------------------------------------------------------- */
+
+/* Index of the first one that begins after `address`. */
+static size_t seek(uint64_t address)
+{
+    size_t lo = 0, hi = backing.count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (backing.items[mid]->address <= address)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+struct rp_backed *rp_backing_find(uint64_t address)
+{
+    size_t at = seek(address);
+    struct rp_backed *backed = at ? backing.items[at - 1] : NULL;
+    return backed && address - backed->address < backed->span ? backed : NULL;
+}
+
+uint64_t rp_backing_address(const struct rp_backed *backed)
+{
+    return backed->address;
+}
+
+uint64_t rp_backing_bytes(const struct rp_backed *backed)
+{
+    return backed->bytes;
+}
+
+static enum rp_status enlist(struct rp_backed *backed)
+{
+    void *bigger = rp_array_reserve(backing.items, &backing.capacity, backing.count + 1,
+                                    sizeof *backing.items);
+    if (!bigger)
+        return RP_NO_MEMORY;
+    backing.items = bigger;
+    size_t at = seek(backed->address);
+    rp_array_splice(backing.items, &backing.count, at, at, &backed, 1, sizeof backed);
+    return RP_OK;
+}
+
+enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
+{
+    uint64_t count = (bytes + backing.granule - 1) / backing.granule;
+    struct rp_backed *backed = calloc(1, sizeof *backed + count * sizeof backed->granules[0]);
+    CUdeviceptr place = 0;
+    if (!backed)
+        return RP_NO_MEMORY;
+    backed->bytes = bytes;
+    backed->span = count * backing.granule;
+    backed->device = current_device();
+    enum rp_status status =
+        status_of(rp_real.cuMemAddressReserve(&place, backed->span, 0, 0, 0));
+    backed->address = place;
+    if (status == RP_OK)
+        status = enlist(backed);
+    if (status != RP_OK) {
+        if (place)
+            rp_real.cuMemAddressFree(place, backed->span);
+        free(backed);
+        return status;
+    }
+    status = rp_backing_fill(backed, 0, backed->span);
+    if (status != RP_OK) {
+        rp_backing_destroy(backed);
+        return status;
+    }
+    rp_core.device_bytes -= bytes; /* its birth is about to add them */
+    *address = place;
+    return RP_OK;
+}
+
+void rp_backing_destroy(struct rp_backed *backed)
+{
+    rp_backing_empty(backed, 0, backed->bytes);
+    rp_real.cuMemAddressFree(backed->address, backed->span);
+    size_t at = seek(backed->address);
+    rp_array_splice(backing.items, &backing.count, at - 1, at, NULL, 0, sizeof backed);
+    free(backed);
+}
+
+void rp_backing_forget(void)
+{
+    backing.count = 0;
+    backing.granule = 0;
+}

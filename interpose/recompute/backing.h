@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory behind addresses: allocations that the layer makes in the driver's place, so that it can
+ * take their memory away, granule by granule, and leave the job its addresses.
+ *
+ * An allocation of the layer's is a reservation of addresses with one physical allocation a
+ * granule behind it. Offsets are in bytes from its start. What is taken away loses its content;
+ * that nobody uses it any more is the caller's business. rp_core.device_bytes counts the memory
+ * that is there, and the budget holds for it.
+ *
+ * All functions want the core's lock and a current context. */
+#ifndef RP_INTERPOSE_BACKING_H
+#define RP_INTERPOSE_BACKING_H
+
+#include "tracker/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rp_backed;
+
+/* True for an allocation that is worth it: of a granule or more, on a device that can. */
+bool rp_backing_suits(uint64_t bytes);
+uint64_t rp_backing_granule(void);
+
+/* An allocation with all its memory. RP_NO_MEMORY when device or budget have not that much left,
+ * RP_UNSUPPORTED when the driver can't. */
+enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address);
+void rp_backing_destroy(struct rp_backed *backed);
+
+/* The one that `address` lies in, or NULL when the driver made that memory. */
+struct rp_backed *rp_backing_find(uint64_t address);
+uint64_t rp_backing_address(const struct rp_backed *backed);
+uint64_t rp_backing_bytes(const struct rp_backed *backed); /* as the job asked for */
+
+/* Puts memory where [lo, hi) has none; the content of that is undefined. All or nothing. */
+enum rp_status rp_backing_fill(struct rp_backed *backed, uint64_t lo, uint64_t hi);
+/* What that would take, in bytes. */
+uint64_t rp_backing_missing(const struct rp_backed *backed, uint64_t lo, uint64_t hi);
+/* Takes the memory of the granules that lie in [lo, hi) as a whole; the last granule ends where
+ * the allocation ends. Returns how many bytes the device got back. */
+uint64_t rp_backing_empty(struct rp_backed *backed, uint64_t lo, uint64_t hi);
+/* The part of [lo, hi) that such granules cover; *lo == *hi when there is none. */
+void rp_backing_inside(const struct rp_backed *backed, uint64_t *lo, uint64_t *hi);
+
+/* Bytes of memory that job and layer have between them. */
+uint64_t rp_backing_used(void);
+/* Whether the budget leaves so many more. */
+bool rp_backing_fits(uint64_t bytes);
+
+/* After a fork. */
+void rp_backing_forget(void);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/recompute/drop.h"
+
+#include "cuda/switches.h"
+#include "interpose/calls/handlers.h"
+#include "interpose/recompute/grave.h"
+#include "interpose/recompute/holding.h"
+#include "interpose/recompute/liveness.h"
+#include "interpose/recompute/recall.h"
+#include "interpose/recompute/recipe.h"
+#include "tracker/array.h"
+
+static struct {
+    const struct rp_footprint **calls; /* under way, of all threads */
+    size_t count, capacity;
+    CUstream stream; /* of the layer's own, to wait on */
+    bool blind;      /* a call under way could not be noted */
+} drops;
+
+void rp_drop_forget(void)
+{
+    drops.count = 0;
+    drops.stream = NULL;
+}
+
+/* ---- calls under way --------------------------------------------------------------- */
+
+void rp_drop_guard(const struct rp_footprint *call)
+{
+    void *bigger = rp_array_reserve(drops.calls, &drops.capacity, drops.count + 1,
+                                    sizeof *drops.calls);
+    if (bigger) {
+        drops.calls = bigger;
+        drops.calls[drops.count++] = call;
+    } else {
+        drops.blind = true;
+    }
+}
+
+void rp_drop_unguard(const struct rp_footprint *call)
+{
+    for (size_t i = drops.count; i-- > 0;)
+        if (drops.calls[i] == call)
+            drops.calls[i] = drops.calls[--drops.count];
+}
+
+static bool is_unproved(const struct rp_footprint *call)
+{
+    return call->reads >= RP_VERDICT_REACHABLE || call->writes >= RP_VERDICT_REACHABLE;
+}
+
+static bool is_under_way(const struct rp_holding *holding)
+{
+    for (size_t i = 0; i < drops.count && rp_switch_on(RP_SWITCH_INFLIGHT); i++) {
+        const struct rp_footprint *call = drops.calls[i];
+        if (is_unproved(call))
+            return true;
+        for (size_t j = 0; j < call->count; j++) {
+            const struct rp_reach *reach = &call->reaches[j];
+            if (reach->id == holding->id && reach->lo < holding->hi && holding->lo < reach->hi)
+                return true;
+        }
+    }
+    return drops.blind;
+}
+
+/* ---- waiting ------------------------------------------------------------------------ */
+
+bool rp_drop_wait(void)
+{
+    if (rp_core.captures)
+        return false;
+    if (!drops.stream &&
+        rp_real.cuStreamCreate(&drops.stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
+        return false;
+    if (!rp_switch_on(RP_SWITCH_WAIT))
+        return true;
+    return rp_order_gather(rp_core.bench.order, RP_HANDLE(drops.stream)) == RP_OK &&
+           rp_real.cuStreamSynchronize(drops.stream) == CUDA_SUCCESS;
+}
+
+/* ---- victims ------------------------------------------------------------------------ */
+
+/* What a recipe that is being followed reads. */
+static bool is_read_by_busy(const struct rp_holding *holding)
+{
+    for (size_t i = 0; i < rp_executions_count(); i++) {
+        const struct rp_execution *execution = rp_executions_at(i);
+        if (!execution->recipe || !execution->recipe->busy)
+            continue;
+        const struct rp_live *live = rp_instance_live(execution->instance, holding->id);
+        if (live && rp_spans_overlaps(&live->live_in, holding->lo, holding->hi))
+            return true;
+    }
+    return false;
+}
+
+static bool has_memory(const struct rp_holding *holding)
+{
+    return rp_backing_missing(holding->backed, holding->lo, holding->hi) == 0;
+}
+
+static bool may_go(const struct rp_holding *holding)
+{
+    const struct rp_execution *owner = holding->owner;
+    if (!has_memory(holding) || owner->recipe->busy || is_under_way(holding) ||
+        is_read_by_busy(holding))
+        return false;
+    return holding->state == RP_HOLDING_DROPPED ||
+           (rp_recipe_is_good(owner) && rp_holding_is_own(holding) &&
+            rp_recall_is_possible(owner));
+}
+
+/* True when `a` is the better one to go: what is missed later, or never. */
+static bool goes_first(const struct rp_holding *a, const struct rp_holding *b)
+{
+    if ((a->state == RP_HOLDING_DROPPED) != (b->state == RP_HOLDING_DROPPED))
+        return a->state == RP_HOLDING_DROPPED;
+    uint64_t missed_a = rp_liveness_next(a), missed_b = rp_liveness_next(b);
+    if (missed_a != missed_b)
+        return missed_a > missed_b;
+    return a->owner->instance->id < b->owner->instance->id;
+}
+
+static struct rp_holding *best_victim(void)
+{
+    struct rp_holding *best = NULL;
+    for (size_t i = 0; i < rp_holdings_count(); i++) {
+        struct rp_holding *holding = rp_holdings_at(i);
+        if ((!best || goes_first(holding, best)) && may_go(holding))
+            best = holding;
+    }
+    return best;
+}
+
+static uint64_t drop(struct rp_holding *holding)
+{
+    uint64_t bytes = rp_backing_empty(holding->backed, holding->lo, holding->hi);
+    if (holding->state == RP_HOLDING_DROPPED)
+        return bytes;
+    rp_holding_set(holding, RP_HOLDING_DROPPED);
+    rp_core.figures.drops++;
+    rp_core.figures.bytes_dropped += bytes;
+    return bytes;
+}
+
+void rp_drop_unless_plenty(void)
+{
+    if (!rp_switch_on(RP_SWITCH_PLENTY))
+        rp_drop_make_room(UINT64_MAX);
+}
+
+bool rp_drop_make_room(uint64_t bytes)
+{
+    struct rp_holding *victim = best_victim();
+    if (!rp_drop_wait())
+        return false;
+    uint64_t freed = rp_graves_empty();
+    rp_graves_sweep();
+    for (; freed < bytes && victim; victim = best_victim())
+        freed += drop(victim);
+    return freed >= bytes;
+}

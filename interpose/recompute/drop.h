@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dropping: where memory is short, the content of holdings is given up and their memory taken.
+ *
+ * Nothing is dropped before somebody needs the memory. Then the job's call waits, as it may when
+ * it asks a driver for memory, until the device is done with what goes. All functions want the
+ * core's lock. */
+#ifndef RP_INTERPOSE_DROP_H
+#define RP_INTERPOSE_DROP_H
+
+#include "interpose/run/footprint.h"
+
+/* A call that was tracked and has not come back: what it meets stays. */
+void rp_drop_guard(const struct rp_footprint *call);
+void rp_drop_unguard(const struct rp_footprint *call);
+
+/* For tests: as if there never were enough memory. */
+void rp_drop_unless_plenty(void);
+/* Gives at least `bytes` back to the device, or false. */
+bool rp_drop_make_room(uint64_t bytes);
+/* The host waits until the device has done all that it was given. False when it can't. */
+bool rp_drop_wait(void);
+/* After a fork. */
+void rp_drop_forget(void);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/recompute/holding.h"
+
+#include "interpose/recompute/recipe.h"
+#include "interpose/run/core.h"
+#include "tracker/array.h"
+
+static struct {
+    struct rp_holding *items;
+    size_t count, capacity, dropped;
+} holdings;
+
+size_t rp_holdings_count(void)
+{
+    return holdings.count;
+}
+
+struct rp_holding *rp_holdings_at(size_t index)
+{
+    return &holdings.items[index];
+}
+
+void rp_holding_set(struct rp_holding *holding, enum rp_holding_state state)
+{
+    bool was = holding->state == RP_HOLDING_DROPPED, is = state == RP_HOLDING_DROPPED;
+    holdings.dropped += (size_t)is - (size_t)was;
+    holding->owner->recipe->dropped += (size_t)is - (size_t)was;
+    holding->state = state;
+}
+
+static bool meets(const struct rp_holding *holding, rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    return holding->id == id && holding->lo < hi && lo < holding->hi;
+}
+
+struct rp_holding *rp_holding_dropped(rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    for (size_t i = 0; holdings.dropped && i < holdings.count; i++)
+        if (holdings.items[i].state == RP_HOLDING_DROPPED && meets(&holdings.items[i], id, lo, hi))
+            return &holdings.items[i];
+    return NULL;
+}
+
+struct rp_holding *rp_holding_any_dropped(void)
+{
+    for (size_t i = 0; holdings.dropped && i < holdings.count; i++)
+        if (holdings.items[i].state == RP_HOLDING_DROPPED)
+            return &holdings.items[i];
+    return NULL;
+}
+
+static void remove_at(size_t at)
+{
+    rp_holding_set(&holdings.items[at], RP_HOLDING_STANDS);
+    holdings.items[at].owner->recipe->held--;
+    holdings.items[at] = holdings.items[--holdings.count];
+}
+
+void rp_holdings_release(struct rp_execution *execution)
+{
+    for (size_t i = holdings.count; i-- > 0;)
+        if (holdings.items[i].owner == execution)
+            remove_at(i);
+}
+
+void rp_holdings_forget(rp_alloc_id id)
+{
+    for (size_t i = holdings.count; i-- > 0;)
+        if (holdings.items[i].id == id)
+            remove_at(i);
+}
+
+void rp_holdings_forget_all(void)
+{
+    holdings.count = holdings.dropped = 0;
+}
+
+/* ---- what a forward holds --------------------------------------------------------- */
+
+static enum rp_status add_holding(struct rp_execution *execution, rp_alloc_id id,
+                                  struct rp_backed *backed, struct rp_span span)
+{
+    struct rp_holding holding = {.id = id, .lo = span.lo, .hi = span.hi, .backed = backed,
+                                 .owner = execution, .nth = (uint32_t)execution->recipe->held};
+    rp_backing_inside(backed, &holding.lo, &holding.hi);
+    if (holding.lo == holding.hi)
+        return RP_OK;
+    void *bigger = rp_array_reserve(holdings.items, &holdings.capacity, holdings.count + 1,
+                                    sizeof *holdings.items);
+    if (!bigger)
+        return RP_NO_MEMORY;
+    holdings.items = bigger;
+    holdings.items[holdings.count++] = holding;
+    execution->recipe->held++;
+    return RP_OK;
+}
+
+/* State that it carries on from is no output, though it has written it. */
+static enum rp_status outputs_in(const struct rp_live *live, struct rp_spans *outputs)
+{
+    enum rp_status status = rp_spans_copy(outputs, &live->written);
+    return status == RP_OK ? rp_spans_remove_all(outputs, &live->live_in) : status;
+}
+
+enum rp_status rp_holdings_add(struct rp_execution *execution)
+{
+    struct rp_spans outputs = {0};
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < execution->instance->live_count; i++) {
+        const struct rp_live *live = &execution->instance->lives[i];
+        const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, live->id);
+        struct rp_backed *backed =
+            alloc && !alloc->death_seq ? rp_backing_find(alloc->address) : NULL;
+        if (backed)
+            status = outputs_in(live, &outputs);
+        for (size_t j = 0; backed && status == RP_OK && j < outputs.count; j++)
+            status = add_holding(execution, live->id, backed, outputs.items[j]);
+    }
+    rp_spans_release(&outputs);
+    return status;
+}
+
+static enum rp_status check_writer(void *ctx, uint64_t lo, uint64_t hi,
+                                   const struct rp_writer *writer)
+{
+    (void)lo, (void)hi;
+    return rp_recipe_wrote(ctx, writer->version) ? RP_OK : RP_INVALID;
+}
+
+bool rp_holding_is_own(const struct rp_holding *holding)
+{
+    return rp_versions_read(rp_core.bench.versions, holding->id, holding->lo, holding->hi,
+                            check_writer, holding->owner->recipe) == RP_OK;
+}

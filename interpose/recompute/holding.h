@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Holdings: whole granules that hold nothing but outputs of one forward, and whether they do now.
+ *
+ * All functions want the core's lock. */
+#ifndef RP_INTERPOSE_HOLDING_H
+#define RP_INTERPOSE_HOLDING_H
+
+#include "interpose/recompute/backing.h"
+#include "interpose/run/execution.h"
+
+enum rp_holding_state {
+    RP_HOLDING_STANDS,  /* memory and content are there */
+    RP_HOLDING_DROPPED, /* the content is not: it must be made before anybody looks */
+};
+
+struct rp_holding {
+    rp_alloc_id id;
+    uint64_t lo, hi; /* bytes of the allocation */
+    struct rp_backed *backed;
+    struct rp_execution *owner;
+    uint32_t nth; /* of its owner's */
+    enum rp_holding_state state;
+};
+
+/* The forward is over: what it has written for certain, and not read before, is held for it. */
+enum rp_status rp_holdings_add(struct rp_execution *execution);
+/* The owner's claim to them ends; none of them is dropped. */
+void rp_holdings_release(struct rp_execution *execution);
+/* The allocation is gone. */
+void rp_holdings_forget(rp_alloc_id id);
+
+size_t rp_holdings_count(void);
+struct rp_holding *rp_holdings_at(size_t index);
+/* The first dropped one that [lo, hi) meets, or NULL. Costs a test while nothing is dropped. */
+struct rp_holding *rp_holding_dropped(rp_alloc_id id, uint64_t lo, uint64_t hi);
+/* Any dropped one, or NULL. */
+struct rp_holding *rp_holding_any_dropped(void);
+void rp_holding_set(struct rp_holding *holding, enum rp_holding_state state);
+
+/* True while every byte in it was written by its owner, and by nobody since. */
+bool rp_holding_is_own(const struct rp_holding *holding);
+/* After a fork. */
+void rp_holdings_forget_all(void);
+
+#endif

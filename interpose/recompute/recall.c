@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/recompute/recall.h"
+
+#include "cuda/switches.h"
+#include "cuda/transaction.h"
+#include "interpose/recompute/drop.h"
+#include "interpose/recompute/grave.h"
+#include "interpose/recompute/holding.h"
+#include "interpose/recompute/recipe.h"
+#include "interpose/run/core.h"
+
+static bool is_alive(rp_alloc_id id)
+{
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
+    return alloc && !alloc->death_seq;
+}
+
+/* What was freed lies in its grave as the recipe wants it. */
+bool rp_recall_is_possible(const struct rp_execution *execution)
+{
+    const struct rp_instance *instance = execution->instance;
+    struct rp_spans lost = {0};
+    bool possible = true;
+    for (size_t i = 0; possible && i < instance->live_count; i++) {
+        rp_alloc_id id = instance->lives[i].id;
+        possible = !is_alive(id) ||
+                   (rp_instance_displaced(instance, rp_core.bench.versions, id, 0, UINT64_MAX,
+                                          &lost) == RP_OK && !lost.count);
+    }
+    rp_spans_release(&lost);
+    return possible;
+}
+
+/* ---- inputs ------------------------------------------------------------------------- */
+
+/* What the recipe reads and nobody keeps a copy of must stand where it stood. */
+static enum rp_status recall_input(const struct rp_live *live, rp_stream stream)
+{
+    struct rp_spans needed = {0};
+    enum rp_status status = rp_spans_copy(&needed, &live->live_in);
+    if (status == RP_OK)
+        status = rp_spans_remove_all(&needed, &live->kept);
+    for (size_t i = 0; status == RP_OK && i < needed.count; i++) {
+        const struct rp_holding *holding;
+        while (rp_switch_on(RP_SWITCH_INPUTS) && status == RP_OK &&
+               (holding = rp_holding_dropped(live->id, needed.items[i].lo,
+                                                                needed.items[i].hi)))
+            status = holding->owner->recipe->busy ? RP_INVALID
+                                                  : rp_recall(holding->owner, stream);
+    }
+    rp_spans_release(&needed);
+    return status;
+}
+
+static enum rp_status recall_inputs(const struct rp_execution *execution, rp_stream stream)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < execution->instance->live_count; i++)
+        status = recall_input(&execution->instance->lives[i], stream);
+    return status;
+}
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+static struct rp_backed *backed_of(rp_alloc_id id)
+{
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
+    return alloc && !alloc->death_seq ? rp_backing_find(alloc->address) : rp_grave_backed(id);
+}
+
+static enum rp_status fill(struct rp_backed *backed, uint64_t lo, uint64_t hi)
+{
+    enum rp_status status = rp_backing_fill(backed, lo, hi);
+    if (status == RP_NO_MEMORY && rp_drop_make_room(rp_backing_missing(backed, lo, hi)))
+        status = rp_backing_fill(backed, lo, hi);
+    return status;
+}
+
+/* Wherever the recipe writes there must be memory, wanted or not. */
+static enum rp_status fill_all(const struct rp_recipe *recipe)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < recipe->reach_count; i++) {
+        const struct rp_reach *reach = &recipe->reaches[i];
+        struct rp_backed *backed = reach->effect == RP_WRITE ? backed_of(reach->id) : NULL;
+        if (backed)
+            status = fill(backed, reach->lo, reach->hi);
+    }
+    return status;
+}
+
+/* ---- the transaction ---------------------------------------------------------------- */
+
+struct stashing {
+    const struct rp_recipe *recipe;
+    struct rp_transaction *transaction;
+    rp_alloc_id id;
+    rp_stream stream;
+};
+
+/* Bytes that the recipe writes over, and that are not its own: they must stand again. What is
+ * dropped there itself has nothing to lose. */
+static enum rp_status stash_foreign(void *ctx, uint64_t lo, uint64_t hi,
+                                    const struct rp_writer *writer)
+{
+    const struct stashing *stashing = ctx;
+    enum rp_status status = RP_OK;
+    if (rp_recipe_wrote(stashing->recipe, writer->version))
+        return RP_OK;
+    while (status == RP_OK && lo < hi) {
+        const struct rp_holding *holding = rp_holding_dropped(stashing->id, lo, hi);
+        uint64_t end = !holding ? hi : holding->lo > lo ? holding->lo : lo;
+        if (lo < end && rp_switch_on(RP_SWITCH_REINSTATE))
+            status = rp_transaction_stash(stashing->transaction, stashing->id, lo, end,
+                                          stashing->stream);
+        lo = holding && holding->hi < hi ? holding->hi : hi;
+    }
+    return status;
+}
+
+static enum rp_status stash_all(const struct rp_recipe *recipe,
+                                struct rp_transaction *transaction, rp_stream stream)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < recipe->reach_count; i++) {
+        const struct rp_reach *reach = &recipe->reaches[i];
+        struct stashing stashing = {recipe, transaction, reach->id, stream};
+        if (reach->effect == RP_WRITE && is_alive(reach->id))
+            status = rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi,
+                                      stash_foreign, &stashing);
+    }
+    return status;
+}
+
+static enum rp_status read_by_forward(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                                      struct rp_spans *out)
+{
+    const struct rp_execution *execution = ctx;
+    const struct rp_live *live = rp_instance_live(execution->instance, id);
+    return live ? rp_spans_within(&live->live_in, lo, hi, out) : RP_OK;
+}
+
+/* `*lost` tells whether anything was written before it failed. */
+static enum rp_status follow(struct rp_execution *execution, rp_stream stream, bool *lost)
+{
+    struct rp_transaction *transaction;
+    uint64_t reinstated = 0;
+    enum rp_status status = rp_transaction_begin(&rp_core.bench, execution->kept, read_by_forward,
+                                                 execution, stream, &transaction);
+    if (status != RP_OK)
+        return status;
+    rp_core.figures.transactions++;
+    rp_core.figures.bytes_restored += rp_transaction_restored_bytes(transaction);
+    status = stash_all(execution->recipe, transaction, stream);
+    *lost = status == RP_OK;
+    if (status == RP_OK && rp_switch_on(RP_SWITCH_RECALL))
+        status = rp_recipe_follow(execution->recipe, stream);
+    enum rp_status ended = rp_transaction_end(transaction, &reinstated);
+    rp_core.figures.bytes_reinstated += reinstated;
+    execution->last_stream = stream;
+    return status == RP_OK ? ended : status;
+}
+
+static void stand_again(const struct rp_execution *execution)
+{
+    for (size_t i = 0; i < rp_holdings_count(); i++)
+        if (rp_holdings_at(i)->owner == execution)
+            rp_holding_set(rp_holdings_at(i), RP_HOLDING_STANDS);
+    rp_core.figures.recalls++;
+}
+
+static enum rp_status make_anew(struct rp_execution *execution, rp_stream stream)
+{
+    bool lost = false;
+    enum rp_status status = recall_inputs(execution, stream);
+    if (status == RP_OK)
+        status = fill_all(execution->recipe);
+    if (status == RP_OK)
+        status = rp_order_gather(rp_core.bench.order, stream);
+    if (status == RP_OK)
+        status = follow(execution, stream, &lost);
+    if (status == RP_OK)
+        status = rp_order_release(rp_core.bench.order, stream);
+    if (status == RP_OK)
+        stand_again(execution);
+    return status == RP_NO_MEMORY && lost ? RP_IO : status;
+}
+
+enum rp_status rp_recall(struct rp_execution *execution, rp_stream stream)
+{
+    if (!rp_recall_is_possible(execution) || rp_core.captures)
+        return RP_INVALID;
+    execution->recipe->busy = true;
+    enum rp_status status = make_anew(execution, stream);
+    execution->recipe->busy = false;
+    return status;
+}
+
+enum rp_status rp_recall_all(rp_stream stream)
+{
+    const struct rp_holding *holding;
+    enum rp_status status = RP_OK;
+    while (status == RP_OK && (holding = rp_holding_any_dropped()))
+        status = rp_recall(holding->owner, stream);
+    return status;
+}

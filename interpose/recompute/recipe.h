@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recipes: the launches of one forward, recorded so that they can be issued again.
+ *
+ * A recipe belongs to an execution and holds, for each launch, the function, the shape, the block
+ * of parameters, and what was read and written at which version. It is good until something says
+ * otherwise; the first reason stays. Host memory only. All functions want the core's lock. */
+#ifndef RP_INTERPOSE_RECIPE_H
+#define RP_INTERPOSE_RECIPE_H
+
+#include "cuda/calls/calls.h"
+#include "interpose/calls/launch.h"
+#include "interpose/run/execution.h"
+
+struct rp_step_of_recipe {
+    rp_version version;
+    CUfunction function;
+    unsigned grid[3], block[3], shared_bytes;
+    size_t params_at, params_bytes; /* in rp_recipe.params */
+    size_t reaches_at, reach_count; /* in rp_recipe.reaches */
+};
+
+struct rp_recipe {
+    struct rp_step_of_recipe *steps;
+    size_t count, capacity;
+    unsigned char *params;
+    size_t params_bytes, params_capacity;
+    struct rp_reach *reaches;
+    size_t reach_count, reach_capacity;
+    size_t calls;         /* of the forward, launches or not */
+    const char *retained; /* why its outputs stay where they are, or NULL. Lives for ever */
+    bool over;            /* the forward has ended */
+    bool closed;          /* nothing of it is dropped, nothing will be, and no copy is wanted */
+    rp_stream stream;     /* of the forward's latest call */
+    bool busy;            /* it is being followed right now */
+    size_t held, dropped; /* its holdings, and those without content */
+    uint64_t times;       /* that it was followed */
+};
+
+/* A call of the forward is about to go out. */
+void rp_recipe_expect(struct rp_execution *execution, const struct rp_footprint *call);
+/* It is this launch; `is_plain` when nothing but the shape and the parameters matter. */
+void rp_recipe_add(struct rp_execution *execution, const struct rp_launched *launch,
+                   CUfunction function, bool is_plain, const struct rp_footprint *call);
+/* The forward is over: whether all of it was recorded. */
+void rp_recipe_close(struct rp_execution *execution);
+/* The outputs stay from now on, for this reason. */
+void rp_recipe_retain(struct rp_execution *execution, const char *reason);
+bool rp_recipe_is_good(const struct rp_execution *execution);
+void rp_recipe_destroy(struct rp_recipe *recipe);
+
+/* True when this write is one of the recipe's. */
+bool rp_recipe_wrote(const struct rp_recipe *recipe, rp_version version);
+/* Issues the launches, in `stream`. RP_IO when the driver takes one of them no more. */
+enum rp_status rp_recipe_follow(struct rp_recipe *recipe, rp_stream stream);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/recompute/recompute.h"
+
+#include "cuda/switches.h"
+#include "interpose/calls/handlers.h"
+#include "interpose/recompute/drop.h"
+#include "interpose/recompute/grave.h"
+#include "interpose/recompute/holding.h"
+#include "interpose/recompute/liveness.h"
+#include "interpose/recompute/recall.h"
+#include "interpose/recompute/recipe.h"
+#include "interpose/run/report.h"
+#include "interpose/run/segment.h"
+
+/* ---- segments ---------------------------------------------------------------------- */
+
+void rp_recompute_step_begins(void)
+{
+    if (rp_recompute_is_on())
+        rp_liveness_step_begins();
+}
+
+void rp_recompute_forward(struct rp_execution *execution, const struct rp_footprint *call)
+{
+    if (rp_recompute_is_on())
+        rp_recipe_expect(execution, call);
+}
+
+void rp_recompute_launch(const struct rp_launched *launch, uint64_t function, bool is_plain,
+                         const struct rp_footprint *call)
+{
+    const struct rp_thread *thread = rp_thread_self();
+    for (unsigned i = 0; rp_recompute_is_on() && i < thread->scope_count; i++)
+        if (thread->scopes[i].kind == RP_SCOPE_FORWARD)
+            rp_recipe_add(thread->scopes[i].execution, launch,
+                          (CUfunction)(uintptr_t)function, is_plain, call);
+}
+
+void rp_recompute_forward_ends(struct rp_execution *execution)
+{
+    if (!rp_recompute_is_on())
+        return;
+    rp_recipe_close(execution);
+    if (!rp_recipe_is_good(execution))
+        return;
+    if (rp_holdings_add(execution) != RP_OK)
+        rp_recipe_retain(execution, "the host is out of memory");
+    else if (!execution->recipe->held)
+        rp_recipe_retain(execution, "none of its outputs fills a granule of memory");
+}
+
+/* Nothing of it is dropped, and nothing will be. */
+static void let_go(struct rp_execution *execution)
+{
+    if (!execution->recipe || execution->recipe->closed)
+        return;
+    execution->recipe->closed = true;
+    rp_holdings_release(execution);
+    rp_kept_clear(execution->kept, &rp_core.bench);
+}
+
+bool rp_recompute_protects(const struct rp_execution *execution)
+{
+    return !rp_recompute_is_on() || !execution->recipe || rp_recipe_is_good(execution);
+}
+
+bool rp_recompute_needs(const struct rp_execution *execution)
+{
+    return execution->recipe && execution->recipe->dropped;
+}
+
+bool rp_recompute_does_without(struct rp_execution *execution, rp_stream stream)
+{
+    if (!rp_recompute_is_on() ||
+        (rp_recompute_needs(execution) && rp_recall(execution, stream) != RP_OK))
+        return false;
+    rp_recipe_retain(execution, "a copy of what it reads found no room");
+    let_go(execution);
+    return true;
+}
+
+void rp_recompute_ends(struct rp_execution *execution)
+{
+    if (execution->recipe)
+        rp_holdings_release(execution);
+    rp_recipe_destroy(execution->recipe);
+}
+
+/* ---- calls -------------------------------------------------------------------------- */
+
+static bool is_unproved(const struct rp_footprint *call)
+{
+    return call->reads >= RP_VERDICT_REACHABLE || call->writes >= RP_VERDICT_REACHABLE;
+}
+
+/* A graph's nodes are all looked at before the first of them runs. */
+static enum rp_status bring_back(const struct rp_footprint *call)
+{
+    enum rp_status status = RP_OK;
+    if (is_unproved(call) || call->in_graph)
+        return rp_recall_all(call->stream);
+    for (size_t i = 0; status == RP_OK && i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        const struct rp_holding *holding;
+        while (status == RP_OK && (holding = rp_holding_dropped(reach->id, reach->lo, reach->hi)))
+            status = rp_recall(holding->owner, call->stream);
+    }
+    return status;
+}
+
+bool rp_recompute_before(const struct rp_footprint *call)
+{
+    if (!rp_recompute_is_on())
+        return true;
+    rp_drop_guard(call);
+    rp_liveness_call(call);
+    enum rp_status status = bring_back(call);
+    const struct rp_holding *holding = rp_holding_any_dropped();
+    if (status != RP_OK && status != RP_NO_MEMORY)
+        rp_report(RP_HAZARD_NOT_PRESERVED, holding ? holding->owner : NULL, call,
+                  holding ? holding->id : 0, holding ? holding->lo : 0,
+                  holding ? holding->hi : 0, NULL, NULL);
+    return status != RP_NO_MEMORY;
+}
+
+void rp_recompute_done(const struct rp_footprint *call)
+{
+    if (!rp_recompute_is_on())
+        return;
+    rp_drop_unguard(call);
+    rp_drop_unless_plenty();
+}
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+static CUresult alloc_plain(uint64_t bytes, CUdeviceptr *address)
+{
+    CUresult result = rp_real.cuMemAlloc_v2(address, bytes);
+    while (result == CUDA_ERROR_OUT_OF_MEMORY && rp_drop_make_room(bytes))
+        result = rp_real.cuMemAlloc_v2(address, bytes);
+    return result;
+}
+
+/* Without a budget it is what the device has. */
+static void settle_budget(void)
+{
+    size_t free_bytes, total;
+    if (rp_core.config.budget == UINT64_MAX &&
+        rp_real.cuMemGetInfo_v2(&free_bytes, &total) == CUDA_SUCCESS)
+        rp_core.config.budget = rp_backing_used() + free_bytes;
+}
+
+CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)
+{
+    uint64_t place = 0;
+    settle_budget();
+    if (!rp_backing_suits(bytes))
+        return alloc_plain(bytes, address);
+    enum rp_status status = rp_backing_create(bytes, &place);
+    while (status == RP_NO_MEMORY && rp_drop_make_room(bytes))
+        status = rp_backing_create(bytes, &place);
+    if (status == RP_NO_MEMORY)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (status != RP_OK)
+        return alloc_plain(bytes, address);
+    *address = place;
+    return CUDA_SUCCESS;
+}
+
+/* What the recipe reads goes. It can only be followed as long as that lies in its grave, so what
+ * has nothing dropped does without; neither can a copy be put back there any more. */
+static bool lose_input(struct rp_execution *execution, rp_alloc_id id)
+{
+    const struct rp_live *live = rp_instance_live(execution->instance, id);
+    if (!live || !live->live_in.count || !execution->recipe)
+        return true;
+    if (rp_recompute_needs(execution) && !live->kept.count)
+        return true;
+    if (rp_recompute_needs(execution) && rp_recall(execution, execution->recipe->stream) != RP_OK)
+        return false;
+    let_go(execution);
+    return true;
+}
+
+static bool lose_inputs(rp_alloc_id id)
+{
+    bool good = true;
+    for (size_t i = 0; i < rp_executions_count(); i++)
+        good = lose_input(rp_executions_at(i), id) && good;
+    return good;
+}
+
+/* Executions of which nothing stands any more are over. */
+static void let_go_of_empty(void)
+{
+    for (size_t i = 0; i < rp_executions_count(); i++) {
+        struct rp_execution *execution = rp_executions_at(i);
+        if (execution->recipe && execution->recipe->over && !execution->recipe->held)
+            let_go(execution);
+    }
+}
+
+bool rp_recompute_free(rp_alloc_id id, uint64_t address)
+{
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
+    struct rp_backed *backed = rp_backing_find(address);
+    if (!rp_recompute_is_on() || alloc->kind != RP_ALLOC_DEVICE || alloc->address != address)
+        return false;
+    rp_holdings_forget(id);
+    if (!lose_inputs(id))
+        rp_report(RP_HAZARD_NOT_PRESERVED, NULL, NULL, id, 0, alloc->bytes, NULL, NULL);
+    let_go_of_empty();
+    if (rp_grave_is_needed(id))
+        return rp_grave_bury(id, address, alloc->bytes, backed) == RP_OK;
+    if (!backed)
+        return false;
+    rp_drop_wait();
+    rp_backing_destroy(backed);
+    rp_graves_sweep();
+    rp_core.device_bytes += alloc->bytes; /* its death is about to take them off */
+    return true;
+}
+
+bool rp_recompute_make_room_for(uint64_t bytes)
+{
+    if (!rp_recompute_is_on() || bytes > rp_core.config.budget)
+        return false;
+    uint64_t all = rp_backing_used() + bytes, budget = rp_core.config.budget;
+    if (all > budget)
+        rp_drop_make_room(all - budget);
+    return rp_backing_fits(bytes);
+}
+
+bool rp_recompute_range(uint64_t address, uint64_t *base, uint64_t *bytes)
+{
+    const struct rp_backed *backed = rp_recompute_is_on() ? rp_backing_find(address) : NULL;
+    if (!backed || address - rp_backing_address(backed) >= rp_backing_bytes(backed))
+        return false;
+    *base = rp_backing_address(backed);
+    *bytes = rp_backing_bytes(backed);
+    return true;
+}
+
+void rp_recompute_forget(void)
+{
+    rp_backing_forget();
+    rp_holdings_forget_all();
+    rp_graves_forget();
+    rp_drop_forget();
+    rp_liveness_forget();
+}

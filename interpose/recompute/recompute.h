@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The mode recompute, as the rest of the layer sees it: what it is told, and what it answers.
+ *
+ * In other modes each of these is a test and nothing more. All functions want the core's lock. */
+#ifndef RP_INTERPOSE_RECOMPUTE_H
+#define RP_INTERPOSE_RECOMPUTE_H
+
+#include "interpose/calls/launch.h"
+#include "interpose/run/core.h"
+#include "interpose/run/execution.h"
+
+static inline bool rp_recompute_is_on(void)
+{
+    return rp_core.config.mode == RP_MODE_RECOMPUTE;
+}
+
+/* ---- segments ---------------------------------------------------------------------- */
+
+void rp_recompute_step_begins(void);
+/* A call of the forward is about to go out; if it is a launch, with what it is given. */
+void rp_recompute_forward(struct rp_execution *execution, const struct rp_footprint *call);
+void rp_recompute_launch(const struct rp_launched *launch, uint64_t function, bool is_plain,
+                         const struct rp_footprint *call);
+void rp_recompute_forward_ends(struct rp_execution *execution);
+/* True while its copies are wanted: its outputs may be dropped, or are. */
+bool rp_recompute_protects(const struct rp_execution *execution);
+/* A copy of what it has read can't be kept. True when it can do without from now on. */
+bool rp_recompute_does_without(struct rp_execution *execution, rp_stream stream);
+/* True when it may not end: something of it is dropped. */
+bool rp_recompute_needs(const struct rp_execution *execution);
+/* It ends. */
+void rp_recompute_ends(struct rp_execution *execution);
+
+/* ---- calls -------------------------------------------------------------------------- */
+
+/* Makes stand what `call` may meet. False when the device has no memory left for that: the call
+ * is to be answered so, and must not go out. rp_recompute_done in either case. */
+bool rp_recompute_before(const struct rp_footprint *call);
+void rp_recompute_done(const struct rp_footprint *call);
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+/* The job asks for device memory. Returns what the driver would: the address is set on success. */
+CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address);
+/* The job frees `id`, which lies at `address`. True when the layer has done the driver's part. */
+bool rp_recompute_free(rp_alloc_id id, uint64_t address);
+/* Drops what it takes for the budget to leave the job so many bytes more, or false. */
+bool rp_recompute_make_room_for(uint64_t bytes);
+/* Where the allocation that `address` lies in begins and how long it is, if the layer made it. */
+bool rp_recompute_range(uint64_t address, uint64_t *base, uint64_t *bytes);
+
+/* After a fork. */
+void rp_recompute_forget(void);
+
+#endif

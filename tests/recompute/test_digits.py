@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The digits job retains everything; under `recompute` and a budget it leaves the same bytes in less
+memory. usage: test_digits.py REPRISE DIGITS CONTRACT SWITCHES"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REPRISE, DIGITS, CONTRACT = map(os.path.abspath, sys.argv[1:4])
+HAS_SWITCHES = sys.argv[4] == "true"
+JOB = ["-n", "5", "-b", "256"]
+SMALL = {"REPRISE_SOFT_GRANULARITY": "4KiB"}  # the job's buffers are small ones
+
+
+class Run:
+    def __init__(self, *options, environment=None, job=JOB):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            self.done = subprocess.run(
+                [REPRISE, "run", "--device", "soft", "-o", str(folder / "out"),
+                 *options, "--", DIGITS, *job, f"--dump={folder / 'dump'}"],
+                capture_output=True, text=True, env=os.environ | SMALL | (environment or {}))
+            self.code, self.stderr = self.done.returncode, self.done.stderr
+            dump = folder / "dump"
+            self.bytes = dump.read_bytes() if dump.exists() else b""
+            summaries = list((folder / "out").glob("summary-*"))
+            self.summary = json.loads(summaries[0].read_text()) if summaries else {}
+        self.peak = self.summary.get("device_peak_bytes")
+        self.recompute = self.summary.get("recompute", {})
+
+
+def under(budget, environment=None, job=JOB):
+    options = ["-m", "recompute", "-c", CONTRACT] + (["--budget", str(budget)] if budget else [])
+    return Run(*options, environment=environment, job=job)
+
+
+class Digits(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.bare = Run("-m", "observe")
+        assert cls.bare.code == 0 and cls.bare.bytes, cls.bare.stderr
+
+    def same(self, run):
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertTrue(run.bytes == self.bare.bytes, "other bytes than the bare run's")
+
+    def test_nothing_is_dropped_where_there_is_room(self):
+        run = under(None)
+        self.same(run)
+        self.assertEqual(run.recompute["drops"], 0)
+
+    def test_less_memory_the_same_bytes(self):
+        for share in (0.9, 0.8, 0.72):
+            with self.subTest(share=share):
+                budget = int(self.bare.peak * share)
+                run = under(budget)
+                self.same(run)
+                self.assertLessEqual(run.peak, budget)
+                self.assertGreater(run.recompute["recalls"], 0)
+
+    def test_a_device_that_is_too_small(self):
+        small = {"REPRISE_SOFT_MEMORY": str(int(self.bare.peak * 0.8))}
+        bare = Run("-m", "observe", environment=small)
+        self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", bare.stderr)
+        self.same(under(None, environment=small))
+
+    def test_a_budget_that_nothing_fits_is_the_jobs_own_out_of_memory(self):
+        run = under(self.bare.peak // 3)
+        self.assertNotEqual(run.code, 0)
+        self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", run.stderr)
+        self.assertEqual(run.summary["hazards"], [])
+
+    @unittest.skipUnless(HAS_SWITCHES, "built without switches")
+    def test_dropped_at_every_chance(self):
+        run = under(None, {"REPRISE_TEST_DISABLE": "plenty"})
+        self.same(run)
+        self.assertGreater(run.recompute["recalls"], 50)
+
+    @unittest.skipUnless(HAS_SWITCHES, "built without switches")
+    def test_each_mechanism_is_needed(self):
+        for mechanism in ("recall", "inputs", "wait", "preserve", "restore", "reinstate"):
+            with self.subTest(mechanism=mechanism):
+                run = under(None, {"REPRISE_TEST_DISABLE": f"plenty,{mechanism}"})
+                self.assertFalse(run.code == 0 and run.bytes == self.bare.bytes)
+
+
+class Refused(unittest.TestCase):
+    def refused(self, words, *options, contract=None):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "contract.json"
+            path.write_text(json.dumps(contract or json.loads(pathlib.Path(CONTRACT).read_text())))
+            run = Run("-m", "recompute", "-c", str(path), *options)
+        self.assertEqual(run.code, 2)
+        self.assertIn(words, run.stderr)
+        self.assertFalse(run.bytes)
+
+    def test_what_it_does_not_do_is_refused_by_name(self):
+        contract = json.loads(pathlib.Path(CONTRACT).read_text())
+        self.refused("--audit looks at all device memory", "--audit", "1")
+        self.refused("--policy is for replays of the job's own", "--policy", "regions")
+        self.refused("names no \"step\"",
+                     contract={k: v for k, v in contract.items() if k != "step"})
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
