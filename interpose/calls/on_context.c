@@ -4,6 +4,7 @@
 
 #include "interpose/calls/context.h"
 #include "interpose/plan/cost.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/budget.h"
 #include "interpose/run/execution.h"
 #include "interpose/run/report.h"
@@ -92,6 +93,7 @@ static void gone(uint64_t context)
 {
     rp_core_lock();
     rp_context_gone(context);
+    rp_recompute_lost();
     bury_held(context);
     abandon_copies();
     rp_core_unlock();

@@ -271,6 +271,16 @@ void rp_backing_destroy(struct rp_backed *backed)
     free(backed);
 }
 
+void rp_backing_lose(void)
+{
+    while (backing.count) {
+        struct rp_backed *backed = backing.items[backing.count - 1];
+        uint64_t bytes = backed->bytes;
+        rp_backing_destroy(backed);
+        rp_core.device_bytes += bytes;
+    }
+}
+
 void rp_backing_forget(void)
 {
     backing.count = 0;

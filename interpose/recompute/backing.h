@@ -47,6 +47,9 @@ uint64_t rp_backing_used(void);
 /* Whether the budget leaves so many more. */
 bool rp_backing_fits(uint64_t bytes);
 
+/* The context is gone, and with it what the job had in it: all memory goes. The allocations are
+ * about to be counted as dead. */
+void rp_backing_lose(void);
 /* After a fork. */
 void rp_backing_forget(void);
 

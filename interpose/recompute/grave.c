@@ -70,6 +70,17 @@ static void free_grave(const struct grave *grave)
     rp_core.device_bytes -= grave->bytes;
 }
 
+void rp_graves_lose(void)
+{
+    for (size_t i = 0; i < graves.count; i++) {
+        if (graves.items[i].backed)
+            rp_backing_destroy(graves.items[i].backed);
+        else
+            rp_core.device_bytes -= graves.items[i].bytes;
+    }
+    graves.count = 0;
+}
+
 void rp_graves_sweep(void)
 {
     for (size_t i = graves.count; i-- > 0;) {

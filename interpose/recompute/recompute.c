@@ -241,6 +241,18 @@ bool rp_recompute_range(uint64_t address, uint64_t *base, uint64_t *bytes)
     return true;
 }
 
+void rp_recompute_lost(void)
+{
+    for (size_t i = 0; i < rp_executions_count(); i++)
+        if (rp_executions_at(i)->recipe) {
+            rp_holdings_release(rp_executions_at(i));
+            rp_executions_at(i)->recipe->closed = true;
+        }
+    rp_graves_lose();
+    rp_backing_lose();
+    rp_drop_forget();
+}
+
 void rp_recompute_forget(void)
 {
     rp_backing_forget();

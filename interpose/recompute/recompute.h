@@ -49,6 +49,8 @@ bool rp_recompute_make_room_for(uint64_t bytes);
 /* Where the allocation that `address` lies in begins and how long it is, if the layer made it. */
 bool rp_recompute_range(uint64_t address, uint64_t *base, uint64_t *bytes);
 
+/* The job's context is gone, with its memory; to be told before that counts as dead. */
+void rp_recompute_lost(void);
 /* After a fork. */
 void rp_recompute_forget(void);
 

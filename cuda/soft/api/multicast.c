@@ -28,7 +28,7 @@ struct soft_multicast {
 
 static bool is_granular(uint64_t value)
 {
-    return value % SOFT_GRANULARITY == 0;
+    return value % soft.options.granularity == 0;
 }
 
 static CUresult check(const CUmulticastObjectProp *is)
@@ -125,7 +125,7 @@ CUresult CUDAAPI cuMulticastGetGranularity(size_t *granularity, const CUmulticas
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     result = check(prop);
     if (result == CUDA_SUCCESS)
-        *granularity = SOFT_GRANULARITY;
+        *granularity = soft.options.granularity;
     return soft_leave(result);
 }
 
