@@ -216,6 +216,11 @@ static enum rp_status real_capturing(void *self, rp_stream stream, bool *yes)
     return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? RP_OK : status_of(result);
 }
 
+unsigned rp_driver_context_of(rp_stream stream)
+{
+    return context_of(stream);
+}
+
 CUstream rp_driver_stream(rp_stream stream)
 {
     return stream_of(stream);

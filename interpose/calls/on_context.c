@@ -93,7 +93,7 @@ static void gone(uint64_t context)
 {
     rp_core_lock();
     rp_context_gone(context);
-    rp_recompute_lost();
+    rp_recompute_lost(context);
     bury_held(context);
     abandon_copies();
     rp_core_unlock();

@@ -11,6 +11,7 @@ struct rp_backed {
     uint64_t span;           /* of addresses: whole granules */
     uint64_t mapped;         /* bytes of memory that are there */
     int device;
+    uint64_t context;        /* that it was made in */
     CUmemGenericAllocationHandle granules[]; /* 0: no memory there */
 };
 
@@ -19,6 +20,7 @@ static struct {
     size_t count, capacity;
     uint64_t granule; /* bytes; 0 until it was asked for */
     bool unable;
+    uint64_t shared; /* the devices that work on it too, a bit each */
 } backing;
 
 /* ---- the device ----------------------------------------------------------------- */
@@ -33,6 +35,12 @@ static int current_device(void)
 {
     CUdevice device;
     return rp_real.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : -1;
+}
+
+uint64_t rp_backing_context(void)
+{
+    CUcontext context = NULL;
+    return rp_real.cuCtxGetCurrent(&context) == CUDA_SUCCESS ? RP_HANDLE(context) : 0;
 }
 
 uint64_t rp_backing_granule(void)
@@ -51,7 +59,7 @@ bool rp_backing_suits(uint64_t bytes)
 {
     uint64_t granule = rp_backing_granule();
     bool is_worth_it = bytes >= granule || !rp_switch_on(RP_SWITCH_PLENTY);
-    return granule && is_worth_it && bytes <= UINT64_MAX - granule && !rp_core.captures;
+    return granule && is_worth_it && !backing.shared && bytes <= UINT64_MAX - granule && !rp_core.captures;
 }
 
 /* ---- accounts -------------------------------------------------------------------- */
@@ -241,6 +249,7 @@ enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
     backed->bytes = bytes;
     backed->span = count * backing.granule;
     backed->device = current_device();
+    backed->context = rp_backing_context();
     enum rp_status status =
         status_of(rp_real.cuMemAddressReserve(&place, backed->span, 0, 0, 0));
     backed->address = place;
@@ -271,11 +280,28 @@ void rp_backing_destroy(struct rp_backed *backed)
     free(backed);
 }
 
-void rp_backing_lose(void)
+void rp_backing_share(void)
 {
-    while (backing.count) {
-        struct rp_backed *backed = backing.items[backing.count - 1];
+    const CUmemAccessDesc access = {.location = properties(current_device()).location,
+                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    uint64_t bit = UINT64_C(1) << (access.location.id & 63);
+    for (size_t i = 0; !(backing.shared & bit) && i < backing.count; i++)
+        rp_real.cuMemSetAccess(backing.items[i]->address, backing.items[i]->span, &access, 1);
+    backing.shared |= bit;
+}
+
+bool rp_backing_is_shared(void)
+{
+    return backing.shared != 0;
+}
+
+void rp_backing_lose(uint64_t context)
+{
+    for (size_t i = backing.count; i-- > 0;) {
+        struct rp_backed *backed = backing.items[i];
         uint64_t bytes = backed->bytes;
+        if (backed->context != context)
+            continue;
         rp_backing_destroy(backed);
         rp_core.device_bytes += bytes;
     }
@@ -285,4 +311,5 @@ void rp_backing_forget(void)
 {
     backing.count = 0;
     backing.granule = 0;
+    backing.shared = 0;
 }

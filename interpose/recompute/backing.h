@@ -47,9 +47,15 @@ uint64_t rp_backing_used(void);
 /* Whether the budget leaves so many more. */
 bool rp_backing_fits(uint64_t bytes);
 
-/* The context is gone, and with it what the job had in it: all memory goes. The allocations are
- * about to be counted as dead. */
-void rp_backing_lose(void);
+/* Another context than the first works on the device's memory, perhaps another device: what there
+ * is can be reached from the current one, and no more is made. */
+void rp_backing_share(void);
+bool rp_backing_is_shared(void);
+/* The context is gone, and with it what the job had in it. The allocations are about to be counted
+ * as dead. */
+void rp_backing_lose(uint64_t context);
+/* The context that is current, as a number. */
+uint64_t rp_backing_context(void);
 /* After a fork. */
 void rp_backing_forget(void);
 

@@ -2,6 +2,7 @@
 #include "interpose/recompute/drop.h"
 
 #include "cuda/switches.h"
+#include "interpose/calls/context.h"
 #include "interpose/calls/handlers.h"
 #include "interpose/recompute/grave.h"
 #include "interpose/recompute/holding.h"
@@ -13,7 +14,8 @@
 static struct {
     const struct rp_footprint **calls; /* under way, of all threads */
     size_t count, capacity;
-    CUstream stream; /* of the layer's own, to wait on */
+    CUstream stream; /* of the layer's own, to wait on, ... */
+    rp_stream line;  /* ... as the layer knows it */
     bool blind;      /* a call under way could not be noted */
 } drops;
 
@@ -70,12 +72,14 @@ bool rp_drop_wait(void)
 {
     if (rp_core.captures)
         return false;
-    if (!drops.stream &&
-        rp_real.cuStreamCreate(&drops.stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
-        return false;
+    if (!drops.stream) {
+        if (rp_real.cuStreamCreate(&drops.stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
+            return false;
+        drops.line = rp_context_stream(RP_HANDLE(drops.stream));
+    }
     if (!rp_switch_on(RP_SWITCH_WAIT))
         return true;
-    return rp_order_gather(rp_core.bench.order, RP_HANDLE(drops.stream)) == RP_OK &&
+    return rp_order_gather(rp_core.bench.order, drops.line) == RP_OK &&
            rp_real.cuStreamSynchronize(drops.stream) == CUDA_SUCCESS;
 }
 
@@ -103,7 +107,7 @@ static bool has_memory(const struct rp_holding *holding)
 static bool may_go(const struct rp_holding *holding)
 {
     const struct rp_execution *owner = holding->owner;
-    if (!has_memory(holding) || owner->recipe->busy || is_under_way(holding) ||
+    if (rp_backing_is_shared() || !has_memory(holding) || owner->recipe->busy || is_under_way(holding) ||
         is_read_by_busy(holding))
         return false;
     return holding->state == RP_HOLDING_DROPPED ||

@@ -9,6 +9,7 @@ struct grave {
     rp_alloc_id id;
     uint64_t address, bytes;
     struct rp_backed *backed;
+    uint64_t context;
 };
 
 static struct {
@@ -47,7 +48,7 @@ enum rp_status rp_grave_bury(rp_alloc_id id, uint64_t address, uint64_t bytes,
     if (!bigger)
         return RP_NO_MEMORY;
     graves.items = bigger;
-    graves.items[graves.count++] = (struct grave){id, address, bytes, backed};
+    graves.items[graves.count++] = (struct grave){id, address, bytes, backed, rp_backing_context()};
     rp_core.device_bytes += bytes; /* its death is about to take them off */
     return RP_OK;
 }
@@ -70,15 +71,18 @@ static void free_grave(const struct grave *grave)
     rp_core.device_bytes -= grave->bytes;
 }
 
-void rp_graves_lose(void)
+void rp_graves_lose(uint64_t context)
 {
-    for (size_t i = 0; i < graves.count; i++) {
-        if (graves.items[i].backed)
-            rp_backing_destroy(graves.items[i].backed);
+    for (size_t i = graves.count; i-- > 0;) {
+        const struct grave grave = graves.items[i];
+        if (grave.context != context)
+            continue;
+        if (grave.backed)
+            rp_backing_destroy(grave.backed);
         else
-            rp_core.device_bytes -= graves.items[i].bytes;
+            rp_core.device_bytes -= grave.bytes; /* the driver has it back already */
+        graves.items[i] = graves.items[--graves.count];
     }
-    graves.count = 0;
 }
 
 void rp_graves_sweep(void)

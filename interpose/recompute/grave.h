@@ -21,8 +21,8 @@ struct rp_backed *rp_grave_backed(rp_alloc_id id);
 void rp_graves_sweep(void);
 /* Takes the memory of what recipes only write; nobody may be using it. Returns the bytes. */
 uint64_t rp_graves_empty(void);
-/* The context is gone, and what the driver made in it. */
-void rp_graves_lose(void);
+/* The context is gone, and what was buried in it. */
+void rp_graves_lose(uint64_t context);
 /* After a fork. */
 void rp_graves_forget(void);
 

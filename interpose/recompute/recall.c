@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/recompute/recall.h"
 
+#include "cuda/driver_real.h"
 #include "cuda/switches.h"
 #include "cuda/transaction.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/grave.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/recipe.h"
+#include "interpose/door/real.h"
 #include "interpose/run/core.h"
 
 static bool is_alive(rp_alloc_id id)
@@ -190,9 +192,17 @@ enum rp_status rp_recall(struct rp_execution *execution, rp_stream stream)
 {
     if (!rp_recall_is_possible(execution) || rp_core.captures)
         return RP_INVALID;
-    execution->recipe->busy = true;
-    enum rp_status status = make_anew(execution, stream);
-    execution->recipe->busy = false;
+    struct rp_recipe *recipe = execution->recipe;
+    bool is_elsewhere = rp_driver_context_of(stream) != rp_driver_context_of(recipe->stream);
+    CUcontext left;
+    recipe->busy = true;
+    if (is_elsewhere && rp_real.cuCtxPushCurrent_v2(recipe->context) != CUDA_SUCCESS)
+        return RP_INVALID;
+    /* Every stream waits for it in the end, wherever that is. */
+    enum rp_status status = make_anew(execution, is_elsewhere ? recipe->stream : stream);
+    if (is_elsewhere)
+        rp_real.cuCtxPopCurrent_v2(&left);
+    recipe->busy = false;
     return status;
 }
 

@@ -45,7 +45,12 @@ void rp_recipe_expect(struct rp_execution *execution, const struct rp_footprint 
     if (!recipe)
         return;
     recipe->calls++;
+    if (recipe->calls > 1 && rp_driver_context_of(call->stream) !=
+                                 rp_driver_context_of(recipe->stream))
+        rp_recipe_retain(execution, "it works in several contexts");
     recipe->stream = call->stream;
+    if (recipe->calls == 1)
+        rp_real.cuCtxGetCurrent(&recipe->context);
     if (!call->is_launch)
         rp_recipe_retain(execution, "a call of it is no launch");
     else if (call->in_graph)

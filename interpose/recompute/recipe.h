@@ -30,7 +30,8 @@ struct rp_recipe {
     const char *retained; /* why its outputs stay where they are, or NULL. Lives for ever */
     bool over;            /* the forward has ended */
     bool closed;          /* nothing of it is dropped, nothing will be, and no copy is wanted */
-    rp_stream stream;     /* of the forward's latest call */
+    rp_stream stream;     /* of the forward's latest call ... */
+    CUcontext context;    /* ... and where that is */
     bool busy;            /* it is being followed right now */
     size_t held, dropped; /* its holdings, and those without content */
     uint64_t times;       /* that it was followed */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/recompute/recompute.h"
 
+#include "cuda/driver_real.h"
 #include "cuda/switches.h"
 #include "interpose/calls/handlers.h"
 #include "interpose/recompute/drop.h"
@@ -108,13 +109,26 @@ static enum rp_status bring_back(const struct rp_footprint *call)
     return status;
 }
 
+/* Memory that several contexts work on, perhaps of several devices, stays where it is. */
+static enum rp_status share(const struct rp_footprint *call)
+{
+    static bool is_said;
+    enum rp_status status = rp_recall_all(call->stream);
+    if (status == RP_OK)
+        rp_backing_share();
+    if (!is_said)
+        rp_remark(rp_name(call->name), "works in a second context: nothing more is dropped");
+    is_said = true;
+    return status;
+}
+
 bool rp_recompute_before(const struct rp_footprint *call)
 {
     if (!rp_recompute_is_on())
         return true;
     rp_drop_guard(call);
     rp_liveness_call(call);
-    enum rp_status status = bring_back(call);
+    enum rp_status status = rp_driver_context_of(call->stream) ? share(call) : bring_back(call);
     const struct rp_holding *holding = rp_holding_any_dropped();
     if (status != RP_OK && status != RP_NO_MEMORY)
         rp_report(RP_HAZARD_NOT_PRESERVED, holding ? holding->owner : NULL, call,
@@ -241,15 +255,19 @@ bool rp_recompute_range(uint64_t address, uint64_t *base, uint64_t *bytes)
     return true;
 }
 
-void rp_recompute_lost(void)
+void rp_recompute_lost(uint64_t context)
 {
-    for (size_t i = 0; i < rp_executions_count(); i++)
-        if (rp_executions_at(i)->recipe) {
-            rp_holdings_release(rp_executions_at(i));
-            rp_executions_at(i)->recipe->closed = true;
-        }
-    rp_graves_lose();
-    rp_backing_lose();
+    if (!rp_recompute_is_on())
+        return;
+    for (size_t i = 0; i < rp_executions_count(); i++) {
+        struct rp_execution *execution = rp_executions_at(i);
+        if (!execution->recipe || RP_HANDLE(execution->recipe->context) != context)
+            continue;
+        rp_holdings_release(execution);
+        execution->recipe->closed = true;
+    }
+    rp_graves_lose(context);
+    rp_backing_lose(context);
     rp_drop_forget();
 }
 

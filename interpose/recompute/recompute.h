@@ -50,7 +50,7 @@ bool rp_recompute_make_room_for(uint64_t bytes);
 bool rp_recompute_range(uint64_t address, uint64_t *base, uint64_t *bytes);
 
 /* The job's context is gone, with its memory; to be told before that counts as dead. */
-void rp_recompute_lost(void);
+void rp_recompute_lost(uint64_t context);
 /* After a fork. */
 void rp_recompute_forget(void);
 
