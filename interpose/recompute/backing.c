@@ -4,6 +4,7 @@
 #include "cuda/switches.h"
 #include "interpose/calls/handlers.h"
 #include "interpose/plan/cost.h"
+#include "interpose/run/budget.h"
 #include "tracker/array.h"
 
 struct rp_backed {
@@ -59,19 +60,15 @@ bool rp_backing_suits(uint64_t bytes)
 {
     uint64_t granule = rp_backing_granule();
     bool is_worth_it = bytes >= granule || !rp_switch_on(RP_SWITCH_PLENTY);
-    return granule && is_worth_it && !backing.shared && bytes <= UINT64_MAX - granule && !rp_core.captures;
+    return granule && is_worth_it && !backing.shared && bytes <= UINT64_MAX - granule &&
+           !rp_core.captures;
 }
 
 /* ---- accounts -------------------------------------------------------------------- */
 
-uint64_t rp_backing_used(void)
-{
-    return rp_core.device_bytes + rp_store_reserved(rp_core.bench.store);
-}
-
 bool rp_backing_fits(uint64_t bytes)
 {
-    uint64_t budget = rp_core.config.budget, used = rp_backing_used();
+    uint64_t budget = rp_core.config.budget, used = rp_budget_used();
     return budget == UINT64_MAX || (used <= budget && bytes <= budget - used);
 }
 
@@ -79,7 +76,7 @@ static void account(struct rp_backed *backed, uint64_t more, uint64_t less)
 {
     backed->mapped += more - less;
     rp_core.device_bytes += more - less;
-    rp_handler_share_budget();
+    rp_budget_share();
     rp_cost_memory();
 }
 

@@ -42,8 +42,6 @@ uint64_t rp_backing_empty(struct rp_backed *backed, uint64_t lo, uint64_t hi);
 /* The part of [lo, hi) that such granules cover; *lo == *hi when there is none. */
 void rp_backing_inside(const struct rp_backed *backed, uint64_t *lo, uint64_t *hi);
 
-/* Bytes of memory that job and layer have between them. */
-uint64_t rp_backing_used(void);
 /* Whether the budget leaves so many more. */
 bool rp_backing_fits(uint64_t bytes);
 

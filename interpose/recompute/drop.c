@@ -107,8 +107,8 @@ static bool has_memory(const struct rp_holding *holding)
 static bool may_go(const struct rp_holding *holding)
 {
     const struct rp_execution *owner = holding->owner;
-    if (rp_backing_is_shared() || !has_memory(holding) || owner->recipe->busy || is_under_way(holding) ||
-        is_read_by_busy(holding))
+    if (rp_backing_is_shared() || !has_memory(holding) || owner->recipe->busy ||
+        is_under_way(holding) || is_read_by_busy(holding))
         return false;
     return holding->state == RP_HOLDING_DROPPED ||
            (rp_recipe_is_good(owner) && rp_holding_is_own(holding) &&

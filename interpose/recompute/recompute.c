@@ -10,6 +10,7 @@
 #include "interpose/recompute/liveness.h"
 #include "interpose/recompute/recall.h"
 #include "interpose/recompute/recipe.h"
+#include "interpose/run/budget.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
 
@@ -161,7 +162,7 @@ static void settle_budget(void)
     size_t free_bytes, total;
     if (rp_core.config.budget == UINT64_MAX &&
         rp_real.cuMemGetInfo_v2(&free_bytes, &total) == CUDA_SUCCESS)
-        rp_core.config.budget = rp_backing_used() + free_bytes;
+        rp_core.config.budget = rp_budget_used() + free_bytes;
 }
 
 CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)
@@ -239,7 +240,7 @@ bool rp_recompute_make_room_for(uint64_t bytes)
 {
     if (!rp_recompute_is_on() || bytes > rp_core.config.budget)
         return false;
-    uint64_t all = rp_backing_used() + bytes, budget = rp_core.config.budget;
+    uint64_t all = rp_budget_used() + bytes, budget = rp_core.config.budget;
     if (all > budget)
         rp_drop_make_room(all - budget);
     return rp_backing_fits(bytes);

@@ -19,10 +19,15 @@ static uint64_t left_of(uint64_t all, uint64_t bytes)
     return job > all || bytes > all - job ? 0 : all - job - bytes;
 }
 
-void rp_budget_share(void)
+void rp_budget_note(void)
 {
     if (rp_budget_used() > rp_core.figures.device_peak)
         rp_core.figures.device_peak = rp_budget_used();
+}
+
+void rp_budget_share(void)
+{
+    rp_budget_note();
     rp_store_limit(rp_core.bench.store, left_of(rp_core.config.budget, 0));
     rp_store_aim(rp_core.bench.store, left_of(rp_policy_aim(), 0));
 }

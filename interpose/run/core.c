@@ -3,6 +3,7 @@
 
 #include "interpose/plan/cost.h"
 #include "interpose/run/budget.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 
 #include "cuda/driver_real.h"
@@ -29,16 +30,22 @@ union rp_value rp_value_text(const char *text)
 
 static struct rp_trace_writer *inherited_trace; /* of the parent, after a fork */
 
+static void store_has_grown(void)
+{
+    rp_budget_note();
+    rp_cost_memory();
+}
+
 enum rp_status rp_core_make_store(void)
 {
     struct rp_bench *bench = &rp_core.bench;
     enum rp_status status = rp_store_create(bench->driver, bench->order, &bench->store);
     if (status != RP_OK)
         return status;
-    if (rp_budget_is_set())
+    if (rp_budget_is_set() || rp_recompute_is_on())
         rp_store_fit_exactly(bench->store);
     rp_store_on_shortage(bench->store, rp_executions_spare);
-    rp_store_on_growth(bench->store, rp_cost_memory);
+    rp_store_on_growth(bench->store, store_has_grown);
     return RP_OK;
 }
 

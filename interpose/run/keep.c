@@ -176,7 +176,7 @@ void rp_keep_bytes(struct rp_execution *execution, const struct rp_footprint *ca
 
 bool rp_keep_recalls(const struct rp_execution *execution, rp_alloc_id id)
 {
-    return is_guarding() && rp_switch_on(RP_SWITCH_ABSENCE) &&
+    return is_guarding() && !rp_recompute_is_on() && rp_switch_on(RP_SWITCH_ABSENCE) &&
            (rp_keep_discovers() ? execution->is_first_run : rp_state_of(rp_core.state, id) != NULL);
 }
 

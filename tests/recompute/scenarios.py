@@ -17,8 +17,8 @@ from runner import contract_of, run_job, tell  # noqa: E402
 
 PER_PROCESS = 32
 DROPPED = {"REPRISE_SOFT_GRANULARITY": "4KiB"}
-# What goes wrong without a mechanism shows in other bytes, in a hazard, or in a fault of the device:
-# memory that was taken faults when it is touched.
+# What goes wrong without a mechanism shows in other bytes, in a hazard, or in a fault of the
+# device: memory that was taken faults when it is touched.
 MECHANISMS = ["recall", "preserve", "restore", "reinstate"]
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The digits job retains everything; under `recompute` and a budget it leaves the same bytes in less
-memory. usage: test_digits.py REPRISE DIGITS CONTRACT SWITCHES"""
+"""The digits job retains everything; under `recompute` and a budget it leaves the same bytes in
+less memory. usage: test_digits.py REPRISE DIGITS CONTRACT SWITCHES"""
 import json
 import os
 import pathlib
