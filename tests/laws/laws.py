@@ -232,6 +232,16 @@ def laws():
           run.stderr)
 
 
+def discovered(name):
+    """The segments that are proposed for the bare job, as (forward, replay)."""
+    subprocess.run([REPRISE, "run", "--device", "soft", "-m", "observe", "-q", "-o", "traced", "--",
+                    JOB, KERNELS, name, "replay"], capture_output=True, check=True)
+    run = subprocess.run([REPRISE, "discover", "-o", "-", "traced"], capture_output=True, text=True)
+    segments = json.loads(run.stdout)["segments"] if run.returncode == 0 else []
+    return [(segment["forward"].get("nvtx"), segment["replay"].get("nvtx"))
+            for segment in segments]
+
+
 def words():
     """What is said: of hazards, of what is harmless, and of what cannot be done."""
     undeclared = contract_of({"buffers": [GENERATOR]}, "declared", "regions")
@@ -241,6 +251,9 @@ def words():
           "buffer" not in summary["hazards"][0], run.stderr)
     claim("accumulator: ... and the line says what memory that is",
           "(4000 bytes of device memory, made by call " in run.stderr, run.stderr)
+    for name in ("accumulator", "pure", "stopped-early"):
+        claim(f"{name}: discover finds the ranges, of one launch and of part of them too",
+              discovered(name) == [("forward/only", "recompute/only")], discovered(name))
     harmless = contract_of({"buffers": [QUEUE]}, "declared", "regions") | {"harmless": ["queue"]}
     run, summary = guarded("clobbered-later", "replay", harmless)
     claim("clobbered-later: what the contract calls harmless is listed and stops nothing",
