@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reprise info: what ran, section by section. A section that has nothing to say is left out. */
 #include "tools/command.h"
+#include "tools/filter.h"
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/quantity.h"
@@ -127,12 +128,6 @@ static void print_counts(const struct info *info, const char *key, const char *t
     free(rows);
 }
 
-static bool kernel_wanted(const struct info *info, const char *name)
-{
-    const char *glob = info->options->values[RP_OPT_KERNEL].text;
-    return !glob || rp_glob_match(glob, name, NULL, 0);
-}
-
 /* "exact", or where launches differ "exact 10, bounded 2". */
 static void print_verdicts(FILE *out, const json_t *kernel)
 {
@@ -158,8 +153,6 @@ static void print_kernels(const struct info *info)
     if (rows && count > 0) {
         print_title(info, "kernels, by launches");
         for (size_t i = 0; i < count; i++) {
-            if (!kernel_wanted(info, rows[i].name))
-                continue;
             fprintf(info->output.file, "%12s  %-28s", rp_count_format(shown, rows[i].weight),
                     rows[i].name);
             print_verdicts(info->output.file, rows[i].value);
@@ -288,7 +281,8 @@ static void print_people(const struct info *info)
 {
     print_run(info);
     print_processes(info);
-    print_totals(info);
+    if (json_object_get(info->document, "steps")) /* not of a part of a run */
+        print_totals(info);
     print_segments(info);
     print_kernels(info);
     print_counts(info, "proofs", "launches, by what is known of their writes");
@@ -299,35 +293,52 @@ static void print_people(const struct info *info)
     print_unknown(info);
 }
 
+static int print(struct info *info, int code)
+{
+    rp_output_begin(&info->output, info->options);
+    if (rp_option_given(info->options, RP_OPT_PROOF)) {
+        int found = print_proofs(info, info->options->values[RP_OPT_PROOF].text);
+        code = code == RP_EXIT_OK ? found : code;
+    } else if (rp_option_given(info->options, RP_OPT_JSON)) {
+        json_dumpf(info->document, info->output.file, JSON_INDENT(1));
+        fputc('\n', info->output.file);
+    } else {
+        print_people(info);
+    }
+    return rp_output_end(&info->output, code);
+}
+
+static int survey(struct info *info, const struct rp_command *command,
+                  const struct rp_filter *filter)
+{
+    struct rp_source source;
+    int code = rp_source_open(command, info->options, &source);
+
+    if (code != RP_EXIT_OK)
+        return code;
+    info->document = rp_survey(&source, filter, &code);
+    rp_source_close(&source);
+    if (info->document)
+        return print(info, code);
+    rp_say("out of memory");
+    return RP_EXIT_FAILURE;
+}
+
 int rp_cmd_info(int argc, char **argv)
 {
     const struct rp_command *command = rp_command_find("info");
     struct rp_options options;
-    struct rp_source source;
+    struct rp_filter filter;
     struct info info = {.options = &options};
     int code;
 
     if (!rp_options_begin(command, argc, argv, false, &options, &code))
         return code;
-    code = rp_source_open(command, &options, &source);
+    code = rp_filter_create(command, &options, &filter);
     if (code != RP_EXIT_OK)
         return code;
-    info.document = rp_survey(&source, &code);
-    rp_source_close(&source);
-    if (!info.document) {
-        rp_say("out of memory");
-        return RP_EXIT_FAILURE;
-    }
-    rp_output_begin(&info.output, &options);
-    if (rp_option_given(&options, RP_OPT_PROOF)) {
-        int found = print_proofs(&info, options.values[RP_OPT_PROOF].text);
-        code = code == RP_EXIT_OK ? found : code;
-    } else if (rp_option_given(&options, RP_OPT_JSON)) {
-        json_dumpf(info.document, info.output.file, JSON_INDENT(1));
-        fputc('\n', info.output.file);
-    } else {
-        print_people(&info);
-    }
+    code = survey(&info, command, &filter);
     json_decref(info.document);
-    return rp_output_end(&info.output, code);
+    rp_filter_release(&filter);
+    return code;
 }

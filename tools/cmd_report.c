@@ -149,7 +149,7 @@ static bool write_data(struct rp_file *file, const struct report *report,
     int code = RP_EXIT_OK;
 
     rp_say_hush(true);
-    json_t *survey = rp_survey(source, &code), *summaries = summaries_of(source);
+    json_t *survey = rp_survey(source, NULL, &code), *summaries = summaries_of(source);
     json_t *hazards = rp_hazards_collect(source, &replays, &code);
     rp_say_hush(false);
     bool good = survey && hazards && write_document(file, "{\"format\":\"reprise-report\","
@@ -181,7 +181,7 @@ static int read_old(const struct rp_command *command, const struct rp_options *o
     int code = rp_source_open(command, &of_old, &source);
     if (code != RP_EXIT_OK)
         return code;
-    *old = rp_survey(&source, &code);
+    *old = rp_survey(&source, NULL, &code);
     rp_source_close(&source);
     return *old ? RP_EXIT_OK : RP_EXIT_FAILURE;
 }

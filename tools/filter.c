@@ -173,6 +173,7 @@ int rp_filter_create(const struct rp_command *command, const struct rp_options *
     filter->segment = take_glob(options, RP_OPT_SEGMENT, RP_FACET_SEGMENT, filter);
     filter->buffer = take_glob(options, RP_OPT_BUFFER, RP_FACET_BUFFER, filter);
     filter->verdict = take_glob(options, RP_OPT_VERDICT, RP_FACET_VERDICT, filter);
+    filter->proof = take_glob(options, RP_OPT_PROOF, RP_FACET_PROOF, filter);
     filter->allocation = take_count(options, RP_OPT_ALLOCATION, RP_FACET_ALLOCATION, filter);
     filter->step = take_count(options, RP_OPT_STEP, RP_FACET_STEP, filter);
     if (values[RP_OPT_CALLS].text)

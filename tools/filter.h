@@ -20,7 +20,8 @@ enum {
     RP_FACET_STREAM = 1 << 5,
     RP_FACET_STEP = 1 << 6,
     RP_FACET_TIME = 1 << 7,
-    RP_FACET_VERDICT = 1 << 8
+    RP_FACET_VERDICT = 1 << 8,
+    RP_FACET_PROOF = 1 << 9
 };
 
 struct rp_id_range {
@@ -33,10 +34,16 @@ struct rp_filter {
     struct rp_id_range *ranges;
     size_t range_count;
     regex_t line;
-    const char *call, *kernel, *segment, *buffer, *verdict; /* globs */
+    const char *call, *kernel, *segment, *buffer, *verdict, *proof; /* globs */
     uint64_t allocation, stream, step;
     uint64_t from_ns, to_ns; /* since the start of the trace; to_ns is part of it */
 };
+
+/* Whether it lets everything pass. */
+static inline bool rp_filter_is_open(const struct rp_filter *filter)
+{
+    return filter->facets == 0 && !filter->by_id && !filter->by_line;
+}
 
 /* Returns RP_EXIT_OK, or RP_EXIT_USAGE after a message. */
 int rp_filter_create(const struct rp_command *command, const struct rp_options *options,

@@ -113,6 +113,9 @@ unsigned rp_filter_match(const struct rp_filter *filter, struct rp_filter_state 
         found |= RP_FACET_TIME;
     if ((asked & RP_FACET_VERDICT) && names(event, "verdict", filter->verdict))
         found |= RP_FACET_VERDICT;
+    if ((asked & RP_FACET_PROOF) && rp_event_is(event, "note", "kernel") &&
+        names(event, "kernel", filter->proof))
+        found |= RP_FACET_PROOF;
     return found;
 }
 

@@ -22,7 +22,7 @@ int rp_list_names(const char *what, const char *name)
     int code = rp_source_open(rp_command_find("info"), &options, &source);
     if (code != RP_EXIT_OK)
         return code;
-    json_t *document = rp_survey(&source, &code);
+    json_t *document = rp_survey(&source, NULL, &code);
     rp_source_close(&source);
     json_object_foreach(json_object_get(document, what), key, value)
         puts(key);

@@ -22,7 +22,7 @@ enum rp_option_type {
 };
 
 #define RP_READING (RP_COMMAND_DUMP | RP_COMMAND_INFO | RP_COMMAND_CHECK)
-#define RP_FILTERED (RP_COMMAND_DUMP | RP_COMMAND_EXPORT)
+#define RP_FILTERED (RP_COMMAND_DUMP | RP_COMMAND_INFO | RP_COMMAND_EXPORT)
 #define RP_WRITING                                                                               \
     (RP_COMMAND_PLAN | RP_COMMAND_EXPORT | RP_COMMAND_REPORT | RP_COMMAND_DISCOVER)
 #define RP_SHOWING (RP_READING | RP_COMMAND_DOCTOR)
@@ -108,7 +108,7 @@ enum rp_option_type {
       "by id: 5,10-20,100-,0-1000/10 (or @FILE)")                                                 \
     X(GREP, "grep", 'g', TEXT, RP_NO_ENV, RP_COMMAND_DUMP, "RE",                                  \
       "lines that match an extended regular expression")                                          \
-    X(KERNEL, "kernel", 'k', TEXT, RP_NO_ENV, RP_FILTERED | RP_COMMAND_INFO, "GLOB",              \
+    X(KERNEL, "kernel", 'k', TEXT, RP_NO_ENV, RP_FILTERED, "GLOB",                                \
       "launches of these kernels")                                                                \
     X(SEGMENT, "segment", 's', TEXT, RP_NO_ENV, RP_FILTERED | RP_COMMAND_CHECK, "GLOB",           \
       "what concerns these segments")                                                             \
@@ -123,7 +123,7 @@ enum rp_option_type {
       "seconds since the start: 1.5-2, 3-")                                                       \
     X(STREAM, "stream", 0, TEXT, RP_NO_ENV, RP_FILTERED, "HANDLE", "calls on this stream")        \
     X(STEP, "step", 0, COUNT, RP_NO_ENV, RP_FILTERED, "N", "what happened in this step")          \
-    X(PROOF, "proof", 0, TEXT, RP_NO_ENV, RP_COMMAND_INFO, "KERNEL",                              \
+    X(PROOF, "proof", 0, TEXT, RP_NO_ENV, RP_FILTERED, "KERNEL",                                  \
       "the proofs of these kernels in words")                                                     \
     X(JSON, "json", 'j', FLAG, RP_NO_ENV, RP_SHOWING | RP_COMMAND_PLAN, NULL,                     \
       "for programs: one object (dump: one a line)")                                              \

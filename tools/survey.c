@@ -2,6 +2,7 @@
 #include "tools/survey.h"
 
 #include "tools/folder.h"
+#include "tools/group.h"
 #include "tracker/text.h"
 
 #include <stdlib.h>
@@ -278,25 +279,51 @@ static void add_totals(json_t *document, const struct rp_summaries *summaries)
     count(document, "hazards", rp_summaries_hazards(summaries));
 }
 
-json_t *rp_survey(const struct rp_source *source, int *code)
+/* ---- all of it, or some -------------------------------------------------------- */
+
+static int survey_all(struct surveying *surveying, const struct rp_source *source)
+{
+    const struct rp_event_visitor visitor = {.begin = begin_trace,
+                                             .event = take_event,
+                                             .end = end_trace,
+                                             .ctx = surveying,
+                                             .needs = needs_each};
+    int code = rp_source_read(source, &visitor);
+
+    for (size_t i = 0; i < source->summaries.count; i++)
+        add_summary(surveying->document, source->summaries.items[i]);
+    add_totals(surveying->document, &source->summaries);
+    return code;
+}
+
+static bool take_group(void *ctx, const struct rp_group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        take_event(ctx, NULL, &group->events[i]);
+    return true;
+}
+
+static int survey_some(struct surveying *surveying, const struct rp_source *source,
+                       const struct rp_filter *filter)
+{
+    const struct rp_group_visitor visitor = {
+        .begin = begin_trace, .group = take_group, .end = end_trace, .ctx = surveying};
+
+    return rp_groups_read(source, filter, &visitor);
+}
+
+json_t *rp_survey(const struct rp_source *source, const struct rp_filter *filter, int *code)
 {
     struct surveying surveying = {
         .document = json_pack("{ss si s[] s[]}", "format", "reprise-info", "version", 1,
                               "processes", "unknown")};
-    const struct rp_event_visitor visitor = {.begin = begin_trace,
-                                             .event = take_event,
-                                             .end = end_trace,
-                                             .ctx = &surveying,
-                                             .needs = needs_each};
     char path[PATH_MAX];
 
     if (!surveying.document)
         return NULL;
     if (source->is_folder && rp_path_join(path, source->name, "run.json"))
         json_object_set_new(surveying.document, "run", json_load_file(path, 0, NULL));
-    *code = rp_source_read(source, &visitor);
-    for (size_t i = 0; i < source->summaries.count; i++)
-        add_summary(surveying.document, source->summaries.items[i]);
-    add_totals(surveying.document, &source->summaries);
+    *code = !filter || rp_filter_is_open(filter) ? survey_all(&surveying, source)
+                                      : survey_some(&surveying, source, filter);
     return surveying.document;
 }

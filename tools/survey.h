@@ -4,6 +4,7 @@
 #ifndef RP_TOOLS_SURVEY_H
 #define RP_TOOLS_SURVEY_H
 
+#include "tools/filter.h"
 #include "tools/source.h"
 
 #include <jansson.h>
@@ -22,7 +23,8 @@
  *  "unknown":   [{"call", "count", "reason"}],
  *  "steps", "launches", "hazards", "bytes_preserved", "bytes_held_peak", "transactions"}
  *
- * NULL when the host is out of memory. *code becomes RP_EXIT_DATA for a damaged trace. */
-json_t *rp_survey(const struct rp_source *source, int *code);
+ * With a filter that is not NULL and not open: of what passes it, and nothing from the summaries, which know
+ * only the whole. NULL when the host is out of memory. *code becomes RP_EXIT_DATA for a damaged trace. */
+json_t *rp_survey(const struct rp_source *source, const struct rp_filter *filter, int *code);
 
 #endif

@@ -264,6 +264,49 @@ leave cuLaunchKernel 0
             self.assertIn("cuMemAlloc_v2", done.stdout)
 
 
+class SameFilters(ReadingCase):
+    """Every reader that filters knows every filter, and they agree on what passes."""
+
+    FILTERS = {"calls": "3-9", "call": "cuLaunch*", "kernel": "gemm", "segment": "block",
+               "buffer": "queue", "allocation": "1", "verdict": "exact", "time": "0-5",
+               "stream": "0x55d0", "step": "1", "proof": "bn_*"}
+
+    def setUp(self):
+        super().setUp()
+        self.write(STORY + "note buffer buffer=queue allocation=1 bytes=64\n")
+
+    def exported(self, *words):
+        self.reprise("export", "--format", "jsonl", "--force", "-o", "out", *words)
+        return self.events((self.folder / "out").read_text())
+
+    @staticmethod
+    def events(text):
+        return [line for line in map(json.loads, text.splitlines()) if "class" in line]
+
+    def test_the_filters_are_those_of_the_option_table(self):
+        for command in ("dump", "info", "export"):
+            offered = self.reprise("--list-options", command).stdout
+            for name in self.FILTERS:
+                self.assertIn(f"--{name}=", offered.split(), command)
+
+    def test_dump_info_and_export_let_the_same_pass(self):
+        everything = self.events(self.read("dump", "--json"))
+        for name, value in self.FILTERS.items():
+            with self.subTest(name):
+                shown = self.events(self.read("dump", "--json", f"--{name}", value))
+                self.assertTrue(0 < len(shown) <= len(everything))
+                self.assertEqual(self.exported(f"--{name}", value), shown)
+                if name == "proof":
+                    continue  # info's answer is the proof itself
+                info = json.loads(self.read("info", "--json", f"--{name}", value))
+                self.assertEqual(info["processes"][0]["events"], len(shown))
+
+    def test_what_only_the_whole_run_knows_is_left_out(self):
+        self.summarise(steps=9)
+        self.assertIn("steps", json.loads(self.read("info", "--json")))
+        self.assertNotIn("steps", json.loads(self.read("info", "--json", "--step", "1")))
+
+
 class Golden(harness.Case):
     """Traces of every version that was ever written stay readable, and say the same."""
 
