@@ -51,6 +51,27 @@ static void collect(struct rp_trace_writer *writer, uint64_t age)
     }
 }
 
+/* Until there is work, or for `ns`. A glibc before 2.30 waits by the wall clock alone: where that is
+ * set back meanwhile, what is written late is late by as much, unless a buffer fills. */
+static void await_work(struct rp_trace_writer *writer, uint64_t ns)
+{
+#ifdef RP_HAVE_SEM_CLOCKWAIT
+    const clockid_t clock = CLOCK_MONOTONIC;
+#else
+    const clockid_t clock = CLOCK_REALTIME;
+#endif
+    struct timespec until;
+    clock_gettime(clock, &until);
+    ns += (uint64_t)until.tv_nsec;
+    until.tv_sec += (time_t)(ns / 1000000000);
+    until.tv_nsec = (long)(ns % 1000000000);
+#ifdef RP_HAVE_SEM_CLOCKWAIT
+    sem_clockwait(&writer->work, clock, &until);
+#else
+    sem_timedwait(&writer->work, &until);
+#endif
+}
+
 static void *write_on(void *argument)
 {
     struct rp_trace_writer *writer = argument;
@@ -59,13 +80,7 @@ static void *write_on(void *argument)
 
     pthread_setname_np(pthread_self(), "reprise-trace");
     while (!stop) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        uint64_t ns = (uint64_t)until.tv_nsec + period;
-        until.tv_sec += (time_t)(ns / 1000000000);
-        until.tv_nsec = (long)(ns % 1000000000);
-        sem_clockwait(&writer->work, CLOCK_MONOTONIC, &until);
-
+        await_work(writer, period);
         rp_trace_clock_compare(&writer->clock);
         bool rescue = atomic_load(&writer->rescue);
         collect(writer, rescue ? 0 : period);
