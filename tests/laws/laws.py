@@ -21,6 +21,7 @@ import tempfile
 
 JOB, KERNELS, REPRISE = map(os.path.abspath, sys.argv[1:4])
 SUITE = sys.argv[4]
+DEVICE = os.environ.get("REPRISE_TEST_DEVICE", "soft")
 STOPPED = 70  # the exit code of a job that was stopped on a hazard
 
 
@@ -135,7 +136,7 @@ def contract_of(scenario, state, policy, on_violation="stop"):
 
 
 def bare(name, mode):
-    run = subprocess.run([REPRISE, "run", "--device", "soft", "--no-trace", "-q", "-o", "bare",
+    run = subprocess.run([REPRISE, "run", "--device", DEVICE, "--no-trace", "-q", "-o", "bare",
                           "--", JOB, KERNELS, name, mode], capture_output=True, text=True)
     if run.returncode:
         raise SystemExit(f"Bail out! {name} {mode}: {run.stderr}")
@@ -145,7 +146,7 @@ def bare(name, mode):
 def guarded(name, mode, contract, environment=None, layer="guard"):
     pathlib.Path("contract.json").write_text(json.dumps(contract))
     run = subprocess.run(
-        [REPRISE, "run", "--device", "soft", "-m", layer, "-c", "contract.json", "--no-trace",
+        [REPRISE, "run", "--device", DEVICE, "-m", layer, "-c", "contract.json", "--no-trace",
          "-o", "guarded", "--", JOB, KERNELS, name, mode],
         capture_output=True, text=True, env=os.environ | (environment or {}))
     summaries = [json.loads(path.read_text()) for path in pathlib.Path("guarded").glob("summary-*")]
@@ -211,7 +212,7 @@ def laws():
     claim("patch: discovery refuses what it cannot prove, and names the call",
           run.returncode == STOPPED and "read_queue" in {u["call"] for u in summary["unknown"]},
           run.stderr)
-    run = subprocess.run([REPRISE, "run", "--device", "soft", "-m", "observe", "-q", "-o", "traced",
+    run = subprocess.run([REPRISE, "run", "--device", DEVICE, "-m", "observe", "-q", "-o", "traced",
                           "--", JOB, KERNELS, "fork", "eager"], capture_output=True, text=True,
                          timeout=60)
     claim("fork: a traced job that forks goes on", run.stdout == bare("fork", "eager"), run.stderr)

@@ -7,6 +7,8 @@ import pathlib
 import subprocess
 import tempfile
 
+DEVICE = os.environ.get("REPRISE_TEST_DEVICE", "soft")
+
 
 def contract_of(segments, state, policy):
     """Of (rule name, pairing): the ranges NAME/forward/KEY and NAME/replay/KEY. State is what
@@ -54,7 +56,7 @@ def run_job(reprise, command, folder, mode=None, contract=None, environment=None
     if mode:
         (work / "contract.json").write_text(json.dumps(contract))
         layer = ["-m", mode, "-c", str(work / "contract.json")]
-    command = [reprise, "run", "--device", "soft", "-q", "--no-trace", "-o", str(work / "out"),
+    command = [reprise, "run", "--device", DEVICE, "-q", "--no-trace", "-o", str(work / "out"),
                *layer, "--", *command]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=300,
