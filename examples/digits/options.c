@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "options.h"
 
+#include "file.h"
 #include "model.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: digits [OPTION...]\n"
@@ -19,7 +21,8 @@ static const char help[] =
     "  -s, --seed=N        start of all generators (default 1)\n"
     "      --losses=FILE   write the loss of each step, one hexadecimal float a line\n"
     "      --dump=FILE     write all bytes of the state after the last step\n"
-    "      --data=FILE     the digits (default " DIGITS_DATA ")\n"
+    "      --data=FILE     the digits (default digits.bin beside the program, if it is\n"
+    "                      there, or " DIGITS_DATA ")\n"
     "      --kernels=FILE  the PTX (default kernels.ptx beside the program)\n"
     "  -h, --help          show this\n";
 
@@ -64,9 +67,18 @@ static void take(struct options *options, int option, const char *value)
     }
 }
 
+/* Beside the program, as in an installation, or where the sources have it. */
+static const char *default_data(void)
+{
+    static char *beside;
+    if (beside == NULL)
+        beside = file_beside_program("digits.bin");
+    return access(beside, R_OK) == 0 ? beside : DIGITS_DATA;
+}
+
 void options_parse(struct options *options, int argc, char **argv)
 {
-    *options = (struct options){.steps = 300, .batch = 64, .seed = 1, .data = DIGITS_DATA};
+    *options = (struct options){.steps = 300, .batch = 64, .seed = 1, .data = default_data()};
     int option;
     while ((option = getopt_long(argc, argv, "ecn:b:s:h", table, NULL)) != -1)
         take(options, option, optarg);
