@@ -22,8 +22,9 @@ root = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = ("tests/laws/law_job", "tests/scenarios/scenario", "tests/suites/derive",
             "tests/suites/jacobian", "examples/digits/digits")
 SOURCES = ("tests/gpu/*.py", "tests/laws/laws.py", "tests/laws/kernels.ptx",
-           "tests/scenarios/*.py", "tests/scenarios/kernels.ptx", "tests/suites/*.py",
-           "tests/suites/kernels.ptx", "tests/kernels/*", "tests/clients/triton_job.py",
+           "tests/scenarios/*.py", "tests/scenarios/*.json", "tests/scenarios/kernels.ptx",
+           "tests/suites/*.py", "tests/suites/*.cu", "tests/suites/kernels.ptx", "tests/kernels/*",
+           "tests/clients/triton_job.py",
            "tests/experiments/*.py", "tests/experiments/*.json", "cuda/calls/driver_calls.tsv",
            "examples/digits/*.json", "examples/digits/*.ptx", "examples/digits/kernels.cu",
            "examples/digits/README.md", "tools/demo.py", "LICENSE")
