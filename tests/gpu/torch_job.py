@@ -113,7 +113,8 @@ class Queue(Job):
         self.at = 0
 
     def middle(self, h):
-        return h + 0.1 * torch.softmax(h @ self.queue.t() / 8, dim=1) @ self.queue
+        rows = self.queue.clone()  # what autograd keeps is not the buffer itself
+        return h + 0.1 * torch.softmax(h @ rows.t() / 8, dim=1) @ rows
 
     def between(self, x, h):
         self.queue[self.at:self.at + BATCH] = h.detach()
