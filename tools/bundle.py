@@ -52,20 +52,31 @@ exit 1
 LAUNCHERS = {
     "gpu": dict(what="Checks on this machine's GPU", script="tests/gpu/checks.py", arguments=""),
     "demo": dict(what="Trains a small network with and without reprise", script="tools/demo.py",
-                 arguments='--build "$here" '),
+                 arguments='--build "$here" --output demo.data '),
 }
 
 
 def answer(*command, **more):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **more)
     if done.returncode:
-        sys.exit(f"bundle: {' '.join(map(str, command[:3]))}: {done.stderr.strip()}")
+        sys.exit(f"bundle: {' '.join(map(str, command[:3]))}: "
+                 f"{done.stderr.strip() or done.stdout.strip()[-1000:]}")
     return done.stdout.strip()
 
 
 def copy(source, target):
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(source, target)
+
+
+def compile_all(build):
+    """What is installed, by Meson's own list, and the programs."""
+    targets = json.loads(answer("meson", "introspect", "--targets", build))
+    files = [os.path.relpath(name, build) for target in targets if target["installed"]
+             for name in target["filename"]]
+    done = subprocess.run(["ninja", "-C", build, "bundle", *files], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"bundle: it does not compile:\n{done.stdout[-4000:]}")
 
 
 def install(build, bundle):
@@ -130,6 +141,7 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__.split("\n\n")[1])
     build, out = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+    compile_all(build)
     version = json.loads(answer("meson", "introspect", "--projectinfo", build))["version"]
     bundle = out / f"reprise-{version}-x86_64"
     shutil.rmtree(bundle, ignore_errors=True)

@@ -37,7 +37,7 @@ class Demo:
     def __init__(self, options):
         self.build = options.build.resolve()
         self.steps = options.steps
-        self.output = self.build / "demo"
+        self.output = (options.output or self.build / "demo").resolve()
         self.output.mkdir(parents=True, exist_ok=True)
         self.reprise = self.build / "tools" / "reprise"
         self.digits = self.build / "examples" / "digits" / "digits"
@@ -153,6 +153,8 @@ def print_next(demo):
 def main():
     parser = argparse.ArgumentParser(prog="tools/dev demo", description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=root / "build", metavar="FOLDER")
+    parser.add_argument("--output", type=pathlib.Path, metavar="FOLDER",
+                        help="what the runs leave (default: demo in the build folder)")
     parser.add_argument("--steps", type=int, default=300, metavar="N")
     parser.add_argument("--device", choices=("auto", "cuda", "soft"), default="auto")
     demo = Demo(parser.parse_args())
