@@ -33,8 +33,8 @@ LINKS = {"tools/reprise": "../bin/reprise", "cuda/soft": "../lib/reprise/soft",
          "interpose": "lib/reprise"}
 LICENCES = ("jansson", "zstd", "lz4", "xxhash")
 NVTX = "nvtx3/nvToolsExt.h"
-DIGITS = """The 8x8 "optical recognition of handwritten digits" test set (E. Alpaydin, C. Kaynak) of the
-UCI machine learning repository, CC BY 4.0, as the Python package scikit-learn ships it.
+DIGITS = """The 8x8 "optical recognition of handwritten digits" test set (E. Alpaydin, C. Kaynak) of
+the UCI machine learning repository, CC BY 4.0, as the Python package scikit-learn ships it.
 """
 LAUNCHER = """#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
@@ -92,8 +92,8 @@ def install(build, bundle):
 
 def copy_programs(build, bundle):
     programs = [build / name for name in PROGRAMS]
-    programs += sorted(path for path in (build / "tests" / "gpu").iterdir()
-                       if path.is_file() and os.access(path, os.X_OK) and path.suffix in ("", ".so"))
+    programs += sorted(path for path in (build / "tests" / "gpu").iterdir() if path.is_file() and
+                       path.suffix in ("", ".so") and os.access(path, os.X_OK))
     for path in programs:
         target = bundle / path.relative_to(build)
         copy(path, target)

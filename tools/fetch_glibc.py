@@ -69,7 +69,8 @@ def made_by_linking(zig, folder):
     cache = folder / "cache"
     answer(zig, "cc", "-target", f"x86_64-linux-gnu.{RELEASE}", program, "-o", folder / "program",
            *(f"-l{name}" for name in LIBRARIES),
-           env={**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(cache), "ZIG_LOCAL_CACHE_DIR": str(cache)})
+           env={**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(cache),
+                "ZIG_LOCAL_CACHE_DIR": str(cache)})
     return {path.name: path for path in cache.rglob("*") if path.is_file()}
 
 

@@ -51,8 +51,8 @@ static void collect(struct rp_trace_writer *writer, uint64_t age)
     }
 }
 
-/* Until there is work, or for `ns`. A glibc before 2.30 waits by the wall clock alone: where that is
- * set back meanwhile, what is written late is late by as much, unless a buffer fills. */
+/* Until there is work, or for `ns`. A glibc before 2.30 waits by the wall clock alone: where that
+ * is set back meanwhile, what is written is late by as much, unless a buffer fills. */
 static void await_work(struct rp_trace_writer *writer, uint64_t ns)
 {
 #ifdef RP_HAVE_SEM_CLOCKWAIT

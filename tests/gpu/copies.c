@@ -79,7 +79,7 @@ static const struct measured {
     void (*run)(void);
     int moved; /* times the bytes */
 } table[] = {
-    {"copy", copy, 2},   {"preserve", preserve, 2}, {"keep", keep, 2},
+    {"copy", copy, 2},     {"preserve", preserve, 2}, {"keep", keep, 2},
     {"compare", check, 2}, {"sum", sum_up, 1},
 };
 #define ROWS (sizeof(table) / sizeof(table[0]))
@@ -136,8 +136,7 @@ int main(int argc, char **argv)
         }
     for (size_t i = 0; i < ROWS; i++) {
         qsort(&times[i][1], (size_t)rounds, sizeof(times[i][0]), by_value);
-        printf("%s %llu %llu\n", table[i].name,
-               (unsigned long long)times[i][1 + rounds / 2],
+        printf("%s %llu %llu\n", table[i].name, (unsigned long long)times[i][1 + rounds / 2],
                (unsigned long long)(bytes * (uint64_t)table[i].moved));
     }
     return 0;

@@ -40,7 +40,7 @@ def register_experiment(budget):
         done = place.run(place.python_of_jobs, script, "--build", place.build, "--device", "cuda",
                          "--budget", budget, patience=7200)
         if done.returncode == SKIPPED:
-            raise Skip(done.stdout.strip().splitlines()[-1] if done.stdout.strip() else "it says so")
+            raise Skip((done.stdout.strip().splitlines() or ["it says so"])[-1])
         passed, failed, skipped, names = tap_counts(done.stdout)
         words = f"{passed} hold, {failed} do not, {skipped} skipped"
         figures = {"passed": passed, "failed": failed, "skipped": skipped, "output": done.stdout}

@@ -79,7 +79,10 @@ static void *find_library(void)
 int InitializeInjection(void)
 {
     void *library = find_library();
-    const struct { const char *name; void *to; } calls[] = {
+    const struct {
+        const char *name;
+        void *to;
+    } calls[] = {
         {"cuptiActivityRegisterCallbacks", &cupti.RegisterCallbacks},
         {"cuptiActivityEnable", &cupti.Enable},
         {"cuptiActivityFlushAll", &cupti.FlushAll},

@@ -51,9 +51,9 @@ enum rp_status rig_try(struct rig *rig, const char *kernel, struct rig_size grid
     void **params; /* the driver only reads them */
     memcpy(&params, &args, sizeof(params));
     DO(cuModuleGetFunction, &function, module, kernel);
-    CUresult result = device_open()->cuLaunchKernel(
-        function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-        rig->options.dynamic_shared_bytes, NULL, params, NULL);
+    CUresult result =
+        device_open()->cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                      rig->options.dynamic_shared_bytes, NULL, params, NULL);
     if (result == CUDA_SUCCESS)
         result = device_open()->cuCtxSynchronize();
     return result == CUDA_SUCCESS ? RP_OK : RP_INVALID;
