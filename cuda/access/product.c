@@ -26,11 +26,16 @@ static void multiply_ranges(const struct rp_run *run, const struct rp_form *a,
 }
 
 /* Scaling turns what may be a pointer into an index, unless by so much that it may put the
- * upper half of one into place, or back to where it was before a shift to the right. */
-static uint8_t scaled_flags(uint8_t flags, int64_t by)
+ * upper half of one into place, or back to where it was before a shift to the right. Any data
+ * that is scaled so much may be such a half, or the 0 or 1 that a pointer is multiplied with. */
+static uint8_t scaled_flags(const struct rp_form *form, int64_t by, unsigned bits)
 {
-    bool index = by >= 2 && by <= INT64_C(1) << 20 && !(flags & RP_FORM_PART);
-    return flags & (uint8_t)(RP_FORM_TOP | (index ? 0 : RP_FORM_WILD | RP_FORM_PART));
+    bool index = by >= 2 && by <= INT64_C(1) << 20 && !(form->flags & RP_FORM_PART);
+    bool data = form->mask || form->fuzz || form->flags;
+    uint64_t far = by < 0 ? 0 - (uint64_t)by : (uint64_t)by;
+    uint8_t half = bits >= 64 && data && far >= UINT64_C(1) << 31 ? RP_FORM_WILD : 0;
+    return half | (form->flags & (uint8_t)(RP_FORM_TOP |
+                                           (index ? 0 : RP_FORM_WILD | RP_FORM_PART)));
 }
 
 void rp_op_multiply(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
@@ -59,11 +64,14 @@ void rp_op_multiply(struct rp_run *run, const struct rp_op *op, struct rp_form *
     bool by_b = !b.mask && !b.fuzz && !(b.flags & RP_FORM_TOP);
     if (by_b || (!a.mask && !a.fuzz && !(a.flags & RP_FORM_TOP))) {
         int64_t by = by_b ? b.c : a.c;
-        uint8_t flags = by_b ? a.flags : b.flags;
+        uint8_t flags = scaled_flags(by_b ? &a : &b, by, op->bits);
         rp_form_scale(out, by_b ? &a : &b, by);
-        out->flags = scaled_flags(flags, by) | (out->flags & RP_FORM_TOP);
+        out->flags = flags | (out->flags & RP_FORM_TOP);
     } else {
+        bool wild = op->bits >= 64 && !wide && ((a.flags | b.flags) & RP_FORM_WILD);
         multiply_ranges(run, &a, &b, out);
+        if (wild)
+            out->flags |= RP_FORM_WILD;
     }
     rp_form_normalise(out, op->bits);
 }
@@ -107,9 +115,9 @@ void rp_op_shift_left(struct rp_run *run, const struct rp_op *op, struct rp_form
     } else if (amount > 61) {
         rp_op_unrelated(out, op->bits);
     } else {
-        uint8_t flags = a.flags;
+        uint8_t flags = scaled_flags(&a, INT64_C(1) << amount, op->bits);
         rp_form_scale(out, &a, INT64_C(1) << amount);
-        out->flags = scaled_flags(flags, INT64_C(1) << amount) | (out->flags & RP_FORM_TOP);
+        out->flags = flags | (out->flags & RP_FORM_TOP);
         rp_form_normalise(out, op->bits);
     }
 }

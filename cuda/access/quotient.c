@@ -56,7 +56,7 @@ void rp_op_low_bits(struct rp_run *run, const struct rp_form *a, unsigned count,
         rp_form_interval(out, 0, by - 1);
 }
 
-void rp_op_divide(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
+static void divide(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
 {
     struct rp_form a, b;
     int64_t by, lo, hi, number;
@@ -94,4 +94,16 @@ void rp_op_divide(struct rp_run *run, const struct rp_op *op, struct rp_form *ou
         out->flags &= RP_FORM_TOP;
     }
     rp_form_normalise(out, op->bits);
+}
+
+/* A quotient of what may be a pointer becomes one again when it is multiplied; a remainder is one
+ * where the divisor is larger than pointers' differences are. */
+void rp_op_divide(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
+{
+    const struct rp_form *a = &run->forms[op->a], *b = &run->forms[op->b];
+    bool wild = op->bits >= 64 && (a->root || (a->flags & RP_FORM_WILD));
+    bool small = rp_form_is_number(b) && b->c > 0 && b->c <= INT64_C(1) << 20;
+    divide(run, op, out);
+    if (wild && (op->kind == RP_OP_DIV || !small))
+        out->flags |= RP_FORM_WILD | RP_FORM_PART;
 }

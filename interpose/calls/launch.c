@@ -149,7 +149,9 @@ static enum rp_status reach_unproved(struct rp_footprint *call, const struct rp_
 }
 
 /* A range that leaves the memory of its root is clipped to it, under the contract's stated
- * assumption; without that assumption nothing is known any more. */
+ * assumption; without that assumption nothing is known any more. Where the assumption is wrong for
+ * certain, as each byte of an exact range is touched or none of it is the root's, the addresses
+ * count as they are: a kernel may go from one buffer to another by their distance. */
 static enum rp_status reach_range(struct rp_footprint *call, const struct rp_access *access,
                                   struct rp_reach like)
 {
@@ -167,8 +169,9 @@ static enum rp_status reach_range(struct rp_footprint *call, const struct rp_acc
         call->reason = "a range leaves its allocation and \"assume_in_bounds\" is false";
         return rp_footprint_everything(call, like.effect);
     }
-    uint64_t lo = access->lo < start ? start : access->lo;
-    uint64_t hi = access->hi > end ? end : access->hi;
+    bool elsewhere = access->exact || access->hi <= start || access->lo >= end;
+    uint64_t lo = access->lo < start && !elsewhere ? start : access->lo;
+    uint64_t hi = access->hi > end && !elsewhere ? end : access->hi;
     like.certain = like.certain && !leaves;
     if (like.effect == RP_WRITE && !rp_switch_on(RP_SWITCH_WHOLE_CLAIMS))
         hi -= (hi - lo) / 4; /* a wrong proof, for the audit to find */

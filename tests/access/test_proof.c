@@ -369,6 +369,25 @@ static void pointers_of_unknown_origin(void **state)
     prove("shfl.sync.idx.b32 %r9|%p1, %r4, 0, 31, -1; cvt.u64.u32 %rd9, %r9;"
           "st.global.u32 [%rd9], 0;",
           1, 1, words, CLAIMS(WRITES_ANY));
+    /* a distance between two pointers, cut into elements and back: from one buffer to the other */
+    prove("sub.s64 %rd9, %rd1, %rd2; div.s64 %rd9, %rd9, 4; shl.b64 %rd9, %rd9, 2;"
+          "add.s64 %rd10, %rd2, %rd9; ld.global.u32 %r9, [%rd3]; mul.wide.s32 %rd11, %r9, 4;"
+          "add.s64 %rd10, %rd10, %rd11; st.global.u32 [%rd10], 0;", 1, 1, words,
+          CLAIMS(READS('C', 0, 4), WRITES_ANY));
+    /* a remainder of a pointer that is the pointer */
+    prove("rem.u64 %rd9, %rd2, 0x1000000000000; ld.param.u64 %rd10, [l];"
+          "ld.global.u32 %r9, [%rd3]; mul.wide.s32 %rd11, %r9, 4; add.s64 %rd9, %rd9, %rd11;"
+          "add.s64 %rd9, %rd9, %rd10; st.global.u32 [%rd9], 0;", 1, 1, words,
+          CLAIMS(READS('C', 0, 4), WRITES_ANY));
+    /* a pointer times 0 or 1, plus an offset that looks like one */
+    prove("ld.global.u32 %r9, [%rd3]; and.b32 %r9, %r9, 1; cvt.u64.u32 %rd9, %r9;"
+          "mul.lo.s64 %rd9, %rd9, %rd1; ld.param.u64 %rd10, [l]; add.s64 %rd9, %rd9, %rd10;"
+          "st.global.u32 [%rd9], 0;", 1, 1, words, CLAIMS(READS('C', 0, 4), WRITES_ANY));
+    /* a pointer from two halves of memory, put together by arithmetic */
+    prove("ld.global.u32 %r9, [%rd3]; ld.global.u32 %r10, [%rd3+4]; cvt.u64.u32 %rd9, %r9;"
+          "cvt.u64.u32 %rd10, %r10; mul.lo.s64 %rd10, %rd10, 0x100000000;"
+          "add.s64 %rd9, %rd9, %rd10; ld.param.u64 %rd10, [l]; add.s64 %rd9, %rd9, %rd10;"
+          "st.global.u32 [%rd9], 0;", 1, 1, words, CLAIMS(READS('C', 0, 8), WRITES_ANY));
     /* a global that the caller does not know */
     prove_in(".global .align 4 .b8 lost[4];\n", "st.global.u32 [lost], 0;",
           (struct claim_size){1, 1, 1},

@@ -77,6 +77,10 @@ with tempfile.TemporaryDirectory() as folder_:
     done, summary = run(outside, "--audit", "1", contract={"assume_in_bounds": False})
     claim("what is not assumed to stay in bounds claims it, and there is nothing to catch",
           done.returncode == 0 and summary["audit_misses"] == 0, done, summary)
+    done, summary = run([NEIGHBOUR, FOLDER, "all"], "--audit", "1")
+    claim("a kernel that leaves its buffer for certain is said to write into the next",
+          done.returncode == 0 and done.stdout == "1\n" and summary["audits"] == 1 and
+          summary["audit_misses"] == 0, done, summary)
     done, summary = run([NEIGHBOUR, FOLDER, "in"], "--audit", "1")
     claim("and the same kernel within its buffer is not blamed",
           done.returncode == 0 and summary["audits"] == 1, done, summary)
