@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast the interpreter runs: lane-operations a second on one core for typical mixes, and
- * a matrix product against the same loops in C. Medians of several runs. */
+/* How fast the interpreter runs: lane-operations a second on one core and on two for typical
+ * mixes, and matrix products against the same loops in C on one core. Medians of several runs.
+ *
+ * usage: simt_bench [KERNELS [ONLY]]: only what has ONLY in its name */
 #include "cuda/soft/simt.h"
 
 #include <stdio.h>
@@ -12,11 +14,12 @@ enum { RUNS = 7, BLOCKS = 8, THREADS = 128, ROUNDS = 4000 };
 
 void native_matmul(const float *a, const float *b, float *c, int m, int n, int k);
 
-/* Of processor time: one thread works, and others may be busy on the machine. */
-static double seconds(void)
+/* Of processor time where one thread works, since others may be busy on the machine; two that
+ * work side by side are timed by the clock on the wall. */
+static double seconds(unsigned cores)
 {
     struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    clock_gettime(cores == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
@@ -117,18 +120,30 @@ static const struct { const char *name, *ptx;
         "setp.le.u32 %p3, %r7, %r6; @%p3 bra M;\n"),
 };
 
-static void run_mix(struct simt_pool *pool, const char *name, const char *ptx)
+/* The pools that are measured, by the number of their threads less one. */
+static struct simt_pool *pools[2];
+
+static double rate_of_mix(unsigned cores, const struct simt_module *module, const void *params)
 {
-    struct simt_module *module = load(ptx);
-    struct { void *data; uint32_t rounds; } params = {calloc(1, 1 << 16), ROUNDS};
+    struct simt_pool *pool = pools[cores - 1];
     double rates[RUNS];
     for (int run = 0; run < RUNS; run++) {
         const uint64_t before = simt_pool_operations(pool);
-        const double start = seconds();
-        launch(pool, module, "k", (uint32_t[]){BLOCKS, 1}, (uint32_t[]){THREADS, 1}, &params);
-        rates[run] = (double)(simt_pool_operations(pool) - before) / (seconds() - start);
+        const double start = seconds(cores);
+        launch(pool, module, "k", (uint32_t[]){BLOCKS, 1}, (uint32_t[]){THREADS, 1}, params);
+        rates[run] = (double)(simt_pool_operations(pool) - before) / (seconds(cores) - start);
     }
-    printf("%-24s %6.2f e9 lane-operations/s\n", name, median(rates) * 1e-9);
+    return median(rates);
+}
+
+static void run_mix(const char *name, const char *ptx)
+{
+    const struct simt_module *module = load(ptx);
+    struct { void *data; uint32_t rounds; } params = {calloc(1, 1 << 16), ROUNDS};
+    printf("%-28s", name);
+    for (unsigned cores = 1; cores <= 2; cores++)
+        printf(" %6.2f", rate_of_mix(cores, module, &params) * 1e-9);
+    printf("\n");
     free(params.data);
 }
 
@@ -152,16 +167,49 @@ static double native_time(int side, const float *a, const float *b, float *c)
 {
     double times[RUNS];
     for (int run = 0; run < RUNS; run++) {
-        const double start = seconds();
+        const double start = seconds(1);
         native_matmul(a, b, c, side, side, side);
-        times[run] = seconds() - start;
+        times[run] = seconds(1) - start;
     }
     return median(times);
 }
 
-static void run_matmul(struct simt_pool *pool, const struct simt_module *module, const char *kernel,
-                       int side, uint32_t width, uint32_t height, const uint32_t *grid)
+/* A product of two square matrices by a kernel of one of the files. */
+struct product {
+    const char *name, *file, *kernel;
+    int side;
+    uint32_t block[2], grid[2];
+};
+
+static const struct product products[] = {
+    {"matmul 128^3, 32x8", "02_matmul_naive.ptx", "matmul_naive", 128, {32, 8}, {4, 16}},
+    {"matmul 128^3, 16x16", "02_matmul_naive.ptx", "matmul_naive", 128, {16, 16}, {8, 8}},
+    {"sgemm tiled 256^3, 16x16", "01_sgemm_tiled.ptx", "sgemm_tiled", 256, {16, 16}, {16, 16}},
+    {"sgemm 64x64 256^3, 256x1", "01_sgemm_tiled.ptx", "sgemm_64x64", 256, {256, 1}, {4, 4}},
+};
+
+/* The time of one launch, and in `operations` what it ran. */
+static double time_of_product(unsigned cores, const struct simt_module *module,
+                              const struct product *product, const void *params,
+                              uint64_t *operations)
 {
+    struct simt_pool *pool = pools[cores - 1];
+    double times[RUNS];
+    for (int run = 0; run < RUNS; run++) {
+        const uint64_t before = simt_pool_operations(pool);
+        const double start = seconds(cores);
+        launch(pool, module, product->kernel, product->grid, product->block, params);
+        times[run] = seconds(cores) - start;
+        *operations = simt_pool_operations(pool) - before;
+    }
+    return median(times);
+}
+
+static void run_product(const char *folder, const struct product *product)
+{
+    char *text = read_file(folder, product->file);
+    const struct simt_module *module = load(text);
+    const int side = product->side;
     const size_t bytes = (size_t)side * (size_t)side * sizeof(float);
     float *a = aligned_alloc(64, bytes), *b = aligned_alloc(64, bytes),
           *c = aligned_alloc(64, bytes);
@@ -169,42 +217,39 @@ static void run_matmul(struct simt_pool *pool, const struct simt_module *module,
         a[i] = (float)(i % 7);
         b[i] = (float)(i % 5);
     }
-    struct { const void *a, *b, *c; int m, n, k; float alpha, beta; } params = {
+    const struct { const void *a, *b, *c; int m, n, k; float alpha, beta; } params = {
         a, b, c, side, side, side, 1.0f, 0.0f};
-    double times[RUNS];
-    uint64_t operations = 0;
-    for (int run = 0; run < RUNS; run++) {
-        const uint64_t before = simt_pool_operations(pool);
-        const double start = seconds();
-        launch(pool, module, kernel, grid, (uint32_t[]){width, height}, &params);
-        times[run] = seconds() - start;
-        operations = simt_pool_operations(pool) - before;
+    double times[2];
+    printf("%-28s", product->name);
+    for (unsigned cores = 1; cores <= 2; cores++) {
+        uint64_t operations = 0;
+        times[cores - 1] = time_of_product(cores, module, product, &params, &operations);
+        printf(" %6.2f", (double)operations / times[cores - 1] * 1e-9);
     }
-    const double time = median(times), native = native_time(side, a, b, c);
-    printf("%-12s %d^3, %2ux%-3u %6.2f e9 lane-operations/s, %7.3f ms, native -O2 %7.3f ms: %.2f\n",
-           kernel, side, width, height, (double)operations / time * 1e-9, time * 1e3, native * 1e3,
-           time / native);
-    free(a), free(b), free(c);
+    const double native = native_time(side, a, b, c);
+    printf("   %7.3f %7.3f ms, native -O2 %7.3f ms: %.2f\n", times[0] * 1e3, times[1] * 1e3,
+           native * 1e3, times[0] / native);
+    free(a), free(b), free(c), free(text);
 }
 
 int main(int argc, char **argv)
 {
-    const char *folder = argc > 1 ? argv[1] : "tests/kernels";
-    struct simt_pool *pool;
-    if (simt_pool_create(1, &pool) != RP_OK)
-        return 1;
-    printf("instruction set: %s, one core\n", simt_isa_name());
-    for (size_t i = 0; i < sizeof mixes / sizeof mixes[0]; i++)
-        run_mix(pool, mixes[i].name, mixes[i].ptx);
-    char *naive_text = read_file(folder, "02_matmul_naive.ptx");
-    char *tiled_text = read_file(folder, "01_sgemm_tiled.ptx");
-    const struct simt_module *naive = load(naive_text), *tiled = load(tiled_text);
-    run_matmul(pool, naive, "matmul_naive", 128, 32, 8, (uint32_t[]){4, 16});
-    run_matmul(pool, naive, "matmul_naive", 128, 16, 16, (uint32_t[]){8, 8});
-    run_matmul(pool, tiled, "sgemm_tiled", 256, 16, 16, (uint32_t[]){16, 16});
-    run_matmul(pool, tiled, "sgemm_64x64", 256, 256, 1, (uint32_t[]){4, 4});
-    free(naive_text);
-    free(tiled_text);
-    simt_pool_destroy(pool);
+    const char *folder = argc > 1 ? argv[1] : "tests/kernels", *only = argc > 2 ? argv[2] : "";
+    for (unsigned cores = 1; cores <= 2; cores++) {
+        if (simt_pool_create(cores, &pools[cores - 1]) != RP_OK)
+            return 1;
+    }
+    printf("%-28s %6s %6s   10^9 lane-operations a second on one core and on two\n",
+           simt_isa_name(), "one", "two");
+    for (size_t i = 0; i < sizeof mixes / sizeof mixes[0]; i++) {
+        if (strstr(mixes[i].name, only))
+            run_mix(mixes[i].name, mixes[i].ptx);
+    }
+    for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {
+        if (strstr(products[i].name, only))
+            run_product(folder, &products[i]);
+    }
+    simt_pool_destroy(pools[0]);
+    simt_pool_destroy(pools[1]);
     return 0;
 }

@@ -44,10 +44,24 @@ static bool check_lanes(struct simt_warp *warp, const struct simt_op *op, uint32
 SCATTER(a32, u32)
 SCATTER(a64, u64)
 
+/* Element k of each lane's vector, gathered before the row is written (see put_quarters). */
+static inline void load_lanes(const uint64_t *lane, int k, u32 *to)
+{
+    eight part[SIMT_QUARTERS];
+#define LANE_AT(i) AT(u32, lane[8 * q + (i)])[k]
+    for (int q = 0; q < SIMT_QUARTERS; q++)
+        part[q] = (eight){LANE_AT(0), LANE_AT(1), LANE_AT(2), LANE_AT(3),
+                          LANE_AT(4), LANE_AT(5), LANE_AT(6), LANE_AT(7)};
+#undef LANE_AT
+    put_quarters(part, to);
+}
+
 #define LOAD_SCATTERED(M, R, N, k, row)                                                         \
     do {                                                                                        \
         R *d_ = ROW(R, row);                                                                    \
-        if (mask == SIMT_FULL) {                                                                \
+        if (mask == SIMT_FULL && sizeof(M) == 4 && sizeof(R) == 4) {                            \
+            load_lanes(lane, (k), (u32 *)(void *)d_);                                           \
+        } else if (mask == SIMT_FULL) {                                                         \
             for (int i = 0; i < SIMT_LANES; i++)                                                \
                 d_[i] = (R)AT(M, lane[i])[k];                                                   \
         } else {                                                                                \

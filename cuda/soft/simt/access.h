@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The short ways of loads and stores. The addresses of a warp are nearly always one address,
- * or consecutive, or that in each quarter of the warp; all are found by looking at the slot
- * or the row, checked as a whole and copied as a whole.
+ * or consecutive, or rise by some stride in each quarter of the warp; all are found by looking
+ * at the slot or the row, checked as a whole and copied as a whole.
  *
  * Each access site remembers the range that it last hit (an allocation, the block's shared
  * memory, ...), so that the check is a comparison; simt_memory_check() is asked otherwise. */
@@ -42,15 +42,34 @@ static inline bool in_steps_a32(const char *rows, uint32_t row, uint32_t step)
 enum shape {
     SHAPE_UNIFORM,   /* full mask, one address */
     SHAPE_SEQUENCE,  /* full mask, consecutive */
-    SHAPE_QUARTERS,  /* full mask, each quarter of the warp one address or consecutive */
+    SHAPE_QUARTERS,  /* full mask, each quarter of the warp rises by one stride */
     SHAPE_SCATTERED, /* none of these, or not known to be allowed */
 };
 
-/* base[0] is the address of lane 0, base[q] of lane 8q; `rising`: consecutive quarters. */
+/* Where the lanes are: lane 8q+i at base[q] + i * stride. A sequence has only base[0]. */
 struct access {
     uint64_t base[SIMT_QUARTERS];
-    bool rising;
+    int64_t stride;
 };
+
+/* All quarters, from their lowest address to their highest. The stride is short, so that
+ * nothing wraps in between; `keep` tells where addresses of 32 bits would. */
+static inline bool quarters_known(const struct simt_warp *warp, const struct simt_op *op,
+                                  const struct access *access, uint64_t keep, uint32_t bytes)
+{
+    uint64_t lo = access->base[0], hi = lo, odd = (uint64_t)access->stride;
+    for (int q = 1; q < SIMT_QUARTERS; q++) {
+        lo = access->base[q] < lo ? access->base[q] : lo;
+        hi = access->base[q] > hi ? access->base[q] : hi;
+    }
+    for (int q = 0; q < SIMT_QUARTERS; q++)
+        odd |= access->base[q];
+    const int64_t rise = 7 * access->stride;
+    lo += rise < 0 ? (uint64_t)rise : 0;
+    hi += rise > 0 ? (uint64_t)rise : 0;
+    return access->stride == (int32_t)access->stride && hi >= lo && hi <= keep &&
+           (odd & (bytes - 1)) == 0 && inside(&warp->sites[op->target], lo, hi - lo + bytes);
+}
 
 /* Full mask and a compact address. */
 static inline enum shape shape_of_slot(const struct simt_warp *warp, const struct simt_op *op,
@@ -64,15 +83,10 @@ static inline enum shape shape_of_slot(const struct simt_warp *warp, const struc
     if (stride == bytes && slot->state & SIMT_LINEAR &&
         known(warp, op, first, (uint64_t)SIMT_LANES * bytes, bytes))
         return SHAPE_SEQUENCE;
-    if (stride != bytes && stride != 0)
-        return SHAPE_SCATTERED;
-    bool all = true;
-    for (int q = 0; q < SIMT_QUARTERS; q++) {
+    for (int q = 1; q < SIMT_QUARTERS; q++)
         access->base[q] = (slot->base[q] + (uint64_t)op->imm) & keep;
-        all &= known(warp, op, access->base[q], stride ? 8 * bytes : bytes, bytes);
-    }
-    access->rising = stride != 0;
-    return all ? SHAPE_QUARTERS : SHAPE_SCATTERED;
+    access->stride = keep == UINT32_MAX ? (int32_t)stride : (int64_t)stride;
+    return quarters_known(warp, op, access, keep, bytes) ? SHAPE_QUARTERS : SHAPE_SCATTERED;
 }
 
 #define SHAPE(A, T)                                                                             \
@@ -99,6 +113,76 @@ SHAPE(a64, u64)
 #define AT(T, address) ((const T *)(uintptr_t)(address))
 #define AT_MUT(T, address) ((T *)(uintptr_t)(address))
 
+/* ---- quarters of 32-bit values --------------------------------------------------- */
+
+typedef uint32_t loose_eight ALIAS __attribute__((vector_size(32), aligned(4)));
+
+static inline uint64_t address_of_lane(const struct access *access, int lane)
+{
+    return access->base[lane / 8] + (uint64_t)(lane % 8 * access->stride);
+}
+
+static inline void gather_quarter(uint64_t base, int64_t stride, eight *to)
+{
+#define LANE_AT(i) *AT(u32, base + (uint64_t)((i) * stride))
+    *to = (eight){LANE_AT(0), LANE_AT(1), LANE_AT(2), LANE_AT(3),
+                    LANE_AT(4), LANE_AT(5), LANE_AT(6), LANE_AT(7)};
+#undef LANE_AT
+}
+
+/* A row is written in pieces as wide as those it is read in: a load that needs two stores
+ * before it waits for both to reach the cache. */
+static inline void put_quarters(const eight part[SIMT_QUARTERS], u32 *to)
+{
+#ifdef __AVX512F__
+    typedef uint32_t half ALIAS __attribute__((vector_size(64)));
+#define JOIN(x, y)                                                                              \
+    __builtin_shufflevector(x, y, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+    ((half *)(void *)to)[0] = JOIN(part[0], part[1]);
+    ((half *)(void *)to)[1] = JOIN(part[2], part[3]);
+#undef JOIN
+#else
+    for (int q = 0; q < SIMT_QUARTERS; q++)
+        ((eight *)(void *)to)[q] = part[q];
+#endif
+}
+
+static inline bool one_base(const struct access *access)
+{
+    return access->base[1] == access->base[0] && access->base[2] == access->base[0] &&
+           access->base[3] == access->base[0];
+}
+
+/* Element k of vectors, lane by lane. */
+static inline void load_quarters(const struct access *access, int k, u32 *to)
+{
+    const uint64_t skip = (uint64_t)k * 4;
+    eight part[SIMT_QUARTERS];
+    if (access->stride == 4) {
+        for (int q = 0; q < SIMT_QUARTERS; q++)
+            part[q] = *AT(loose_eight, access->base[q] + skip);
+    } else if (access->stride == 0) {
+        for (int q = 0; q < SIMT_QUARTERS; q++)
+            part[q] = (eight){0} + *AT(u32, access->base[q] + skip);
+    } else if (one_base(access)) {
+        gather_quarter(access->base[0] + skip, access->stride, &part[0]);
+        part[1] = part[2] = part[3] = part[0];
+    } else {
+        for (int q = 0; q < SIMT_QUARTERS; q++)
+            gather_quarter(access->base[q] + skip, access->stride, &part[q]);
+    }
+    put_quarters(part, to);
+}
+
+/* Consecutive in each quarter. */
+static inline void store_quarters(const struct access *access, const u32 *from)
+{
+    for (int q = 0; q < SIMT_QUARTERS; q++)
+        *AT_MUT(loose_eight, access->base[q]) = ((const eight *)(const void *)from)[q];
+}
+
+/* ---- elements -------------------------------------------------------------------- */
+
 /* Element k of an N-vector of M, into rows of R. */
 #define LOAD_ELEMENT(M, R, N, k, row)                                                           \
     do {                                                                                        \
@@ -109,19 +193,14 @@ SHAPE(a64, u64)
         } else if (shape == SHAPE_UNIFORM) {                                                    \
             const R value_ = (R)AT(M, access.base[0])[k];                                       \
             LANES d_[i] = value_;                                                               \
+        } else if (sizeof(M) == 4 && sizeof(R) == 4) {                                          \
+            load_quarters(&access, (k), (u32 *)(void *)d_);                                     \
         } else {                                                                                \
-            for (int q = 0; q < SIMT_QUARTERS; q++) {                                           \
-                const M *from_ = AT(M, access.base[q]) + (k);                                   \
-                if (access.rising) {                                                            \
-                    VECTORISE for (int i = 0; i < 8; i++) d_[8 * q + i] = (R)from_[(N) * i];    \
-                } else {                                                                        \
-                    const R value_ = (R)*from_;                                                 \
-                    VECTORISE for (int i = 0; i < 8; i++) d_[8 * q + i] = value_;               \
-                }                                                                               \
-            }                                                                                   \
+            EACH_QUARTER_LANE d_[lane_] = (R)AT(M, at_)[k];                                     \
         }                                                                                       \
     } while (0)
 
+/* Where lanes meet, the last one wins. */
 #define STORE_ELEMENT(M, R, N, k, row)                                                          \
     do {                                                                                        \
         const R *s_ = ROW(R, row);                                                              \
@@ -130,16 +209,15 @@ SHAPE(a64, u64)
             LANES to_[(N) * i] = (M)s_[i];                                                      \
         } else if (shape == SHAPE_UNIFORM) {                                                    \
             AT_MUT(M, access.base[0])[k] = (M)s_[SIMT_LANES - 1];                               \
+        } else if (sizeof(M) == 4 && sizeof(R) == 4 && access.stride == 4 && (N) == 1) {        \
+            store_quarters(&access, (const u32 *)(const void *)s_);                             \
         } else {                                                                                \
-            for (int q = 0; q < SIMT_QUARTERS; q++) {                                           \
-                M *to_ = AT_MUT(M, access.base[q]) + (k);                                       \
-                if (!access.rising)                                                             \
-                    *to_ = (M)s_[8 * q + 7];                                                    \
-                else                                                                            \
-                    VECTORISE for (int i = 0; i < 8; i++) to_[(N) * i] = (M)s_[8 * q + i];      \
-            }                                                                                   \
+            EACH_QUARTER_LANE AT_MUT(M, at_)[k] = (M)s_[lane_];                                 \
         }                                                                                       \
     } while (0)
+#define EACH_QUARTER_LANE                                                                       \
+    for (int lane_ = 0; lane_ < SIMT_LANES; lane_++)                                            \
+        for (uint64_t at_ = address_of_lane(&access, lane_), once_ = 1; once_; once_ = 0)
 
 /* Vector elements lie in d, b, c, e. Sources and addresses may share rows with
  * destinations: an address is not read after resolving. */

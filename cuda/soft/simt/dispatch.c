@@ -12,6 +12,7 @@
 #endif
 #define LANE_LOOP_NAME(id) static inline __attribute__((always_inline)) void inlined_##id
 #include "cuda/soft/simt/access.h"
+#include "cuda/soft/simt/chain.h"
 #include "cuda/soft/simt/convert.h"
 #include "cuda/soft/simt/count.h"
 #include "cuda/soft/simt/table.h"
@@ -104,6 +105,7 @@ static const void *dispatch(const struct simt_op *wanted, struct simt_warp *warp
 #define HOT_LOAD(M, R, N, A) HOT(ld_##M##_##R##_v##N##_##A)
 #define HOT_STORE(M, R, N, A) HOT(st_##M##_##R##_v##N##_##A)
 #include "cuda/soft/simt/hot.def"
+        [SIMT_OP_fma_rn_f32] = &&hot_fma_rn_f32,
     };
     static const void *const tracked[SIMT_OP_END] = {
 #define TRACKED(id, ...) [SIMT_OP_##id] = &&track_##id,
@@ -173,6 +175,16 @@ do_EXPAND: /* the row is about to be read by somebody who does not know slots */
 #define HOT_STORE(M, R, N, A) HOT_ACCESS(st_##M##_##R##_v##N##_##A, STORE_ELEMENT, M, R, N, A)
 #include "cuda/soft/simt/hot.def"
 
+hot_fma_rn_f32:
+#ifdef CHAIN_FMA_F32
+    if (active == SIMT_FULL) {
+        op = chain_fma_f32(rows, op);
+        GO;
+    }
+#endif
+    inlined_fma_rn_f32(warp, rows, op, active);
+    NEXT;
+
 #define TRACKED(id, ...)                                                                        \
     track_##id:                                                                                 \
     if (active == SIMT_FULL && compact_##id(rows, op))                                          \
@@ -183,6 +195,8 @@ do_EXPAND: /* the row is about to be read by somebody who does not know slots */
 untracked:
     if (fall_back(warp, rows, op, active))
         GO;
+    if (hot[op->opcode])
+        goto *hot[op->opcode];
     op->lanes(warp, rows, op, active);
     NEXT;
 

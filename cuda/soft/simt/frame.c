@@ -369,7 +369,9 @@ void simt_frame_fill(struct simt_warp *warp, struct simt_frame *frame, bool per_
         if (per_block_only && !row->per_block)
             continue;
         if (row->fill == SIMT_FILL_REGISTER) {
-            simt_slot_of(frame->rows + row->offset)->state = SIMT_MAYBE;
+            struct simt_slot *slot = simt_slot_of(frame->rows + row->offset);
+            slot->state = SIMT_MAYBE;
+            slot->looks = 0; /* what another block held there says nothing about this one */
             continue;
         }
         if (row->width) {

@@ -184,17 +184,23 @@ static inline float div_approx(float a, float b)
 #define sub32_rm(a, b) add32_rm(a, -(b))
 #define sub32_rp(a, b) add32_rp(a, -(b))
 
-/* min and max: a NaN loses against a number, -0 is less than +0. */
+/* min and max: a NaN loses against a number, -0 is less than +0. One choice after the other,
+ * so that all lanes make them at once. */
+static inline float pick32(float picked, float equal, float a, float b)
+{
+    picked = a == b ? equal : picked;
+    picked = a != a ? canon(b) : picked;
+    return b != b ? canon(a) : picked;
+}
+
 static inline float min32(float a, float b)
 {
-    const float equal = real32(bits32(a) | bits32(b));
-    return a < b ? a : b < a ? b : a == b ? equal : a != a ? canon(b) : canon(a);
+    return pick32(a < b ? a : b, real32(bits32(a) | bits32(b)), a, b);
 }
 
 static inline float max32(float a, float b)
 {
-    const float equal = real32(bits32(a) & bits32(b));
-    return a > b ? a : b > a ? b : a == b ? equal : a != a ? canon(b) : canon(a);
+    return pick32(a > b ? a : b, real32(bits32(a) & bits32(b)), a, b);
 }
 
 static inline float min32_nan(float a, float b)

@@ -6,6 +6,10 @@
 #include "cuda/soft/simt/bits.h"
 #include "cuda/soft/simt/compact.h"
 
+/* The lanes of a quarter. */
+typedef uint32_t eight ALIAS __attribute__((vector_size(32)));
+typedef uint64_t eight_wide ALIAS __attribute__((vector_size(64)));
+
 #define SLOT(offset) simt_slot_of(rows + (offset))
 
 static inline bool one_uniform(const struct simt_slot *a, const struct simt_slot *b)
@@ -13,31 +17,26 @@ static inline bool one_uniform(const struct simt_slot *a, const struct simt_slot
     return (a->state | b->state) & SIMT_UNIFORM;
 }
 
+#define ANY(bases) ((bases)[0] | (bases)[1] | (bases)[2] | (bases)[3])
+#define SIGNED(x) (((x) ^ UINT64_C(0x80000000)) - UINT64_C(0x80000000)) /* sign extension */
+
 /* Do the 32-bit lanes rise without wrapping, taken as signed or as unsigned numbers? */
 static inline bool linear_signed(const struct simt_slot *slot)
 {
     if (slot->state & SIMT_UNIFORM)
         return true;
-    const int64_t rise = 7 * (int64_t)(int32_t)slot->stride;
-    bool inside = true;
-    for (int q = 0; q < SIMT_QUARTERS; q++) {
-        const int64_t last = (int64_t)(int32_t)slot->base[q] + rise;
-        inside &= last == (int32_t)last;
-    }
-    return inside;
+    const uint64_t rise = 7 * SIGNED(slot->stride);
+    const simt_bases last = SIGNED(slot->bases) + rise, wrapped = last ^ SIGNED(last & UINT32_MAX);
+    return ANY(wrapped) == 0;
 }
 
 static inline bool linear_unsigned(const struct simt_slot *slot)
 {
     if (slot->state & SIMT_UNIFORM)
         return true;
-    const int64_t rise = 7 * (int64_t)(int32_t)slot->stride;
-    bool inside = true;
-    for (int q = 0; q < SIMT_QUARTERS; q++) {
-        const int64_t last = (int64_t)slot->base[q] + rise;
-        inside &= last == (int64_t)(uint32_t)last;
-    }
-    return inside;
+    const uint64_t rise = 7 * SIGNED(slot->stride);
+    const simt_bases wrapped = (slot->bases + rise) >> 32;
+    return ANY(wrapped) == 0;
 }
 
 /* ---- the short way ------------------------------------------------------------- */
@@ -78,9 +77,8 @@ static inline bool linear_unsigned(const struct simt_slot *slot)
     COMPACT(id, T, A->state & B->state & C->state, condition, bases_, stride_, )
 /* A 32-bit row may wrap between its quarters, and be linear no longer when it is widened. */
 #define CHECK_LINEAR                                                                            \
-    if (D->base[1] - D->base[0] != 8 * stride || D->base[2] - D->base[1] != 8 * stride ||       \
-        D->base[3] - D->base[2] != 8 * stride)                                                  \
-        state &= ~SIMT_LINEAR;
+    const simt_bases off_line = D->bases - (D->base[0] + 8 * stride * (simt_bases){0, 1, 2, 3}); \
+    state &= ANY(off_line) ? ~SIMT_LINEAR : ~0u;
 #define WIDEN1(id, T, condition, bases_, stride_)                                               \
     COMPACT(id, T, A->state, condition, bases_, stride_, CHECK_LINEAR)
 #define WIDEN2(id, T, condition, bases_, stride_)                                               \
@@ -124,34 +122,49 @@ static inline bool linear_unsigned(const struct simt_slot *slot)
 static inline void expand_slot(char *row, bool wide)
 {
     struct simt_slot *slot = simt_slot_of(row);
+    row = __builtin_assume_aligned(row, 64);
     if (wide) {
-        u64 *to = __builtin_assume_aligned(row, 64);
-        LANES to[i] = slot->base[i / 8] + (uint64_t)(i % 8) * slot->stride;
+        const eight_wide rise = (eight_wide){0, 1, 2, 3, 4, 5, 6, 7} * slot->stride;
+        for (int q = 0; q < SIMT_QUARTERS; q++)
+            ((eight_wide *)(void *)row)[q] = slot->base[q] + rise;
     } else {
-        u32 *to = __builtin_assume_aligned(row, 64);
-        const uint32_t stride = (uint32_t)slot->stride;
-        for (int q = 0; q < SIMT_QUARTERS; q++) {
-            const uint32_t base = (uint32_t)slot->base[q];
-            VECTORISE for (int k = 0; k < 8; k++) to[8 * q + k] = base + (uint32_t)k * stride;
-        }
+        const eight rise = (eight){0, 1, 2, 3, 4, 5, 6, 7} * (uint32_t)slot->stride;
+        for (int q = 0; q < SIMT_QUARTERS; q++)
+            ((eight *)(void *)row)[q] = (uint32_t)slot->base[q] + rise;
     }
     slot->state &= ~SIMT_STALE;
 }
 
 /* After lanes have been apart everything is in rows. So when they have met, each register is
- * looked at twice, and found to be compact or not to be worth it. */
-static inline bool look(const struct simt_warp *warp, char *row, bool wide)
+ * looked at twice, and found to be compact or not to be worth it. A slot's `looks` are the
+ * reunion that they belong to, and how many there were. */
+enum { LOOKS = 2, LOOK_BITS = 2 };
+
+static inline uint32_t looked_enough(const struct simt_warp *warp)
 {
-    enum { LOOKS = 2, LOOK_BITS = 2 };
+    return warp->reunions << LOOK_BITS | LOOKS;
+}
+
+static inline bool worth_a_look(const struct simt_slot *slot, uint32_t enough)
+{
+    return (slot->state & (SIMT_MAYBE | SIMT_COMPACT)) == SIMT_MAYBE && slot->looks != enough;
+}
+
+static inline bool look(char *row, uint32_t enough, bool wide)
+{
     struct simt_slot *slot = simt_slot_of(row);
-    if ((slot->state & (SIMT_MAYBE | SIMT_COMPACT)) != SIMT_MAYBE)
+    if (!worth_a_look(slot, enough))
         return false;
-    if (slot->looks >> LOOK_BITS != warp->reunions)
-        slot->looks = warp->reunions << LOOK_BITS;
-    if ((slot->looks & ((1u << LOOK_BITS) - 1)) == LOOKS)
-        return false;
+    if (slot->looks >> LOOK_BITS != enough >> LOOK_BITS)
+        slot->looks = enough - LOOKS;
     slot->looks++;
     return simt_slot_compress(row, wide ? 8 : 4);
+}
+
+/* Nothing to do: the row holds, and there is no hope that it is compact. */
+static inline bool settled(const struct simt_slot *slot, uint32_t enough)
+{
+    return !(slot->state & SIMT_STALE) && !worth_a_look(slot, enough);
 }
 
 /* Before a tracked operation runs on rows: its operands get theirs. True when an operand
@@ -159,24 +172,27 @@ static inline bool look(const struct simt_warp *warp, char *row, bool wide)
 static inline bool fall_back(const struct simt_warp *warp, char *rows, const struct simt_op *op,
                              uint32_t active)
 {
-    const uint32_t flags = op->flags;
-    bool found = false;
+    const uint32_t flags = op->flags, enough = looked_enough(warp);
+    const bool has_d = flags & SIMT_HAS_D;
+    if (settled(SLOT(op->a), enough) && settled(SLOT(op->b), enough) &&
+        settled(SLOT(op->c), enough) && (!has_d || SLOT(op->d)->state == SIMT_MAYBE))
+        return false;
     if (active == SIMT_FULL) {
-        found = look(warp, rows + op->a, flags & SIMT_WIDE_A);
+        bool found = look(rows + op->a, enough, flags & SIMT_WIDE_A);
         if (flags & SIMT_HAS_B)
-            found |= look(warp, rows + op->b, flags & SIMT_WIDE_B);
+            found |= look(rows + op->b, enough, flags & SIMT_WIDE_B);
         if (flags & SIMT_HAS_C)
-            found |= look(warp, rows + op->c, flags & SIMT_WIDE_C);
+            found |= look(rows + op->c, enough, flags & SIMT_WIDE_C);
+        if (found)
+            return true;
     }
-    if (found)
-        return true;
     if (SLOT(op->a)->state & SIMT_STALE)
         expand_slot(rows + op->a, flags & SIMT_WIDE_A);
     if (flags & SIMT_HAS_B && SLOT(op->b)->state & SIMT_STALE)
         expand_slot(rows + op->b, flags & SIMT_WIDE_B);
     if (flags & SIMT_HAS_C && SLOT(op->c)->state & SIMT_STALE)
         expand_slot(rows + op->c, flags & SIMT_WIDE_C);
-    if (flags & SIMT_HAS_D) {
+    if (has_d) {
         if (active != SIMT_FULL && SLOT(op->d)->state & SIMT_STALE)
             expand_slot(rows + op->d, flags & SIMT_WIDE_D);
         SLOT(op->d)->state = SIMT_MAYBE;
