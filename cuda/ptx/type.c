@@ -80,6 +80,7 @@ static const struct {
     {"%lanemask_lt", RP_PTX_LANEMASK_LT}, {"%lanemask_le", RP_PTX_LANEMASK_LE},
     {"%lanemask_gt", RP_PTX_LANEMASK_GT}, {"%lanemask_ge", RP_PTX_LANEMASK_GE},
     {"%dynamic_smem_size", RP_PTX_DYNAMIC_SMEM_SIZE}, {"%total_smem_size", RP_PTX_TOTAL_SMEM_SIZE},
+    {"%envreg1", RP_PTX_ENVREG1}, {"%envreg2", RP_PTX_ENVREG2},
 };
 
 /* The rest: known, so that a misspelt register is not taken for one, but without a number.

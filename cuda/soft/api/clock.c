@@ -8,17 +8,20 @@
 static struct soft_figures figures;
 static bool is_on;
 
-bool soft_clock_start(void)
+CUresult soft_clock_start(void)
 {
     const char *which = getenv("REPRISE_SOFT_CLOCK");
     char message[512];
 
     if (which == NULL || *which == '\0')
-        return true;
-    is_on = soft_figures_read(which, &figures, message, sizeof message);
+        return CUDA_SUCCESS;
+    const enum rp_status status = soft_figures_read(which, &figures, message, sizeof message);
+    is_on = status == RP_OK;
     if (!is_on)
         soft_say("REPRISE_SOFT_CLOCK: %s", message);
-    return is_on;
+    return is_on                     ? CUDA_SUCCESS
+           : status == RP_NO_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY
+                                    : CUDA_ERROR_INVALID_VALUE;
 }
 
 const struct soft_figures *soft_clock_figures(void)

@@ -11,9 +11,11 @@
 #ifndef RP_CUDA_SOFT_API_CLOCK_H
 #define RP_CUDA_SOFT_API_CLOCK_H
 
+#include "cuda/calls/calls.h"
 #include "cuda/soft/clock/figures.h"
 #include "cuda/soft/simt.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What runs one operation at a time, in the order of submission. */
@@ -31,8 +33,8 @@ struct soft_demand {
     struct simt_counts counts;
 };
 
-/* Reads the figures. False, after a line on stderr, when there are none by that name. */
-bool soft_clock_start(void);
+/* Reads the figures. An error, after a line on stderr, when there are none by that name. */
+CUresult soft_clock_start(void);
 const struct soft_figures *soft_clock_figures(void); /* NULL: there is no model clock */
 
 uint64_t soft_clock_duration(const struct soft_demand *demand, bool in_graph); /* ns */

@@ -181,8 +181,9 @@ static CUresult start(void)
     if (!soft_arena_open(&soft.host_arena, HOST_BASE, SPACE_BYTES, PROT_READ | PROT_WRITE) ||
         !soft_arena_open(&soft.virtual_arena, VIRTUAL_BASE, SPACE_BYTES, PROT_NONE))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    if (!soft_clock_start())
-        return CUDA_ERROR_INVALID_VALUE;
+    const CUresult clock = soft_clock_start();
+    if (clock != CUDA_SUCCESS)
+        return clock;
     if (!soft_oracle_start() || !soft_races_start())
         return CUDA_ERROR_OPERATING_SYSTEM;
     for (int i = 0; i < (int)soft.options.devices; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/soft/clock/figures.h"
+#include "cuda/soft/clock/document.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,12 +19,14 @@ enum { FIGURES = sizeof table / sizeof table[0], DEPTH = 4 };
 struct reading {
     struct soft_figures *out;
     const char *which; /* for messages */
+    enum rp_status *status; /* of what went wrong */
     char *message;
     size_t size;
 };
 
 static bool fail(const struct reading *reading, const char *what, const char *key)
 {
+    *reading->status = RP_INVALID;
     snprintf(reading->message, reading->size, "%s: %s%s%s", reading->which, what,
              key != NULL ? " " : "", key != NULL ? key : "");
     return false;
@@ -122,44 +124,59 @@ static bool read_document(const struct reading *reading, json_t *document, int d
 
 /* ---- documents --------------------------------------------------------------------- */
 
-static json_t *load(const char *which, json_error_t *error)
+static enum soft_document_status load(const char *which, struct soft_document *document,
+                                      json_error_t *error)
 {
     for (const struct soft_figures_text *text = soft_figures_texts; text->name != NULL; text++)
         if (strcmp(text->name, which) == 0)
-            return json_loads(text->json, JSON_REJECT_DUPLICATES, error);
-    return json_load_file(which, JSON_REJECT_DUPLICATES, error);
+            return soft_document_parse(document, text->json, error);
+    return soft_document_load(document, which, error);
 }
 
 static bool read_which(const struct reading *reading, int depth)
 {
+    struct soft_document document;
     json_error_t error;
     if (depth == DEPTH)
         return fail(reading, "too many documents on each other by base", NULL);
-    json_t *document = load(reading->which, &error);
-    if (document == NULL) {
-        if (error.line > 0)
-            snprintf(reading->message, reading->size, "%s:%d:%d: %s", reading->which, error.line,
-                     error.column, error.text);
-        else
-            snprintf(reading->message, reading->size,
-                     "%s is no device that the clock knows, and no file of one", reading->which);
+    switch (load(reading->which, &document, &error)) {
+    case SOFT_DOCUMENT_READ: break;
+    case SOFT_DOCUMENT_ABSENT:
+        *reading->status = RP_INVALID;
+        snprintf(reading->message, reading->size,
+                 "%s is no device that the clock knows, and no file of one", reading->which);
+        return false;
+    case SOFT_DOCUMENT_LONG: return fail(reading, "more than 64 KiB", NULL);
+    case SOFT_DOCUMENT_NO_MEMORY:
+        fail(reading, "no memory to read it", NULL);
+        *reading->status = RP_NO_MEMORY;
+        return false;
+    case SOFT_DOCUMENT_BAD:
+        *reading->status = RP_INVALID;
+        snprintf(reading->message, reading->size, "%s:%d:%d: %s", reading->which, error.line,
+                 error.column, error.text);
         return false;
     }
-    bool good = read_document(reading, document, depth);
-    json_decref(document);
+    bool good = read_document(reading, document.root, depth);
+    soft_document_close(&document);
     return good;
 }
 
-bool soft_figures_read(const char *which, struct soft_figures *out, char *message, size_t size)
+enum rp_status soft_figures_read(const char *which, struct soft_figures *out, char *message,
+                                 size_t size)
 {
-    const struct reading reading = {out, which, message, size};
+    enum rp_status status = RP_OK;
+    const struct reading reading = {out, which, &status, message, size};
 
     *out = (struct soft_figures){.bytes_scale = 1, .ops_scale = 1};
     snprintf(out->name, sizeof out->name, "%s", which);
     if (!read_which(&reading, 0))
-        return false;
-    for (size_t i = 0; i < FIGURES; i++)
-        if (!(*figure_of(out, i) > 0))
-            return fail(&reading, "missing figure", table[i].name);
-    return true;
+        return status;
+    for (size_t i = 0; i < FIGURES; i++) {
+        if (!(*figure_of(out, i) > 0)) {
+            fail(&reading, "missing figure", table[i].name);
+            return status;
+        }
+    }
+    return RP_OK;
 }

@@ -13,7 +13,8 @@
 #ifndef RP_CUDA_SOFT_CLOCK_FIGURES_H
 #define RP_CUDA_SOFT_CLOCK_FIGURES_H
 
-#include <stdbool.h>
+#include "tracker/status.h"
+
 #include <stddef.h>
 
 /* name in the document, and whether it may be fractional: all must be more than zero */
@@ -56,8 +57,9 @@ struct soft_figures_text {
 };
 extern const struct soft_figures_text soft_figures_texts[];
 
-/* Reads `which`, a name or the path of a file. On failure `message` says what is wrong and where:
- * FILE:LINE:COLUMN for what is no JSON, else the key. */
-bool soft_figures_read(const char *which, struct soft_figures *out, char *message, size_t size);
+/* Reads `which`, a name or the path of a file. On failure (RP_INVALID, RP_NO_MEMORY) `message`
+ * says what is wrong and where: FILE:LINE:COLUMN for what is no JSON, else the key. */
+enum rp_status soft_figures_read(const char *which, struct soft_figures *out, char *message,
+                                 size_t size);
 
 #endif

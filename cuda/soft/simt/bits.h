@@ -53,6 +53,26 @@ DIVIDE_SIGNED(s16) DIVIDE_SIGNED(s32) DIVIDE_SIGNED(s64)
 #undef DIVIDE_UNSIGNED
 #undef DIVIDE_SIGNED
 
+/* The absolute differences of the parts of `bits` bits, in their places, and their sum. */
+static inline u32 part_distances(u32 a, u32 b, int bits)
+{
+    u32 out = 0;
+    for (int at = 0; at < 32; at += bits) {
+        const u32 keep = (1u << bits) - 1, x = a >> at & keep, y = b >> at & keep;
+        out |= (x > y ? x - y : y - x) << at;
+    }
+    return out;
+}
+
+static inline u32 sum_of_distances(u32 a, u32 b, int bits)
+{
+    const u32 parts = part_distances(a, b, bits);
+    u32 sum = 0;
+    for (int at = 0; at < 32; at += bits)
+        sum += parts >> at & ((1u << bits) - 1);
+    return sum;
+}
+
 #define PAIR(T, name, expr)                                                                     \
     static inline u32 pair_##T##_##name(u32 x, u32 y)                                           \
     {                                                                                           \

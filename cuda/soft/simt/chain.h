@@ -36,8 +36,14 @@ static inline reals reals_canon(reals x)
 
 enum { REALS_LANES = sizeof(reals) / sizeof(float), REALS_PARTS = SIMT_LANES / REALS_LANES };
 
+/* Does the next operation add to the sum of this one? An operation always has a next one. */
+static inline bool chain_goes_on(const struct simt_op *op)
+{
+    return op[1].opcode == op->opcode && op[1].c == op->d;
+}
+
 /* Runs the fma.rn.f32 at `op` for all lanes, and all links behind it; answers what comes next.
- * What has the same label as `op` is an unguarded one like it. */
+ * Whoever has the label of `op` has a link behind it. */
 static inline const struct simt_op *chain_fma_f32(char *rows, const struct simt_op *op)
 {
     const void *const label = op->label;
@@ -53,13 +59,23 @@ static inline const struct simt_op *chain_fma_f32(char *rows, const struct simt_
         }
         for (int part = 0; part < REALS_PARTS; part++)
             REALS_STORE(d + part * REALS_LANES, sum[part]);
-        const struct simt_op *next = op + 1;
-        if (next->label != label || next->c != op->d)
-            return next;
-        op = next;
+        if ((op++)->label != label)
+            return op;
     }
 }
-#define CHAIN_FMA_F32
+#else
+/* Without the instruction a product takes longer than any wait. */
+static inline bool chain_goes_on(const struct simt_op *op)
+{
+    (void)op;
+    return false;
+}
+
+static inline const struct simt_op *chain_fma_f32(char *rows, const struct simt_op *op)
+{
+    (void)rows;
+    return op;
+}
 #endif
 
 #endif

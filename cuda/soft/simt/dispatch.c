@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The dispatcher: runs the splits of one warp until it is done, blocked, at the end of its
  * turn or at fault. Built once for each instruction set (a function with computed gotos
- * can't be cloned by the compiler), with the lane loops that it calls.
- *
- * `base` is the running split's mask with all lanes that have exited added: when that is
- * full, a lane loop needs no blending. Operations that reach outside the registers get the
- * true mask. `active` is `base`, but for the one operation after a GUARD. */
+ * can't be cloned by the compiler), with the lane loops that it calls. What a turn is and how
+ * it goes on is in turn.h; here is a label for each kind of operation, and no more. */
 #ifndef __clang__
 /* Every operation is to have its own jump to the next. */
 #pragma GCC optimize("no-crossjumping", "no-gcse")
@@ -14,8 +11,8 @@
 #include "cuda/soft/simt/access.h"
 #include "cuda/soft/simt/chain.h"
 #include "cuda/soft/simt/convert.h"
-#include "cuda/soft/simt/count.h"
 #include "cuda/soft/simt/table.h"
+#include "cuda/soft/simt/turn.h"
 
 #include "cuda/soft/simt/loops.h"
 
@@ -55,41 +52,31 @@ static simt_lanes_fn *const lane_loops[] = {
 #include "cuda/soft/simt/all.def"
 };
 
-#define GO goto *op->label
+/* The parts of the turn that every label uses. */
+#define OP turn.op
+#define ARGUMENTS warp, turn.rows, OP, turn.active
+#define GO goto *OP->label
 #define NEXT                                                                                    \
     do {                                                                                        \
-        active = base;                                                                          \
-        op++;                                                                                   \
+        turn.active = turn.base;                                                                \
+        OP++;                                                                                   \
         GO;                                                                                     \
     } while (0)
-/* Operations are counted where control leaves a straight line. */
-#define COUNT_LINE                                                                              \
-    do {                                                                                        \
-        operations += (uint64_t)(op + 1 - line) * lanes;                                        \
-        if (__builtin_expect(counted, 0))                                                       \
-            simt_count_line(warp, line, op);                                                    \
-    } while (0)
-#define TURN_TO(where)                                                                          \
-    do {                                                                                        \
-        op = (where);                                                                           \
-        line = op;                                                                              \
-        active = base;                                                                          \
-    } while (0)
-/* Where lanes may come by again, a turn that is used up ends; `op` itself runs in the next. */
-#define SPENT __builtin_expect(operations + waits > SIMT_TURN, 0)
-#define END_SPENT_TURN                                                                          \
-    do {                                                                                        \
-        if (SPENT) {                                                                            \
-            COUNT_LINE;                                                                         \
-            TURN_TO(op);                                                                        \
-            goto turn_over;                                                                     \
+
+/* A load or store whose short way stands here; what has none goes on as CHECKED. */
+#define HOT_ACCESS(id, ELEMENT, M, R, N, A)                                                     \
+    hot_##id:                                                                                   \
+    if ((turn.active & turn.live) == SIMT_FULL) {                                               \
+        char *const rows = turn.rows;                                                           \
+        const struct simt_op *const op = OP;                                                    \
+        struct access access;                                                                   \
+        const enum shape shape = shape_##A(warp, rows, op, (uint32_t)sizeof(M) * N, &access);   \
+        if (shape != SHAPE_SCATTERED) {                                                         \
+            EACH_ELEMENT_##N(ELEMENT, M, R)                                                     \
+            NEXT;                                                                               \
         }                                                                                       \
-    } while (0)
-#define PARK_SELF(where)                                                                        \
-    do {                                                                                        \
-        warp->now.op = (where);                                                                 \
-        goto reschedule;                                                                        \
-    } while (0)
+    }                                                                                           \
+    goto do_CHECKED;
 
 /* With an operation: tells the label that handles it. With a warp: runs it. */
 static const void *dispatch(const struct simt_op *wanted, struct simt_warp *warp,
@@ -105,246 +92,178 @@ static const void *dispatch(const struct simt_op *wanted, struct simt_warp *warp
 #define HOT_LOAD(M, R, N, A) HOT(ld_##M##_##R##_v##N##_##A)
 #define HOT_STORE(M, R, N, A) HOT(st_##M##_##R##_v##N##_##A)
 #include "cuda/soft/simt/hot.def"
-        [SIMT_OP_fma_rn_f32] = &&hot_fma_rn_f32,
     };
     static const void *const tracked[SIMT_OP_END] = {
 #define TRACKED(id, ...) [SIMT_OP_##id] = &&track_##id,
 #include "cuda/soft/simt/tracked.def"
     };
+    static const void *const chained[SIMT_OP_END] = {[SIMT_OP_fma_rn_f32] = &&do_chain};
     if (!warp) {
         const uint32_t opcode = wanted->opcode;
         if (opcode < SIMT_CONTROL_COUNT)
             return control[opcode];
+        if (chained[opcode] && chain_goes_on(wanted))
+            return chained[opcode];
         if (wanted->flags & SIMT_TRACKED)
             return tracked[opcode] ? tracked[opcode] : &&untracked;
         return hot[opcode] ? hot[opcode]
                            : control[simt_signatures[opcode - SIMT_CONTROL_COUNT].control];
     }
-
-    const struct simt_op *op, *line;
-    char *rows;
-    uint32_t base, active, live, lanes;
-    uint64_t operations = 0, waits = 0;
-    const bool counted = warp->worker->run->launch->counts != NULL;
+    struct turn turn = {.warp = warp, .counted = warp->worker->run->launch->counts != NULL};
 
 reschedule:
-    if (!simt_warp_switch(warp)) {
+    if (!turn_take_split(&turn)) {
         *stop = warp->live ? SIMT_BLOCKED : SIMT_DONE;
         goto leave;
     }
-    op = line = warp->now.op;
-    rows = warp->now.frame->rows;
-    live = warp->live;
-    base = active = warp->now.mask | ~live;
-    lanes = (uint32_t)__builtin_popcount(warp->now.mask);
-    warp->reunions += warp->parted && base == SIMT_FULL;
-    warp->parted = base != SIMT_FULL;
     GO;
 
 do_LOOP:
-    op->lanes(warp, rows, op, active);
+    OP->lanes(ARGUMENTS);
     NEXT;
 
 do_CHECKED:
-    op->lanes(warp, rows, op, active & live);
+    OP->lanes(warp, turn.rows, OP, turn.active & turn.live);
     if (__builtin_expect(warp->faulted, 0))
         goto fault;
     NEXT;
 
 do_EXPAND: /* the row is about to be read by somebody who does not know slots */
-    if (SLOT(op->a)->state & SIMT_STALE)
-        expand_slot(rows + op->a, op->flags & SIMT_WIDE_A);
+    if (simt_slot_of(turn.rows + OP->a)->state & SIMT_STALE)
+        expand_slot(turn.rows + OP->a, OP->flags & SIMT_WIDE_A);
     NEXT;
 
 #define HOT(id)                                                                                 \
     hot_##id:                                                                                   \
-    inlined_##id(warp, rows, op, active);                                                       \
+    inlined_##id(ARGUMENTS);                                                                    \
     NEXT;
-#define HOT_ACCESS(id, ELEMENT, M, R, N, A)                                                     \
-    hot_##id:                                                                                   \
-    if ((active & live) == SIMT_FULL) {                                                         \
-        struct access access;                                                                   \
-        const enum shape shape = shape_##A(warp, rows, op, (uint32_t)sizeof(M) * N, &access);   \
-        if (shape != SHAPE_SCATTERED) {                                                         \
-            EACH_ELEMENT_##N(ELEMENT, M, R)                                                     \
-            NEXT;                                                                               \
-        }                                                                                       \
-    }                                                                                           \
-    goto do_CHECKED;
 #define HOT_LOAD(M, R, N, A) HOT_ACCESS(ld_##M##_##R##_v##N##_##A, LOAD_ELEMENT, M, R, N, A)
 #define HOT_STORE(M, R, N, A) HOT_ACCESS(st_##M##_##R##_v##N##_##A, STORE_ELEMENT, M, R, N, A)
 #include "cuda/soft/simt/hot.def"
 
-hot_fma_rn_f32:
-#ifdef CHAIN_FMA_F32
-    if (active == SIMT_FULL) {
-        op = chain_fma_f32(rows, op);
-        GO;
-    }
-#endif
-    inlined_fma_rn_f32(warp, rows, op, active);
-    NEXT;
+do_chain:
+    if (turn.active != SIMT_FULL)
+        goto hot_fma_rn_f32;
+    OP = chain_fma_f32(turn.rows, OP);
+    GO;
 
 #define TRACKED(id, ...)                                                                        \
     track_##id:                                                                                 \
-    if (active == SIMT_FULL && compact_##id(rows, op))                                          \
+    if (turn.active == SIMT_FULL && compact_##id(turn.rows, OP))                                \
         NEXT;                                                                                   \
     goto untracked;
 #include "cuda/soft/simt/tracked.def"
 
 untracked:
-    if (fall_back(warp, rows, op, active))
+    if (fall_back(ARGUMENTS))
         GO;
-    if (hot[op->opcode])
-        goto *hot[op->opcode];
-    op->lanes(warp, rows, op, active);
+    if (hot[OP->opcode])
+        goto *hot[OP->opcode];
+    OP->lanes(ARGUMENTS);
     NEXT;
 
 do_GUARD: /* @p on the next operation: imm turns @!p */
-    active = base & ((MASK(op->a) ^ (uint32_t)op->imm) | ~live);
-    op++;
-    if ((active & live) == 0)
+    turn.active = turn.base & ((*(u32 *)(turn.rows + OP->a) ^ (uint32_t)OP->imm) | ~turn.live);
+    OP++;
+    if ((turn.active & turn.live) == 0)
         NEXT;
     GO;
 
 do_JOIN: /* before a label, which jumps go past: lanes may be waiting there */
     if (warp->parked_count) {
-        COUNT_LINE;
-        PARK_SELF(op + 1);
+        turn_count_line(&turn);
+        warp->now.op = OP + 1;
+        goto reschedule;
     }
     NEXT;
 
-do_JUMP:
-    COUNT_LINE;
-    TURN_TO(op + (int32_t)op->target);
-    if (warp->parked_count)
-        PARK_SELF(op);
-    GO;
-
 do_JUMP_BACK:
-    COUNT_LINE;
-    waits += (uint64_t)op->imm;
-    TURN_TO(op + (int32_t)op->target);
-    if (SPENT)
+    turn.waits += (uint64_t)OP->imm;
+do_JUMP:
+    turn_count_line(&turn);
+    turn_go_to(&turn, OP + (int32_t)OP->target);
+    if (turn_is_spent(&turn))
         goto turn_over;
-    if (warp->parked_count)
-        PARK_SELF(op);
+    if (turn_meets(&turn))
+        goto reschedule;
     GO;
 
 do_BRANCH_BACK:
-    waits += (uint64_t)op->imm;
-    END_SPENT_TURN;
-    /* fallthrough */
-do_BRANCH: {
-    const uint32_t mask = base & live, taken = (MASK(op->a) ^ op->flags * SIMT_FULL) & mask;
-    COUNT_LINE;
-    if (taken == 0) {
-        TURN_TO(op + 1);
-    } else if (taken == mask) {
-        TURN_TO(op + (int32_t)op->target);
-    } else {
-        struct simt_split other = warp->now;
-        other.op = op + (int32_t)op->target;
-        other.mask = taken;
-        simt_warp_park(warp, &other);
-        warp->now.mask = mask & ~taken;
-        PARK_SELF(op + 1);
-    }
-    if (warp->parked_count)
-        PARK_SELF(op);
+    turn.waits += (uint64_t)OP->imm;
+    if (turn_ends_here(&turn))
+        goto turn_over;
+do_BRANCH:
+    if (turn_branch(&turn))
+        goto reschedule;
     GO;
-}
 
-do_BRANCH_INDEX: { /* brx.idx: a jump for each value of the index */
-    const u32 *index = ROW(u32, op->a);
-    const int32_t *targets = op->data;
-    uint32_t left = base & live;
-    END_SPENT_TURN;
-    COUNT_LINE;
-    while (left) {
-        const uint32_t value = index[__builtin_ctz(left)];
-        struct simt_split part = warp->now;
-        part.mask = 0;
-        EACH_LANE(left, i) part.mask |= index[i] == value ? lane_bit32[i] : 0;
-        left &= ~part.mask;
-        if (value >= op->b) {
-            simt_fault_raise(warp, op, __builtin_ctz(part.mask), SIMT_FAULT_TRAP, value, false);
-            goto fault;
-        }
-        part.op = op + targets[value];
-        simt_warp_park(warp, &part);
-    }
-    warp->now.mask = 0;
+do_BRANCH_INDEX: /* brx.idx */
+    if (turn_ends_here(&turn))
+        goto turn_over;
+    if (!turn_branch_index(&turn))
+        goto fault;
     goto reschedule;
-}
 
 do_CALL:
-    END_SPENT_TURN;
-    COUNT_LINE;
-    warp->now.op = op;
-    if (!simt_frame_call(warp, op, base & live))
+    if (turn_ends_here(&turn))
+        goto turn_over;
+    turn_count_line(&turn);
+    warp->now.op = OP;
+    if (!simt_frame_call(warp, OP, turn_mask(&turn)))
         goto fault;
     goto reschedule;
 
 do_RETURN:
-    COUNT_LINE;
-    simt_frame_return(warp, base & live);
+    turn_count_line(&turn);
+    simt_frame_return(warp, turn_mask(&turn));
     goto reschedule;
 
 do_EXIT:
-    COUNT_LINE;
-    warp->now.mask = 0;
-    simt_frame_abandon(warp, warp->now.frame, base & live);
-    simt_warp_exit(warp, base & live);
+    turn_count_line(&turn);
+    turn_exit(&turn);
     goto reschedule;
 
 do_TRAP:
-    COUNT_LINE;
-    simt_fault_raise(warp, op, __builtin_ctz(base & live), SIMT_FAULT_TRAP, 0, false);
+    turn_count_line(&turn);
+    simt_fault_raise(warp, OP, __builtin_ctz(turn_mask(&turn)), SIMT_FAULT_TRAP, 0, false);
     goto fault;
 
 do_BARRIER:
-    warp->now.op = op;
-    if (!simt_barrier_arrive(warp, op, base & live)) {
-        COUNT_LINE;
-        if (warp->faulted)
-            goto fault;
-        goto reschedule;
-    }
-    NEXT;
+    warp->now.op = OP;
+    if (simt_barrier_arrive(warp, OP, turn_mask(&turn)))
+        NEXT;
+    turn_count_line(&turn);
+    goto parked;
 
 do_COLLECTIVE:
-    warp->now.op = op;
-    if (!simt_collective_ready(warp, rows, op, base & live)) {
-        COUNT_LINE;
+    warp->now.op = OP;
+    if (!simt_collective_ready(warp, turn.rows, OP, turn_mask(&turn))) {
+        turn_count_line(&turn);
         simt_collective_wait(warp);
-        if (__builtin_expect(warp->faulted, 0))
-            goto fault;
-        goto reschedule;
+        goto parked;
     }
-    warp->participants = base & live;
-    op->lanes(warp, rows, op, base & live);
+    warp->participants = turn_mask(&turn);
+    OP->lanes(warp, turn.rows, OP, turn_mask(&turn));
     if (__builtin_expect(warp->faulted, 0))
         goto fault;
     NEXT;
 
 do_YIELD: /* nanosleep: let the others run */
-    COUNT_LINE;
-    TURN_TO(op + 1);
+    turn_count_line(&turn);
+    turn_go_to(&turn, OP + 1);
     goto turn_over;
 
-turn_over:
-    warp->now.op = op;
-    simt_warp_park(warp, &warp->now);
-    warp->now.mask = 0;
-    warp->rotate = true;
-    *stop = SIMT_TURN_OVER;
-    goto leave;
-
+parked: /* the split waits already */
+    if (!warp->faulted)
+        goto reschedule;
 fault:
     *stop = SIMT_FAULTED;
+    goto leave;
+turn_over:
+    turn_hand_over(&turn);
+    *stop = SIMT_TURN_OVER;
 leave:
-    warp->worker->operations += operations;
+    warp->worker->operations += turn.operations;
     return NULL;
 }
 

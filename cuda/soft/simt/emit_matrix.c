@@ -222,6 +222,8 @@ static bool emit_wmma_product(struct compiler *c, struct words *words)
     } else if (matrix.a.element == SIMT_F16 || !take_element(words, &matrix.c.element)) {
         return simt_refuse(c, "not supported");
     }
+    if (matrix.d.element == SIMT_F64)
+        take(words, "rn"); /* as it is without */
     matrix.saturates = take(words, "satfinite");
     if (!ended(words) || (matrix.d.element == SIMT_F64 && (a_column || !b_column)) ||
         !is_form(find_form(wmma_forms, COUNT(wmma_forms), &matrix, matrix.a.element), &matrix))

@@ -256,6 +256,8 @@ static uint32_t special(const struct simt_warp *warp, uint32_t lane, uint32_t wh
     case RP_PTX_LANEMASK_GE: return ~((1u << lane) - 1);
     case RP_PTX_DYNAMIC_SMEM_SIZE: return launch->dynamic_shared_bytes;
     case RP_PTX_TOTAL_SMEM_SIZE: return block->shared_bytes;
+    case RP_PTX_ENVREG1: return (uint32_t)(simt_run_workspace(warp->worker->run) >> 32);
+    case RP_PTX_ENVREG2: return (uint32_t)simt_run_workspace(warp->worker->run);
     case RP_PTX_CLOCK:
     case RP_PTX_CLOCK_HI:
     case RP_PTX_CLOCK64:

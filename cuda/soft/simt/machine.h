@@ -108,8 +108,8 @@ struct simt_run {
     const struct simt_launch *launch;
     const struct simt_kernel *kernel;
     const struct simt_isa *isa;
-    unsigned char *params;
-    uint32_t param_bytes;
+    unsigned char *params; /* and the workspace behind them */
+    uint32_t param_bytes, workspace_offset;
     uint32_t threads, warps; /* of a block */
     uint32_t shared_bytes;
     uint64_t blocks;
@@ -125,6 +125,16 @@ struct simt_run {
     unsigned helpers, wanted; /* workers of the pool that are in it, and that may be */
     struct simt_run *next_run; /* in the pool's list of runs that want helpers */
 };
+
+/* What %envreg1 (upper half) and %envreg2 point to in a cooperative launch, as the barrier of
+ * CUDA's cooperative_groups::this_grid() expects it (cooperative_groups/details/driver_abi.h):
+ * the size of the workspace, and a word that starts at 0. Other launches have none. */
+#define SIMT_WORKSPACE_BYTES 64
+
+static inline uint64_t simt_run_workspace(const struct simt_run *run)
+{
+    return run->launch->cooperative ? (uintptr_t)run->params + run->workspace_offset : 0;
+}
 
 /* A thread's workplace: arenas, caches and the frames that are not in use. */
 struct simt_worker {

@@ -33,18 +33,20 @@ static bool inside(const struct simt_range *range, uint64_t address, uint64_t by
     return address >= range->lo && address < range->hi && range->hi - address >= bytes;
 }
 
-/* The launch's own memory: shared and local memory of the block, and its parameters. */
+/* The launch's own memory: shared and local memory of the block, its parameters, and the
+ * workspace of a cooperative one. */
 static bool own_range(const struct simt_warp *warp, uint64_t address, uint64_t bytes,
                       bool is_write, struct simt_range *range)
 {
     const struct simt_block *block = warp->block;
     const struct simt_run *run = warp->worker->run;
     const uint64_t locals = (uint64_t)run->threads * block->local_stride;
-    const uint64_t params = (uintptr_t)run->params;
+    const uint64_t params = (uintptr_t)run->params, workspace = simt_run_workspace(run);
     const struct simt_range own[] = {
         {block->shared_lo, (uint64_t)block->shared_lo + block->shared_bytes},
         {block->local_lo, block->local_lo + locals},
         {params, params + (is_write ? 0 : run->param_bytes)},
+        {workspace, workspace + (workspace ? SIMT_WORKSPACE_BYTES : 0)},
     };
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
         if (inside(&own[i], address, bytes)) {

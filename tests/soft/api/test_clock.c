@@ -240,7 +240,7 @@ static struct soft_figures figures_of(const char *which)
 {
     struct soft_figures figures;
     char message[256];
-    if (!soft_figures_read(which, &figures, message, sizeof message))
+    if (soft_figures_read(which, &figures, message, sizeof message) != RP_OK)
         fail_msg("%s", message);
     return figures;
 }

@@ -92,6 +92,18 @@ static inline u32 pick_bytes(u32 a, u32 b, u32 selectors)
     return out;
 }
 
+/* The distances between the digits of a and b to a base, as digits to another: to base 1 their
+ * sum. */
+static inline uint32_t distances(uint32_t a, uint32_t b, uint64_t base, uint64_t answer)
+{
+    uint64_t out = 0, place = 1;
+    for (uint64_t unit = 1; unit < UINT64_C(1) << 32; unit *= base, place *= answer) {
+        const int64_t x = (int64_t)(a / unit % base), y = (int64_t)(b / unit % base);
+        out += place * (uint64_t)(x < y ? y - x : x - y);
+    }
+    return (uint32_t)out;
+}
+
 static inline u32 dot(u32 a, u32 b, int width_a, int width_b, int count, bool sign_a, bool sign_b,
                       int from)
 {

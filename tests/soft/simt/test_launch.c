@@ -194,6 +194,40 @@ static void test_cooperative(void **state)
     }
 }
 
+/* The grid barrier of CUDA's cooperative groups, which finds its word by %envreg1 and %envreg2.
+ * Whoever is last flips the word's highest bit. */
+#define WORKSPACE "mov.u32 %r1, %envreg1; cvt.u64.u32 %d1, %r1; mov.u32 %r2, %envreg2;\n"        \
+                  "cvt.u64.u32 %d2, %r2; bfi.b64 %d1, %d1, %d2, 32, 32;\n"
+static void test_grid_workspace(void **state)
+{
+    (void)state;
+    for (unsigned workers = 1; workers <= 3; workers++) {
+        struct rig rig;
+        rig_open(&rig,
+                 HEAD KERNEL("meet") WORKSPACE
+                 "atom.global.add.u32 %r9, [%x], 1; mov.u32 %r7, 1; mov.u32 %r3, %nctaid.x;\n"
+                 "sub.u32 %r4, 0x80000001, %r3; setp.eq.u32 %p1, %b, 0;\n"
+                 "selp.b32 %r7, %r4, %r7, %p1; bar.sync 0; setp.ne.u32 %p2, %i, 0; @%p2 bra MET;\n"
+                 "atom.add.release.gpu.u32 %r5, [%d1+4], %r7;\n"
+                 "WAIT: ld.acquire.gpu.u32 %r6, [%d1+4]; xor.b32 %r6, %r6, %r5;\n"
+                 "setp.ge.s32 %p3, %r6, 0; @%p3 bra WAIT;\n"
+                 "MET: bar.sync 0; ld.global.u32 %r8, [%x]; mad.wide.u32 %d3, %b, 4, %x;\n"
+                 "st.global.u32 [%d3+4], %r8; ret;\n}\n"
+                 KERNEL("which") WORKSPACE "st.global.u64 [%x], %d1; ret;\n}\n",
+                 workers);
+        u32 *out = rig_buffer(&rig, 4 * 21);
+        out[0] = 0;
+        rig.options.cooperative = true;
+        rig_run(&rig, "meet", RIG_X(20), RIG_X(64), RIG_ARGS(&out));
+        for (u32 i = 0; i < 20; i++)
+            assert_int_equal(out[1 + i], 20 * 64);
+        rig.options.cooperative = false;
+        rig_run(&rig, "which", RIG_X(1), RIG_X(1), RIG_ARGS(&out));
+        assert_int_equal(out[0] | out[1], 0);
+        rig_close(&rig);
+    }
+}
+
 /* ---- ends --------------------------------------------------------------------- */
 
 static void test_time_limit(void **state)
@@ -398,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_seeded_order),
         cmocka_unit_test(test_launches_side_by_side),
         cmocka_unit_test(test_cooperative),
+        cmocka_unit_test(test_grid_workspace),
         cmocka_unit_test(test_time_limit),
         cmocka_unit_test(test_deadlocks),
         cmocka_unit_test(test_operations_are_counted),
