@@ -5,7 +5,8 @@
  *
  * "seconds" is the search alone; "process" (-r) is `reprise plan` from its start to its end, with
  * what it has to read. -g and -c run the solvers too, whole process, with gap 0, as one does by
- * hand. Each line is
+ * hand. Processes are measured in processor seconds, with those of the shell that starts them: what
+ * else runs on the machine does not count. Each line is
  * one random instance with the budget halfway between the smallest feasible one and the eager
  * peak; where a solver finishes, its plan is walked and has to take the same time. */
 #include "tests/planner/milp.h"
@@ -155,16 +156,16 @@ static double time_process(const char *reprise, const struct rp_profile *profile
     if (file < 0 || rp_profile_save(profile, path, false) != RP_OK)
         return 0;
     close(file);
-    snprintf(command, sizeof(command), "'%s' plan -P %s -b %" PRIu64 " --json", reprise, path,
-             plan->budget);
+    snprintf(command, sizeof(command), "timeout %d '%s' plan -P %s -b %" PRIu64 " --json",
+             SOLVER_SECONDS, reprise, path, plan->budget); /* as the solvers are run */
     snprintf(wanted, sizeof(wanted), "\"time_ns\": %" PRIu64, plan->time);
-    double start = now();
+    double start = milp_children_seconds();
     FILE *out = popen(command, "r");
     size_t length = out != NULL ? fread(text, 1, sizeof(text) - 1, out) : 0;
     while (out != NULL && fgetc(out) != EOF) {
     }
     bool good = out != NULL && pclose(out) == 0;
-    double taken = now() - start;
+    double taken = milp_children_seconds() - start;
     text[length] = '\0';
     unlink(path);
     return good && strstr(text, wanted) != NULL ? taken : 0;
@@ -182,7 +183,7 @@ static bool print_solver(enum milp_solver solver, const struct rp_profile *profi
     bool solved =
         milp_solve(solver, RP_MODEL_NESTED, profile, plan->budget, UNIT, SOLVER_SECONDS, choices,
                    &seconds);
-    printf(" %9.3f", seconds);
+    printf(" %9.4f", seconds);
     if (solved &&
         rp_planner_walk(profile, RP_MODEL_NESTED, choices, &peak, &time, NULL, NULL) == RP_OK) {
         same = peak > plan->budget || time >= plan->time;
@@ -213,7 +214,7 @@ static bool run(enum family family, size_t count, const char *reprise, bool glpk
            plan->labels, usage.ru_maxrss / 1024, rp_answer_name(plan->answer));
     if (reprise != NULL) {
         double taken = time_process(reprise, profile, plan);
-        printf(" %9.3f", taken);
+        printf(" %9.4f", taken);
         good &= taken > 0;
     }
     if (glpk)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const char *const programs[] = {"glpsol", "cbc"};
@@ -119,12 +119,17 @@ static size_t read_cbc(FILE *in, enum rp_choice *choices)
 
 /* ---- solving ------------------------------------------------------------------ */
 
-static double now(void)
+static double in_seconds(struct timeval time)
 {
-    struct timespec time;
+    return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
+}
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+double milp_children_seconds(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return in_seconds(usage.ru_utime) + in_seconds(usage.ru_stime);
 }
 
 static bool write_program(const char *path, enum rp_model model, const struct rp_profile *profile,
@@ -172,10 +177,10 @@ bool milp_solve(enum milp_solver solver, enum rp_model model, const struct rp_pr
         return false;
     snprintf(path, sizeof(path), "%s/p.lp", folder);
     if (write_program(path, model, profile, budget, unit)) {
-        double start = now();
+        double start = milp_children_seconds();
         bool ran = run(solver, folder, seconds);
         if (seconds_taken != NULL)
-            *seconds_taken = now() - start;
+            *seconds_taken = milp_children_seconds() - start;
         unlink(path);
         snprintf(path, sizeof(path), "%s/s.txt", folder);
         FILE *in = ran ? fopen(path, "r") : NULL;
