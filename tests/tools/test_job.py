@@ -11,6 +11,7 @@ import sys
 import time
 
 import harness
+import schema
 
 DIGITS, CONTRACT = (pathlib.Path(word).resolve() for word in sys.argv[2:4])
 
@@ -60,7 +61,7 @@ class Job(harness.Case):
         self.assertEqual(len(told["processes"]), 1)
 
     def test_a_trace_that_ends_at_its_limit(self):
-        done = self.run_job("-q", "-c", str(CONTRACT), "--limit", "96KiB", steps=60)
+        done = self.run_job("-q", "-c", str(CONTRACT), "--limit", "96KiB", steps=120)
         self.assertEqual(done.returncode, 0, done.stderr)
         trace, = (self.folder / "reprise.data").glob("trace-*.rpt")
         self.assertLessEqual(trace.stat().st_size, 96 << 10)
@@ -81,6 +82,24 @@ class Job(harness.Case):
         self.assertEqual(job.wait(), 0)
         self.assertEqual(followed.returncode, 0, followed.stderr)
         self.assertEqual(followed.stdout, self.reprise("dump").stdout)
+
+    def test_documents_are_what_their_schemas_say(self):
+        for mode in ("observe", "check", "guard"):
+            words = ["-q", "-m", mode] + (["-c", str(CONTRACT)] if mode != "observe" else [])
+            self.assertEqual(self.run_job(*words, steps=6).returncode, 0)
+            summary, = (self.folder / "reprise.data").glob("summary-*.json")
+            schema.validate(json.loads(summary.read_text()), "summary")
+        schema.validate(json.loads(CONTRACT.read_text()), "contract")
+        schema.validate(json.loads((self.folder / "reprise.data/profile.json").read_text()),
+                        "profile")
+        schema.validate(json.loads(self.reprise("plan", "--budget", "1GiB", "--json").stdout),
+                        "plan")
+
+    def test_a_document_that_breaks_its_schema_is_told(self):
+        summary = {"format": "reprise-summary", "version": 1, "pid": 7}
+        for broken in (summary, {**summary, "pid": -1}, {**summary, "hazards": {}}):
+            with self.assertRaises(schema.Mismatch):
+                schema.validate(broken, "summary")
 
     def test_error_exitcode(self):
         self.assertEqual(self.run_job("-m", "check", "-c", str(CONTRACT), "-e", "9").returncode, 9)
