@@ -48,7 +48,8 @@
     X(unknown, F(NAME, call) F(UINT, count) F(TEXT, reason))                                     \
     X(route, F(NAME, route) F(NAME, symbol) F(UINT, count))                                      \
     X(summary, F(NAME, key) F(UINT, value))                                                      \
-    X(gap, F(UINT, lost))
+    X(gap, F(UINT, lost))                                                                        \
+    X(memory, F(BYTES, used))
 
 #define RP_EVENT_ID_(name, fields) RP_EVENT_##name,
 #define RP_EVENT_NO_FIELD_(type, field)

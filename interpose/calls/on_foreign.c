@@ -4,6 +4,7 @@
 
 #include "interpose/calls/array.h"
 #include "interpose/calls/unseen.h"
+#include "interpose/recompute/answer.h"
 #include "interpose/run/report.h"
 
 /* ---- coming ---------------------------------------------------------------------- */
@@ -88,9 +89,13 @@ static void share_at(uint64_t address, const char *why)
 void rp_on_ipc_exported(struct rp_frame *frame)
 {
     const struct rp_args_cuIpcGetMemHandle *args = frame->args;
-    if (frame->result != CUDA_SUCCESS)
-        return;
     rp_core_lock();
+    if (frame->result != CUDA_SUCCESS) {
+        if (rp_answer_for(args->dptr))
+            rp_remark("cuIpcGetMemHandle", "refused: the layer has made this memory");
+        rp_core_unlock();
+        return;
+    }
     share_at(args->dptr, "another process may write it, which got a handle (cuIpcGetMemHandle)");
     rp_core_unlock();
 }

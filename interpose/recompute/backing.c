@@ -13,6 +13,7 @@ struct rp_backed {
     uint64_t mapped;         /* bytes of memory that are there */
     int device;
     uint64_t context;        /* that it was made in */
+    uint64_t number;         /* no other ever has it */
     CUmemGenericAllocationHandle granules[]; /* 0: no memory there */
 };
 
@@ -224,6 +225,21 @@ uint64_t rp_backing_bytes(const struct rp_backed *backed)
     return backed->bytes;
 }
 
+uint64_t rp_backing_owner(const struct rp_backed *backed)
+{
+    return backed->context;
+}
+
+uint64_t rp_backing_number(const struct rp_backed *backed)
+{
+    return backed->number;
+}
+
+int rp_backing_device(const struct rp_backed *backed)
+{
+    return backed->device;
+}
+
 static enum rp_status enlist(struct rp_backed *backed)
 {
     void *bigger = rp_array_reserve(backing.items, &backing.capacity, backing.count + 1,
@@ -245,6 +261,8 @@ enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
         return RP_NO_MEMORY;
     backed->bytes = bytes;
     backed->span = count * backing.granule;
+    static uint64_t made;
+    backed->number = UINT64_C(1) << 62 | ++made; /* the driver's own count from 1 */
     backed->device = current_device();
     backed->context = rp_backing_context();
     enum rp_status status =

@@ -31,6 +31,9 @@ void rp_backing_destroy(struct rp_backed *backed);
 struct rp_backed *rp_backing_find(uint64_t address);
 uint64_t rp_backing_address(const struct rp_backed *backed);
 uint64_t rp_backing_bytes(const struct rp_backed *backed); /* as the job asked for */
+uint64_t rp_backing_owner(const struct rp_backed *backed); /* the context it was made in */
+uint64_t rp_backing_number(const struct rp_backed *backed); /* of its own, for ever */
+int rp_backing_device(const struct rp_backed *backed);
 
 /* Puts memory where [lo, hi) has none; the content of that is undefined. All or nothing. */
 enum rp_status rp_backing_fill(struct rp_backed *backed, uint64_t lo, uint64_t hi);

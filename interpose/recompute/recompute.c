@@ -246,16 +246,6 @@ bool rp_recompute_make_room_for(uint64_t bytes)
     return rp_backing_fits(bytes);
 }
 
-bool rp_recompute_range(uint64_t address, uint64_t *base, uint64_t *bytes)
-{
-    const struct rp_backed *backed = rp_recompute_is_on() ? rp_backing_find(address) : NULL;
-    if (!backed || address - rp_backing_address(backed) >= rp_backing_bytes(backed))
-        return false;
-    *base = rp_backing_address(backed);
-    *bytes = rp_backing_bytes(backed);
-    return true;
-}
-
 void rp_recompute_lost(uint64_t context)
 {
     if (!rp_recompute_is_on())

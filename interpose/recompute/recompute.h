@@ -46,9 +46,6 @@ CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address);
 bool rp_recompute_free(rp_alloc_id id, uint64_t address);
 /* Drops what it takes for the budget to leave the job so many bytes more, or false. */
 bool rp_recompute_make_room_for(uint64_t bytes);
-/* Where the allocation that `address` lies in begins and how long it is, if the layer made it. */
-bool rp_recompute_range(uint64_t address, uint64_t *base, uint64_t *bytes);
-
 /* The job's context is gone, with its memory; to be told before that counts as dead. */
 void rp_recompute_lost(uint64_t context);
 /* After a fork. */

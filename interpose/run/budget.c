@@ -2,6 +2,7 @@
 #include "interpose/run/budget.h"
 
 #include "interpose/plan/policy.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/execution.h"
 
@@ -21,8 +22,13 @@ static uint64_t left_of(uint64_t all, uint64_t bytes)
 
 void rp_budget_note(void)
 {
-    if (rp_budget_used() > rp_core.figures.device_peak)
-        rp_core.figures.device_peak = rp_budget_used();
+    static uint64_t last; /* under the core's lock */
+    uint64_t used = rp_budget_used();
+    if (used > rp_core.figures.device_peak)
+        rp_core.figures.device_peak = used;
+    if (rp_recompute_is_on() && used != last)
+        RP_NOTE(memory, RP_U(used));
+    last = used;
 }
 
 void rp_budget_share(void)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that ask what is at an address: of memory that the layer made in the driver's place, the
+ * layer answers. */
+#include "interpose/calls/handlers.h"
+
+#include "interpose/recompute/answer.h"
+
+static void answer(struct rp_frame *frame, CUresult result)
+{
+    frame->result = result;
+    frame->skip = true;
+}
+
+void rp_on_address_range(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemGetAddressRange_v2 *args = frame->args;
+    rp_core_lock();
+    const struct rp_backed *backed = rp_answer_for(args->dptr);
+    if (backed && args->pbase)
+        *args->pbase = rp_backing_address(backed);
+    if (backed && args->psize)
+        *args->psize = rp_backing_bytes(backed);
+    if (backed)
+        answer(frame, CUDA_SUCCESS);
+    rp_core_unlock();
+}
+
+void rp_on_pointer_attribute(struct rp_frame *frame)
+{
+    const struct rp_args_cuPointerGetAttribute *args = frame->args;
+    rp_core_lock();
+    const struct rp_backed *backed = rp_answer_for(args->ptr);
+    if (backed && args->data)
+        answer(frame, rp_answer_attribute(backed, args->ptr, args->attribute, args->data));
+    rp_core_unlock();
+}
+
+void rp_on_pointer_attributes(struct rp_frame *frame)
+{
+    const struct rp_args_cuPointerGetAttributes *args = frame->args;
+    CUresult result = CUDA_SUCCESS;
+    rp_core_lock();
+    const struct rp_backed *backed = rp_answer_for(args->ptr);
+    for (unsigned i = 0; backed && args->attributes && args->data && i < args->numAttributes; i++)
+        if (result == CUDA_SUCCESS)
+            result = rp_answer_one_of(backed, args->ptr, args->attributes[i], args->data[i]);
+    if (backed && args->attributes && args->data)
+        answer(frame, result);
+    rp_core_unlock();
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/recompute/answer.h"
+
+#include "interpose/run/core.h"
+
+#include <string.h>
+
+struct rp_backed *rp_answer_for(uint64_t address)
+{
+    struct rp_backed *backed =
+        rp_core.config.mode == RP_MODE_RECOMPUTE ? rp_backing_find(address) : NULL;
+    bool inside = backed && address - rp_backing_address(backed) < rp_backing_bytes(backed);
+    return inside ? backed : NULL;
+}
+
+/* Stores `value` as the type that the attribute has. */
+#define GIVE(type, value)                                                                          \
+    do {                                                                                           \
+        const type given_ = (type)(value);                                                         \
+        memcpy(data, &given_, sizeof given_);                                                      \
+        return CUDA_SUCCESS;                                                                       \
+    } while (0)
+
+CUresult rp_answer_attribute(const struct rp_backed *backed, uint64_t address,
+                             CUpointer_attribute attribute, void *data)
+{
+    switch ((int)attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+        GIVE(CUcontext, (uintptr_t)rp_backing_owner(backed));
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: GIVE(unsigned, CU_MEMORYTYPE_DEVICE);
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: GIVE(CUdeviceptr, address);
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+        GIVE(unsigned long long, rp_backing_number(backed));
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: GIVE(int, rp_backing_device(backed));
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: GIVE(CUdeviceptr, rp_backing_address(backed));
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: GIVE(size_t, rp_backing_bytes(backed));
+    case CU_POINTER_ATTRIBUTE_MAPPED: GIVE(int, 1);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: GIVE(unsigned, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: GIVE(unsigned long long, 0);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: GIVE(int, 0);
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult rp_answer_one_of(const struct rp_backed *backed, uint64_t address,
+                          CUpointer_attribute attribute, void *data)
+{
+    CUresult result = rp_answer_attribute(backed, address, attribute, data);
+    if (attribute != CU_POINTER_ATTRIBUTE_HOST_POINTER &&
+        attribute != CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
+        return result;
+    GIVE(void *, NULL);
+}

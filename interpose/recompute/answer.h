@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers: what the driver would say of an allocation, had it made it and not the layer. Whether
+ * there is memory behind it just now is nobody's business. Any function wants the core's lock. */
+#ifndef RP_INTERPOSE_ANSWER_H
+#define RP_INTERPOSE_ANSWER_H
+
+#include "cuda/calls/calls.h"
+#include "interpose/recompute/backing.h"
+
+/* The allocation of the layer's that `address` lies in, or NULL. */
+struct rp_backed *rp_answer_for(uint64_t address);
+/* cuPointerGetAttribute: as for memory of cuMemAlloc. */
+CUresult rp_answer_attribute(const struct rp_backed *backed, uint64_t address,
+                             CUpointer_attribute attribute, void *data);
+/* The same of one among several, where what is not there reads as nothing. */
+CUresult rp_answer_one_of(const struct rp_backed *backed, uint64_t address,
+                          CUpointer_attribute attribute, void *data);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* usage: asking_job. Asks the driver of what it has allocated, whole and inside, and prints every
+ * answer that does not depend on where memory lies. Loads no kernel. */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CU(call)                                                                                  \
+    do {                                                                                          \
+        CUresult result_ = (call);                                                                \
+        if (result_ != CUDA_SUCCESS) {                                                            \
+            printf(#call " failed with %d\n", (int)result_);                                      \
+            exit(1);                                                                              \
+        }                                                                                         \
+    } while (0)
+
+static CUcontext context;
+
+static void ask_range(CUdeviceptr memory, size_t inside)
+{
+    CUdeviceptr base = 0;
+    size_t bytes = 0;
+    CU(cuMemGetAddressRange(&base, &bytes, memory + inside));
+    printf("range at %zu: base %s, %zu bytes\n", inside, base == memory ? "right" : "wrong", bytes);
+}
+
+/* One answer must differ: a handle for other processes can't be had of the layer's memory. */
+static void ask_one(CUdeviceptr memory, size_t inside, int which)
+{
+    if (which == CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE)
+        return;
+    unsigned long long value[2] = {0, 0};
+    CUresult result = cuPointerGetAttribute(value, (CUpointer_attribute)which, memory + inside);
+    if (which == CU_POINTER_ATTRIBUTE_CONTEXT)
+        value[0] = value[0] == (unsigned long long)(size_t)context;
+    if (which == CU_POINTER_ATTRIBUTE_DEVICE_POINTER ||
+        which == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR ||
+        which == CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR)
+        value[0] -= memory;
+    if (which == CU_POINTER_ATTRIBUTE_BUFFER_ID || which == CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID)
+        value[0] = value[0] != 0;
+    printf("attribute %d at %zu: %d, %llu\n", which, inside, (int)result, value[0]);
+}
+
+static void ask_many(CUdeviceptr memory, size_t inside)
+{
+    unsigned type = 0;
+    int ordinal = -1, managed = -1;
+    size_t bytes = 0;
+    CUpointer_attribute which[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *data[] = {&type, &ordinal, &managed, &bytes};
+    CU(cuPointerGetAttributes(4, which, data, memory + inside));
+    printf("attributes at %zu: %u %d %d %zu\n", inside, type, ordinal, managed, bytes);
+}
+
+static void ask(size_t bytes)
+{
+    CUdeviceptr memory;
+    CU(cuMemAlloc(&memory, bytes));
+    for (size_t inside = 0; inside < bytes; inside += bytes / 2 + 1) {
+        ask_range(memory, inside);
+        for (int which = CU_POINTER_ATTRIBUTE_CONTEXT;
+             which <= CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID; which++)
+            ask_one(memory, inside, which);
+        ask_many(memory, inside);
+    }
+    unsigned char *host = calloc(1, bytes);
+    CU(cuMemsetD8(memory, 7, bytes));
+    CU(cuMemcpyDtoH(host, memory, bytes));
+    printf("bytes: %d %d\n", host[0], host[bytes - 1]);
+    free(host);
+    printf("free inside: %d\n", (int)cuMemFree(memory + 256));
+    CU(cuMemFree(memory));
+    printf("free twice: %d\n", (int)cuMemFree(memory));
+}
+
+int main(void)
+{
+    CU(cuInit(0));
+    CU(cuDevicePrimaryCtxRetain(&context, 0));
+    CU(cuCtxSetCurrent(context));
+    ask(1000);
+    ask(65536);
+    ask(100001);
+    return 0;
+}
