@@ -9,6 +9,7 @@
 #include "interpose/calls/graph.h"
 #include "interpose/calls/launch.h"
 #include "interpose/calls/values.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/report.h"
 
 /* The frame's scratch; AUDITED is a footprint of all nodes, with which the lock stays held. */
@@ -248,6 +249,12 @@ static bool is_stream(CUstream stream)
     return rp_real.cuStreamGetFlags(stream, &flags) == CUDA_SUCCESS;
 }
 
+static void deny(struct rp_frame *frame)
+{
+    frame->result = CUDA_ERROR_OUT_OF_MEMORY;
+    frame->skip = true;
+}
+
 void rp_on_graph_launch(struct rp_frame *frame)
 {
     const struct rp_args_cuGraphLaunch *args = frame->args;
@@ -258,7 +265,9 @@ void rp_on_graph_launch(struct rp_frame *frame)
     rp_core_lock();
     const struct rp_exec *exec = rp_exec_find(RP_HANDLE(args->hGraph));
     if (!rp_handler_is_captured(rp_handler_stream(frame)) && rp_switch_on(RP_SWITCH_GRAPHS)) {
-        if (!exec || exec->unknown)
+        if (!rp_recompute_graph_begins(rp_handler_stream(frame)))
+            deny(frame);
+        else if (!exec || exec->unknown)
             launch_unknown(frame, exec ? exec->unknown : "a graph whose making was not seen");
         else
             launch_nodes(frame, exec);
@@ -290,5 +299,8 @@ void rp_on_graph_launch_done(struct rp_frame *frame)
         doubt(frame, "a graph launch failed: what it wrote is not known");
     if (frame->scratch[EXPECTED_TO_FAIL] && ran)
         doubt(frame, "a graph was launched in a stream that was none: what it wrote is not known");
+    bool was_followed = frame->scratch[TRACKED_NODES] || rp_handler_tracked(frame);
     rp_on_tracked(frame);
+    if (was_followed)
+        rp_recompute_graph_ends();
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/recompute/backing.h"
 
+#include "cuda/driver_real.h"
 #include "cuda/switches.h"
+#include "interpose/calls/context.h"
 #include "interpose/calls/handlers.h"
 #include "interpose/plan/cost.h"
 #include "interpose/run/budget.h"
@@ -57,12 +59,18 @@ uint64_t rp_backing_granule(void)
     return backing.granule = backing.unable ? 0 : granule;
 }
 
+/* Peers reach what the driver makes, and not what is mapped for one device. */
+static bool is_first_context(void)
+{
+    return !rp_driver_context_of(rp_context_stream(RP_HANDLE(CU_STREAM_LEGACY)));
+}
+
 bool rp_backing_suits(uint64_t bytes)
 {
     uint64_t granule = rp_backing_granule();
     bool is_worth_it = bytes >= granule || !rp_switch_on(RP_SWITCH_PLENTY);
     return granule && is_worth_it && !backing.shared && bytes <= UINT64_MAX - granule &&
-           !rp_core.captures;
+           !rp_core.captures && is_first_context();
 }
 
 /* ---- accounts -------------------------------------------------------------------- */

@@ -16,6 +16,7 @@ static struct {
     size_t count, capacity;
     CUstream stream; /* of the layer's own, to wait on, ... */
     rp_stream line;  /* ... as the layer knows it */
+    unsigned holds;  /* of graphs that are being launched */
     bool blind;      /* a call under way could not be noted */
 } drops;
 
@@ -63,7 +64,15 @@ static bool is_under_way(const struct rp_holding *holding)
                 return true;
         }
     }
-    return drops.blind;
+    return drops.blind || drops.holds;
+}
+
+void rp_drop_hold(bool begins)
+{
+    if (begins)
+        drops.holds++;
+    else if (drops.holds)
+        drops.holds--;
 }
 
 /* ---- waiting ------------------------------------------------------------------------ */

@@ -15,6 +15,8 @@ void rp_drop_unguard(const struct rp_footprint *call);
 
 /* For tests: as if there never were enough memory. */
 void rp_drop_unless_plenty(void);
+/* While it is held nothing that stands is dropped. Holds are counted. */
+void rp_drop_hold(bool begins);
 /* Gives at least `bytes` back to the device, or false. */
 bool rp_drop_make_room(uint64_t bytes);
 /* The host waits until the device has done all that it was given. False when it can't. */

@@ -146,6 +146,26 @@ void rp_recompute_done(const struct rp_footprint *call)
     rp_drop_unless_plenty();
 }
 
+bool rp_recompute_graph_begins(rp_stream stream)
+{
+    if (!rp_recompute_is_on())
+        return true;
+    rp_drop_hold(true);
+    if (rp_recall_all(stream) == RP_OK)
+        return true;
+    rp_drop_hold(false);
+    return false;
+}
+
+void rp_recompute_graph_ends(void)
+{
+    if (!rp_recompute_is_on())
+        return;
+    rp_core_lock();
+    rp_drop_hold(false);
+    rp_core_unlock();
+}
+
 /* ---- memory ------------------------------------------------------------------------- */
 
 static CUresult alloc_plain(uint64_t bytes, CUdeviceptr *address)

@@ -38,6 +38,11 @@ void rp_recompute_ends(struct rp_execution *execution);
 bool rp_recompute_before(const struct rp_footprint *call);
 void rp_recompute_done(const struct rp_footprint *call);
 
+/* A graph is about to be launched in `stream`: all stands, and nothing goes before it is launched.
+ * False as above; only after true must it be ended, without the lock. */
+bool rp_recompute_graph_begins(rp_stream stream);
+void rp_recompute_graph_ends(void);
+
 /* ---- memory ------------------------------------------------------------------------- */
 
 /* The job asks for device memory. Returns what the driver would: the address is set on success. */
