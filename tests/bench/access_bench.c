@@ -272,14 +272,14 @@ static int run_generated(uint64_t seed, unsigned *conservative)
 
 static void print_shares(const char *what, unsigned kernels, unsigned conservative)
 {
-    printf("%s: %u kernels, over-conservative %u (%.1f %%)    goal 5 %%\n", what, kernels, conservative,
-           100.0 * conservative / kernels);
-    printf("  proof         median %6.0f us  p99 %6.0f us    goal of the median 1000\n", share(&proofs, 0.5),
-           share(&proofs, 0.99));
+    printf("%s: %u kernels, over-conservative %u (%.1f %%)    goal 5 %%\n", what, kernels,
+           conservative, 100.0 * conservative / kernels);
+    printf("  proof         median %6.0f us  p99 %6.0f us    goal of the median 1000\n",
+           share(&proofs, 0.5), share(&proofs, 0.99));
     printf("  found         median %6.0f ns  p99 %6.0f ns\n", share(&founds, 0.5),
            share(&founds, 0.99));
-    printf("  remembered    median %6.0f ns  p99 %6.0f ns    goal of the p99 500\n", share(&remembereds, 0.5),
-           share(&remembereds, 0.99));
+    printf("  remembered    median %6.0f ns  p99 %6.0f ns    goal of the p99 500\n",
+           share(&remembereds, 0.5), share(&remembereds, 0.99));
     proofs.count = founds.count = remembereds.count = 0;
     free(proofs.values);
     free(founds.values);

@@ -34,7 +34,8 @@ def step_cost(way, folder):
     if WAYS[way] is None:
         command, environment = [], {"LD_LIBRARY_PATH": SOFT}
     else:
-        command = [REPRISE, "run", "-q", "--device", "soft", "-o", f"{folder}/data", *WAYS[way], "--"]
+        command = [REPRISE, "run", "-q", "--device", "soft", "-o", f"{folder}/data", *WAYS[way],
+                   "--"]
         environment = {}
     return cost(command, STEPS, environment) - cost(command, 1, environment)
 
