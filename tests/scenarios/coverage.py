@@ -132,9 +132,10 @@ def count(programs):
 
 
 def print_table(table):
-    print(f"{'axis':<16}{'value':<20}" + "".join(f"{kind:>6}" for kind in KINDS))
+    """As comments of TAP."""
+    print(f"# {'axis':<16}{'value':<20}" + "".join(f"{kind:>6}" for kind in KINDS))
     for (axis, value), row in table.items():
-        print(f"{axis:<16}{value:<20}" + "".join(f"{row[kind] or '.':>6}" for kind in KINDS))
+        print(f"# {axis:<16}{value:<20}" + "".join(f"{row[kind] or '.':>6}" for kind in KINDS))
 
 
 def claims(table):
