@@ -8,7 +8,6 @@ import collections
 import re
 
 KINDS = [f"H{number:02}" for number in range(1, 16)]
-NO_CONTROL = set()  # kinds that have none
 
 
 class Text:
@@ -70,7 +69,8 @@ AXES = {
         "graph node": lambda text: text.has(r" graph\b"),
     },
     "pointer": {
-        "direct": lambda text: text.has(r"^(use|evolve|draw\w*|readrows|grad) [A-Z]\d*( |:)[^/\n]*$"),
+        "direct": lambda text: text.has(
+            r"^(use|evolve|draw\w*|readrows|grad) [A-Z]\d*( |:)[^/\n]*$"),
         "interior": lambda text: text.has(r"^(?!buffer)\w+ [A-Z]\d*:[1-9]"),
         "by-value struct": lambda text: text.has("/boxed"),
         "device table": lambda text: text.has("/tabled"),
@@ -139,7 +139,7 @@ def print_table(table):
 
 
 def claims(table):
-    """(claim, holds, detail): there is no empty row, no empty column, and no gap in what all have."""
+    """(claim, holds, detail): no row or column is empty, and what all kinds have has no gap."""
     for (axis, value), row in table.items():
         met = [kind for kind in KINDS if row[kind]]
         missing = [kind for kind in KINDS if (axis, value) in OF_ALL and kind not in met]
