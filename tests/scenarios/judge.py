@@ -6,7 +6,7 @@ say where it cannot repair, a race of the job's own, or kernels that are not the
 from runner import tell
 
 
-# What a report has to say, by kind; of bytes, those that say where they are, and of versions, which.
+# What a report has to say, by kind.
 OF_ALL = ("hazard", "segment", "step", "count", "order", "advice")
 OF_BYTES = ("allocation", "allocation_bytes", "memory", "birth_seq", "offset", "bytes")
 OF_WRITER = ("version_read", "writer", "writer_seq", "writer_launch", "writer_step",
