@@ -97,7 +97,7 @@ def copy_programs(build, bundle):
     for path in programs:
         target = bundle / path.relative_to(build)
         copy(path, target)
-        answer("strip", target)
+        answer("strip", "--strip-debug", target)  # a contract may name a variable by its symbol
 
 
 def copy_sources(bundle):

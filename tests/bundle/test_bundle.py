@@ -71,6 +71,10 @@ class Files(unittest.TestCase):
                      "examples/digits/digits.bin", "tests/gpu/checks.py"):
             self.assertTrue((BUNDLE / name).is_file(), name)
 
+    def test_variables_of_jobs_have_their_symbols(self):
+        """A contract finds them by these: a suite's job that lost them has nothing to declare."""
+        self.assertIn("host_generator", answer("nm", BUNDLE / "tests/laws/law_job"))
+
     def test_no_link_leaves_the_bundle(self):
         for path in BUNDLE.rglob("*"):
             if path.is_symlink():
