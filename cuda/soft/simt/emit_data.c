@@ -67,10 +67,20 @@ bool simt_emit_by_signature(struct compiler *c, int opcode)
     return true;
 }
 
+/* nvcc writes max.s16x2.relu, and the ISA max.relu.s16x2. */
+static void spell_in_order(const struct rp_ptx_instruction *at, char spelling[SIMT_SPELLING])
+{
+    const bool extreme = !strcmp(at->op, "min") || !strcmp(at->op, "max");
+    if (extreme && at->modifier_count == 2 && !strcmp(at->modifiers[1], "relu"))
+        snprintf(spelling, SIMT_SPELLING, "%s.relu.%s", at->op, at->modifiers[0]);
+    else
+        simt_spell(at, spelling);
+}
+
 bool simt_emit_plain(struct compiler *c)
 {
     char spelling[SIMT_SPELLING];
-    simt_spell(c->at, spelling);
+    spell_in_order(c->at, spelling);
     for (uint32_t i = 0; i < c->at->modifier_count; i++) {
         if (!strcmp(c->at->modifiers[i], "cc"))
             return simt_emit_carry(c);
