@@ -212,8 +212,11 @@ static enum rp_status real_capturing(void *self, rp_stream stream, bool *yes)
     CUresult result = real->cuStreamIsCapturing(stream_of(stream), &capture);
     leave(real, entered);
     *yes = result != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE;
-    /* What the legacy stream answers while another stream captures: it can be given nothing. */
-    return result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? RP_OK : status_of(result);
+    /* The legacy stream while another one captures, and what is no stream: the job may have tried
+     * it, and was rejected. Neither can be given anything or holds anything. */
+    bool certain = result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
+                   result == CUDA_ERROR_INVALID_HANDLE;
+    return certain ? RP_OK : status_of(result);
 }
 
 unsigned rp_driver_context_of(rp_stream stream)

@@ -135,6 +135,6 @@ with tempfile.TemporaryDirectory() as folder_:
     run()
     proof = subprocess.run([REPRISE, "info", "--proof", "increase", "data"], capture_output=True,
                            text=True, timeout=60, check=True).stdout
-    claim("info --proof says it in words", "writes param 0" in proof and "if" in proof, proof)
+    claim("info --proof says it in words", "updates param 0" in proof and "if" in proof, proof)
 print(f"1..{len(claims)}")
 sys.exit(0 if all(claims) else 1)

@@ -102,8 +102,7 @@ SUITES = {
         "by-launch-ex": dict(finds=STALE_QUEUE, guards=BOTH),
         "by-parameter-block": dict(finds=STALE_QUEUE, guards=BOTH),
         "threads": dict(finds=STALE_QUEUE, guards=BOTH, racy=True, schedules=range(1, 17)),
-        "contexts": dict(finds=STALE_QUEUE | {("unproved", None)},
-                         stops={"declared": "unproved", "discovered": "unproved"}),
+        "contexts": dict(finds=STALE_QUEUE, guards=BOTH),
         "passing-context": dict(finds=STALE_QUEUE, guards=BOTH),
     },
 }

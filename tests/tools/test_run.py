@@ -251,8 +251,11 @@ class Refused(RunCase):
         self.assertRefused(self.run_job("-p", "whole", "true"), 2, "needs a contract")
 
     def test_plan_is_not_ignored(self):
-        done = self.run_job("-c", "contract.json", "--plan", "plan.json", "touch", "started")
-        self.assertRefused(done, 2, "plan plan.json")
+        command = ["-c", "contract.json", "--plan", "plan.json", "touch", "started"]
+        self.assertRefused(self.run_job(*command), 2, 'the contract names no "step"')
+        contract = json.loads(self.contract.read_text()) | {"step": {"nvtx": "step"}}
+        self.contract.write_text(json.dumps(contract))
+        self.assertRefused(self.run_job(*command), 2, "plan plan.json")
         self.assertFalse((self.folder / "started").exists())
 
 
