@@ -90,7 +90,9 @@ struct soft_thread {
     struct soft_queue *full; /* the call at hand met a full queue (queue.h), */
     unsigned found;          /* with so much in it */
 };
-extern _Thread_local struct soft_thread soft_thread;
+/* Reached without a call of the loader: it takes few bytes of a thread's fixed storage.
+ * Leak checkers know where that is; of storage that the loader makes later they can only guess. */
+extern _Thread_local __attribute__((tls_model("initial-exec"))) struct soft_thread soft_thread;
 void soft_thread_keep(void); /* the thread has something to free when it ends */
 
 /* Take the lock for a call that needs no context, respectively the current one. Anything but
