@@ -230,12 +230,12 @@ static bool progression(const struct covering *at, const struct group *group, in
             __builtin_add_overflow(*least, start, least))
             return false;
         *step = *step ? *step : size;
-        if (size % *step || (range && size / *step > *count) ||
+        if (!*step || size % *step || (range && size / *step > *count) ||
             __builtin_mul_overflow(size / *step, range, &more) ||
             __builtin_add_overflow(*count, more, count))
             return false;
     }
-    return true;
+    return *step != 0;
 }
 
 static bool add_tied(struct covering *at, const struct group *group)

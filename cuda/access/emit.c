@@ -135,19 +135,19 @@ static void unite(struct uniting *at, struct strided *sets, size_t count, unsign
 struct emission {
     struct rp_run *run;
     struct rp_access_set *out;
-    const struct rp_cover *kind; /* root, effect and atomic of all that is emitted */
+    struct rp_cover kind; /* root, effect and atomic of all that is emitted */
     enum rp_status status;
 };
 
 static void emit(struct emission *at, uint64_t lo, uint64_t hi, enum rp_verdict verdict)
 {
     const struct rp_proof *proof = at->run->proof;
-    const struct rp_root *root = at->kind->root ? &proof->roots[at->kind->root - 1] : NULL;
+    const struct rp_root *root = at->kind.root ? &proof->roots[at->kind.root - 1] : NULL;
     struct rp_access access = {
-        .lo = lo, .hi = hi, .effect = at->kind->effect, .verdict = (uint8_t)verdict,
-        .root = root ? (uint64_t)at->run->root_numbers[at->kind->root - 1] : lo,
+        .lo = lo, .hi = hi, .effect = at->kind.effect, .verdict = (uint8_t)verdict,
+        .root = root ? (uint64_t)at->run->root_numbers[at->kind.root - 1] : lo,
         .root_param = root ? root->param : UINT32_MAX, .exact = verdict == RP_VERDICT_EXACT,
-        .atomic = at->kind->atomic, .updates = at->kind->updates};
+        .atomic = at->kind.atomic, .updates = at->kind.updates};
     enum rp_status status = rp_access_set_add(at->out, &access);
     if (status != RP_OK)
         at->status = status;
@@ -187,7 +187,7 @@ static uint32_t emit_kind(struct emission *at, uint32_t first)
     struct rp_cover kind = covers[first];
     struct strided sets[RP_MAX_SETS];
     size_t set_count = 0;
-    at->kind = &kind;
+    at->kind = kind;
     uint32_t end = first + 1;
     for (uint32_t i = end; i < run->found.cover_count; i++)
         if (same_kind(&covers[i], &kind)) {
@@ -231,7 +231,7 @@ static void emit_roots(struct emission *at, enum rp_effect effect)
                                 .atomic = !(marks & (unsigned)effect << RP_MARK_PLAIN_SHIFT),
                                 .updates = effect == RP_WRITE && !(marks & RP_MARK_BLIND)};
         uint64_t root = (uint64_t)at->run->root_numbers[i];
-        at->kind = &kind;
+        at->kind = kind;
         emit(at, root, root, RP_VERDICT_ROOT);
     }
 }
@@ -245,7 +245,7 @@ enum rp_status rp_run_emit(struct rp_run *run, struct rp_access_set *out)
     emit_roots(&at, RP_WRITE);
     for (int effect = RP_READ; effect <= RP_WRITE; effect++) {
         struct rp_cover kind = {.effect = (uint8_t)effect};
-        at.kind = &kind;
+        at.kind = kind;
         if (run->found.worst[effect])
             emit(&at, 0, UINT64_MAX, (enum rp_verdict)run->found.worst[effect]);
     }

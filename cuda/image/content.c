@@ -154,6 +154,8 @@ enum rp_status rp_content_read_linked(const void *image, const struct rp_linked 
     *content = (struct rp_content){.kind = "linked"};
     if (rp_image_kind(image) == RP_IMAGE_CUBIN)
         status = rp_content_read(image, 0, &any, content);
+    if (status != RP_OK)
+        return status; /* and nothing is left in `content` */
     for (size_t i = 0; status == RP_OK && i < linked->text_count; i++)
         status = add_copy(&content->texts, &content->text_count, linked->texts[i].bytes,
                           linked->texts[i].size);

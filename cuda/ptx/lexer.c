@@ -222,7 +222,7 @@ static void lex_string(struct rp_ptx_parser *parser, struct rp_ptx_token *token)
 
 static void lex_punct(struct rp_ptx_parser *parser, struct rp_ptx_token *token)
 {
-    static const char doubled[][2] = {{'<', '<'}, {'>', '>'}, {'<', '='}, {'>', '='},
+    static const unsigned char doubled[][2] = {{'<', '<'}, {'>', '>'}, {'<', '='}, {'>', '='},
                                       {'=', '='}, {'!', '='}, {'&', '&'}, {'|', '|'}};
     unsigned char c = (unsigned char)*parser->at;
     if (c <= ' ' || c >= 0x7f)
@@ -230,7 +230,8 @@ static void lex_punct(struct rp_ptx_parser *parser, struct rp_ptx_token *token)
     token->kind = RP_PTX_TOKEN_PUNCT;
     parser->at++;
     for (size_t i = 0; i < sizeof(doubled) / sizeof(doubled[0]); i++)
-        if (parser->at < parser->end && c == doubled[i][0] && *parser->at == doubled[i][1]) {
+        if (parser->at < parser->end && c == doubled[i][0] &&
+            (unsigned char)*parser->at == doubled[i][1]) {
             parser->at++;
             return;
         }

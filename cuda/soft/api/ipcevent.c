@@ -4,6 +4,7 @@
 #include "cuda/soft/api/ipc.h"
 #include "cuda/soft/api/share.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -110,8 +111,7 @@ static CUresult record_run(const struct soft_work *base, struct soft_op *op)
     uint64_t seen = work->shared->done;
     (void)op;
     while (seen < work->number &&
-           !__atomic_compare_exchange_n(&work->shared->done, &seen, work->number, false,
-                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+           !atomic_compare_exchange_strong(&work->shared->done, &seen, work->number))
         ;
     return CUDA_SUCCESS;
 }
