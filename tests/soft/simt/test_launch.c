@@ -155,10 +155,10 @@ static void test_launches_side_by_side(void **state)
              3);
     struct side sides[4];
     pthread_t threads[4];
-    for (u32 t = 0; t < 4; t++) {
+    for (u32 t = 0; t < 4; t++)
         sides[t] = (struct side){&rig, rig_buffer(&rig, 360 * 4), 1000 * t};
+    for (u32 t = 0; t < 4; t++)
         assert_int_equal(pthread_create(&threads[t], NULL, launch_often, &sides[t]), 0);
-    }
     for (u32 t = 0; t < 4; t++) {
         void *failed;
         pthread_join(threads[t], &failed);
