@@ -52,9 +52,9 @@ static void finish(void)
     if (pthread_mutex_trylock(&rp_core.lock) != 0)
         return;
     rp_estimate_write();
-    rp_summary_write();
-    if (rp_core.trace)
+    if (rp_core.trace) /* first: the summary tells what its last write lost, too */
         rp_trace_writer_finish(rp_core.trace); /* other threads may still emit */
+    rp_summary_write();
     rp_core_unlock();
 }
 

@@ -37,9 +37,9 @@ _Noreturn void rp_stop(int code, const char *line)
     flush_output();
     dprintf(STDERR_FILENO, "reprise: %s\n",
             rp_text_escape(shown, sizeof shown, line, strlen(line)));
+    if (rp_core.trace) /* first: the summary tells what its last write lost, too */
+        rp_trace_writer_finish(rp_core.trace);
     rp_summary_write();
-    if (rp_core.trace)
-        rp_trace_writer_close(rp_core.trace);
     _exit(code);
 }
 

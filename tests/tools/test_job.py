@@ -6,6 +6,8 @@ usage: test_job.py REPRISE DIGITS CONTRACT"""
 import json
 import pathlib
 import re
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -68,6 +70,23 @@ class Job(harness.Case):
         self.assertEqual(self.reprise("dump").returncode, 0)
         summary, = (self.folder / "reprise.data").glob("summary-*.json")
         self.assertGreater(json.loads(summary.read_text())["trace_lost"], 0)
+
+    def test_what_the_last_write_loses_is_counted(self):
+        """No file may grow past 6 KiB: the summary fits, and the trace does not."""
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (6 << 10, 6 << 10))
+        done = subprocess.run([harness.REPRISE, "run", "-d", "soft", "--", str(DIGITS), "--steps",
+                               "20"], cwd=self.folder, env=harness.environment(), text=True,
+                              capture_output=True, preexec_fn=limit, restore_signals=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("EVENTS WERE LOST", done.stderr)
+        summary, = (self.folder / "reprise.data").glob("summary-*.json")
+        summary = json.loads(summary.read_text())
+        process, = json.loads(self.reprise("info", "--json").stdout)["processes"]
+        self.assertGreater(summary["trace_lost"], 0)
+        self.assertEqual(summary["trace_events"] - summary["trace_lost"],
+                         process.get("events", 0))
 
     def test_dump_follows_a_running_job(self):
         job = subprocess.Popen([harness.REPRISE, "run", "-q", "-d", "soft", "--", str(DIGITS), "-n",
