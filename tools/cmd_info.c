@@ -232,6 +232,11 @@ static void print_totals(const struct info *info)
 
     fprintf(out, "steps    %s", rp_count_format(count, rp_member_number(document, "steps")));
     fprintf(out, ", %s launches\n", rp_count_format(count, rp_member_number(document, "launches")));
+    if (rp_member_number(document, "trace_lost"))
+        fprintf(out, "lost     %s%s events are not in the trace%s\n",
+                rp_tint(&info->output, RP_TINT_BAD),
+                rp_count_format(count, rp_member_number(document, "trace_lost")),
+                rp_tint(&info->output, RP_TINT_NONE));
     if (rp_member_number(document, "transactions"))
         fprintf(out, "guard    %s transactions, %s preserved, at most %s held\n",
                 rp_count_format(count, rp_member_number(document, "transactions")),

@@ -211,12 +211,16 @@ static enum rp_status turn(struct rp_trace_file *file)
     return status;
 }
 
-/* Room for `bytes` more, and for the end mark. */
+/* The chunk of one gap event: its definition, its number, and what zstd adds. */
+#define LAST_WORD_BYTES (RP_TRACE_CHUNK_BYTES + 192)
+
+/* Room for `bytes` more, for the last word and for the end mark. */
 static enum rp_status make_room(struct rp_trace_file *file, size_t bytes)
 {
     uint64_t need = file->offset + bytes + RP_TRACE_CHUNK_BYTES;
+    uint64_t last = file->has_last_word ? 0 : LAST_WORD_BYTES;
 
-    if (file->keep == RP_TRACE_KEEP_FIRST && need > file->limit) {
+    if (file->keep == RP_TRACE_KEEP_FIRST && need + last > file->limit) {
         file->is_full = file->error == 0;
         return fail(file, EFBIG);
     }
@@ -304,6 +308,16 @@ enum rp_status rp_trace_file_append(struct rp_trace_file *file, struct rp_trace_
         file->bytes_raw += buffer->used;
     }
     return status;
+}
+
+bool rp_trace_file_last_word(struct rp_trace_file *file)
+{
+    if (!file->is_full)
+        return false;
+    file->is_full = false;
+    file->has_last_word = true;
+    file->error = 0;
+    return true;
 }
 
 enum rp_status rp_trace_file_finish(struct rp_trace_file *file)

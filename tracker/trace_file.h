@@ -22,6 +22,7 @@ struct rp_trace_file {
     ino_t inode;
     int error; /* errno of the first failure, 0 while all is well */
     bool is_full; /* and that failure was its own limit */
+    bool has_last_word; /* what was kept free of the limit may be used */
     uint64_t offset;
     uint64_t events; /* in the chunks written so far */
     uint64_t bytes_raw;
@@ -44,6 +45,9 @@ void rp_trace_file_limit(struct rp_trace_file *file, enum rp_trace_keep keep, ui
 /* Seals the buffer and writes it as a chunk. */
 enum rp_status rp_trace_file_append(struct rp_trace_file *file, struct rp_trace_buffer *buffer,
                                     int level);
+/* Whether the file refused chunks because it reached its limit. Then it takes one more, a small one
+ * that tells how many events it lacks: room for it was kept. */
+bool rp_trace_file_last_word(struct rp_trace_file *file);
 /* Writes the end mark, unless the file has failed, and closes. */
 enum rp_status rp_trace_file_finish(struct rp_trace_file *file);
 /* Closes and frees without writing; nothing happens the second time. */

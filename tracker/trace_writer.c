@@ -270,6 +270,22 @@ enum rp_status rp_trace_writer_flush(struct rp_trace_writer *writer)
     return wait_written(writer);
 }
 
+/* A trace that reached its limit says itself how many events it lacks, of all threads. The writing
+ * thread has ended. */
+static void tell_what_is_missing(struct rp_trace_writer *writer)
+{
+    struct rp_trace_thread *t = atomic_load(&writer->threads);
+
+    if (t == NULL || !rp_trace_file_last_word(&writer->file))
+        return;
+    rp_trace_enter(t);
+    atomic_fetch_add(&t->unmarked, writer->lost_on_disk);
+    writer->threadless = true; /* handed over is written */
+    rp_trace_mark_gap(t, false);
+    rp_trace_hand_over(t);
+    rp_trace_leave(t);
+}
+
 enum rp_status rp_trace_writer_finish(struct rp_trace_writer *writer)
 {
     int open = RP_TRACE_OPEN;
@@ -284,6 +300,7 @@ enum rp_status rp_trace_writer_finish(struct rp_trace_writer *writer)
         sem_post(&writer->work);
         pthread_join(writer->thread, NULL);
     }
+    tell_what_is_missing(writer);
     enum rp_status status = rp_trace_file_finish(&writer->file);
     int error = errno;
     pthread_mutex_lock(&writer->lock);

@@ -67,9 +67,14 @@ class Job(harness.Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         trace, = (self.folder / "reprise.data").glob("trace-*.rpt")
         self.assertLessEqual(trace.stat().st_size, 96 << 10)
-        self.assertEqual(self.reprise("dump").returncode, 0)
+        dump = self.reprise("dump")
+        self.assertEqual(dump.returncode, 0)
         summary, = (self.folder / "reprise.data").glob("summary-*.json")
-        self.assertGreater(json.loads(summary.read_text())["trace_lost"], 0)
+        lost = json.loads(summary.read_text())["trace_lost"]
+        self.assertGreater(lost, 0)
+        self.assertIn(f"-- gap lost={lost}", dump.stdout.splitlines()[-1])
+        self.assertIn(f"lost     {lost:,} events are not in the trace",
+                      self.reprise("info").stdout)
 
     def test_what_the_last_write_loses_is_counted(self):
         """No file may grow past 6 KiB: the summary fits, and the trace does not."""

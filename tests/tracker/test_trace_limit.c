@@ -56,8 +56,12 @@ static void the_first_part_is_kept_whole(void **state)
     struct kept kept = read_whole(trace_path);
     assert_in_range(size_of(trace_path), LIMIT / 2, LIMIT);
     assert_in_range(kept.count, 100, 1999);
+    const struct kept_event *last = &kept.events[--kept.count];
+    assert_string_equal(last->def->name, "gap");
+    assert_int_equal(last->values[0].u, stats.lost);
     assert_numbers(&kept, 0);
     assert_int_equal(kept.count + stats.lost, 2000);
+    assert_int_equal(kept.count + 1 + stats.lost, stats.events);
     kept_release(&kept);
 }
 
