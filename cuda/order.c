@@ -129,6 +129,20 @@ enum rp_status rp_order_release(struct rp_order *order, rp_stream stream)
     return status;
 }
 
+bool rp_order_is_done(struct rp_order *order, rp_stream stream)
+{
+    const struct rp_driver *driver = order->driver;
+    const struct line *line = line_find(order, stream);
+    bool captures;
+    if (!line)
+        return false;
+    if (!line->retired &&
+        (driver->capturing(driver->self, stream, &captures) != RP_OK || captures ||
+         driver->event_record(driver->self, line->event, stream) != RP_OK))
+        return false;
+    return driver->event_done(driver->self, line->event);
+}
+
 enum rp_status rp_order_retire(struct rp_order *order, rp_stream stream)
 {
     struct line *line;

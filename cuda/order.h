@@ -27,6 +27,10 @@ enum rp_status rp_order_gather(struct rp_order *order, rp_stream stream);
  * captured are left out of both: an event would drag the others into the capture. */
 enum rp_status rp_order_release(struct rp_order *order, rp_stream stream);
 
+/* All that `stream`, which must be known, was given is done; an error, or a capture, counts as not
+ * done. The host does not wait. Not to be asked while any stream captures. */
+bool rp_order_is_done(struct rp_order *order, rp_stream stream);
+
 /* The job is about to destroy `stream`: remembers its end for those who must wait for it. */
 enum rp_status rp_order_retire(struct rp_order *order, rp_stream stream);
 /* A stream was created; its handle may be that of a retired one. */

@@ -83,24 +83,60 @@ static bool fits(const struct rp_area *to)
            !__builtin_mul_overflow(to->slice, to->depth, &bytes) && bytes <= left;
 }
 
-static enum rp_status find_writer(void *ctx, uint64_t lo, uint64_t hi,
-                                  const struct rp_writer *writer)
+struct source {
+    struct rp_footprint *call;
+    uint64_t base, last; /* where it begins; the version of the range before */
+};
+
+/* Only a guard asks the driver how far it is; without, what the device wrote may be on its way. */
+static bool is_pending(const struct rp_writer *writer)
 {
-    (void)ctx, (void)lo, (void)hi;
-    return writer->version ? RP_END : RP_OK;
+    return writer->version &&
+           (!rp_core_keeps() || rp_core.captures ||
+            !rp_order_is_done(rp_core.bench.order, writer->stream));
 }
 
-/* Pinned memory that the device has written, or is about to: what stands there now, as the host
- * sees it, need not be what the copy will find. Versions tell. */
-static bool is_of_device(const struct rp_area *from)
+static enum rp_status note_writer(void *ctx, uint64_t lo, uint64_t hi,
+                                  const struct rp_writer *writer)
+{
+    (void)hi;
+    struct source *source = ctx;
+    struct rp_footprint *call = source->call;
+    if (writer->version == source->last)
+        return RP_OK; /* however the map divides it */
+    source->last = writer->version;
+    call->content_versions = (call->content_versions * 31 + lo - source->base) * 31 +
+                             writer->version;
+    call->is_content_doubtful = call->is_content_doubtful || is_pending(writer);
+    return RP_OK;
+}
+
+/* What a guard has put there for a replay is what the forward found, once it has come. */
+static bool is_put_back(rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    struct rp_spans rewound = {0};
+    bool found = false;
+    for (size_t i = 0; !found && i < rp_transactions_count(); i++)
+        found = rp_transaction_rewound(rp_transactions_at(i)->transaction, id, lo, hi,
+                                       &rewound) != RP_OK || rewound.count;
+    rp_spans_release(&rewound);
+    return found;
+}
+
+/* Pinned memory that the device writes too: what stands there now, as the host sees it, need not
+ * be what the copy will find, and is compared with nothing but the same versions. */
+static void note_versions(struct rp_footprint *call, const struct rp_area *from)
 {
     rp_alloc_id id;
     uint64_t offset, left, bytes;
     if (rp_memory_find(rp_core.bench.memory, from->base, &id, &offset, &left) != RP_OK)
-        return false;
+        return;
     bool fits = !__builtin_mul_overflow(from->slice, from->depth, &bytes) && bytes <= left;
-    return rp_versions_read(rp_core.bench.versions, id, offset, offset + (fits ? bytes : left),
-                            find_writer, NULL) != RP_OK;
+    uint64_t end = offset + (fits ? bytes : left);
+    struct source source = {call, offset, 0};
+    rp_versions_read(rp_core.bench.versions, id, offset, end, note_writer, &source);
+    if (is_put_back(id, offset, end))
+        call->content_versions = RP_CONTENT_PUT_BACK;
 }
 
 /* Inside a segment, what comes from the host is a value that the replay must be given too. */
@@ -109,10 +145,9 @@ static void note_content(struct rp_footprint *call, const struct rp_area *to,
 {
     if (!rp_thread_self()->scope_count || !is_host(from) || !from->width || !fits(to))
         return;
-    if (is_of_device(from)) {
-        call->is_content_doubtful = true;
+    note_versions(call, from);
+    if (call->is_content_doubtful)
         return;
-    }
     for (uint64_t row = 0; row < from->height * from->depth && row < MOST_ROWS; row++)
         call->content = XXH3_64bits_withSeed((const void *)(uintptr_t)row_at(from, row),
                                              from->width, call->content);

@@ -216,6 +216,7 @@ enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_
     execution->log[execution->log_count++] =
         (struct rp_logged){.signature = call->signature, .values = call->values,
                            .content = call->content,
+                           .content_versions = call->content_versions,
                            .is_content_doubtful = call->is_content_doubtful,
                            .inputs = rp_pairing_inputs(call), .sight = call->sight,
                            .version = call->version, .name = call->name};

@@ -24,7 +24,7 @@
 enum rp_execution_phase { RP_PHASE_FORWARD, RP_PHASE_PENDING, RP_PHASE_REPLAY };
 
 struct rp_logged {
-    uint64_t signature, values, content;
+    uint64_t signature, values, content, content_versions;
     uint64_t inputs; /* hash of where it read: tells one forward's call from another's */
     uint64_t sight;  /* what it saw, see rp_footprint_sight */
     rp_version version;

@@ -20,6 +20,9 @@ struct rp_reach {
 
 struct rp_scope;
 
+/* A replay's copy finds what the guard has put back; no forward's versions are this. */
+#define RP_CONTENT_PUT_BACK UINT64_MAX
+
 struct rp_footprint {
     uint64_t seq;       /* given by rp_track; 0: not tracked (yet) */
     rp_version version; /* of what it writes: seq, or that of the write that it repeats */
@@ -27,8 +30,9 @@ struct rp_footprint {
     uint32_t name;      /* of the kernel, or of the call */
     uint64_t signature; /* equal for calls that do the same work on whatever buffers */
     uint64_t values;    /* hash of what the call is given by value: must agree in a replay */
-    uint64_t content;   /* hash of the host's bytes that it copies; the same, where neither ... */
-    bool is_content_doubtful; /* ... may be another by the time that it runs */
+    uint64_t content;   /* hash of the host's bytes that it copies; the same ... */
+    uint64_t content_versions; /* ... where the device has written them alike, 0: never, and ... */
+    bool is_content_doubtful;  /* ... neither may be another by the time that it runs */
     rp_stream stream;
     bool audited; /* a launch that is compared with what is claimed here */
     bool is_launch;

@@ -44,7 +44,9 @@ static struct asking ask(uint32_t segment, const char *key, const struct rp_foot
 bool rp_pairing_same_values(const struct rp_logged *entry, const struct rp_footprint *call)
 {
     bool doubtful = entry->is_content_doubtful || call->is_content_doubtful;
-    return entry->values == call->values && (doubtful || entry->content == call->content);
+    /* Where the versions differ, these are what the replay is held to. */
+    bool comparable = !doubtful && entry->content_versions == call->content_versions;
+    return entry->values == call->values && (!comparable || entry->content == call->content);
 }
 
 /* The first call of this kind in the forward did the same work on the same buffers. */

@@ -212,11 +212,45 @@ static void serve(struct rp_scope *scope, struct rp_footprint *call)
         call->version = scope->execution->log[call->entry].version;
 }
 
+/* Bytes of pinned memory that the segment has not made itself. */
+static bool takes_from_host(const struct rp_execution *execution, const struct rp_reach *reach)
+{
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, reach->id);
+    const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
+    struct rp_spans others = {0};
+    bool is_own = live &&
+                  rp_spans_missing(&live->written, reach->lo, reach->hi, &others) == RP_OK &&
+                  !others.count;
+    rp_spans_release(&others);
+    return alloc && alloc->kind == RP_ALLOC_PINNED && !is_own;
+}
+
+/* No call has changed the bytes that it copies, but host code may have, and they could not be
+ * compared: the device was still to write them. */
+static void doubt_content(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    const struct rp_logged *entry = &scope->execution->log[call->entry];
+    if (!(entry->is_content_doubtful || call->is_content_doubtful) ||
+        entry->content_versions != call->content_versions)
+        return;
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (!takes_from_host(scope->execution, reach))
+            continue;
+        rp_remark(rp_name(call->name), "host code may have changed what it copies from pinned "
+                                       "memory, which the device was still to write");
+        if (rp_keep_discovers() && rp_core.config.mode == RP_MODE_GUARD)
+            rp_report(RP_HAZARD_UNPROVED, scope->execution, call, reach->id, reach->lo, reach->hi,
+                      NULL, NULL);
+    }
+}
+
 static void join(struct rp_scope *scope, struct rp_footprint *call)
 {
     const struct rp_logged *entry = &scope->execution->log[call->entry];
     if (!rp_pairing_same_values(entry, call))
         diverges(scope, call);
+    doubt_content(scope, call);
     scope->skips = scope->skips || call->entry != scope->cursor;
     if (scope->execution->serves) {
         serve(scope, call);

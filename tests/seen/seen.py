@@ -27,7 +27,8 @@ STATE = {"name": "state", "at": {"kernel": "step_state", "param": 0}}
 QUEUE = {"name": "queue", "at": {"kernel": "read_queue", "param": 0}}
 STEPPED = {("stale-read", "state"), ("state-left", "state")}
 STALE_QUEUE = {("stale-read", "queue")}
-WRITTEN = STALE_QUEUE | {("state-left", "queue")}
+LEFT = {("state-left", "queue")}
+WRITTEN = STALE_QUEUE | LEFT
 BOTH = ("declared", "discovered")
 # Memory that others may write unseen: what it is declared to be is held, what is discovered is not.
 SHARED = dict(finds=STALE_QUEUE, guards=("declared",), stops={"discovered": "unproved"})
@@ -94,6 +95,10 @@ SUITES = {
         "alias-by-two-handles": dict(finds=STALE_QUEUE, guards=BOTH),
         "host-function": dict(finds=STALE_QUEUE, guards=("declared",),
                               stops={"discovered": "unproved"}, unknown=["memory", "read_queue"]),
+        "pinned-once-written": dict(finds=LEFT, stops={"declared": "diverged",
+                                                       "discovered": "diverged"}),
+        "pinned-written-late": dict(finds=LEFT, stops={"discovered": "unproved"},
+                                    unknown=["cuMemcpyHtoDAsync_v2"]),
         "managed": dict(finds=set(), unseen=True, stops={"discovered": "unproved"},
                         unknown=["memory", "read_queue"]),
         "remapped": dict(finds={("foreign-read", "queue[1]")}, stops={"declared": "foreign-read"}),

@@ -159,6 +159,54 @@ static void host_function(void)
     run_steps(queue_forward, call_host);
 }
 
+/* Each forward copies from pinned memory that the device has written at first, and host code
+ * changes in between. */
+static void load_forward(void)
+{
+    CU(cuMemcpyHtoDAsync(queue, pinned, WORDS(ROWS * n), NULL));
+    queue_forward();
+}
+
+static void load_done_forward(void)
+{
+    CU(cuCtxSynchronize());
+    load_forward();
+}
+
+static void refill(void)
+{
+    CU(cuCtxSynchronize());
+    pinned[5]++;
+}
+
+static void pinned_once_written(void)
+{
+    CU(cuMemAllocHost((void **)&pinned, WORDS(ROWS * n)));
+    CU(cuMemcpyDtoH(pinned, queue, WORDS(ROWS * n)));
+    run_steps(load_done_forward, refill);
+}
+
+static void CUDA_CB rest(void *unused)
+{
+    (void)unused;
+    usleep(20000);
+}
+
+/* The device is still to write there, the bytes that stand there, when the forward copies: what
+ * host code changes after that can't be told from it. */
+static void pinned_written_late(void)
+{
+    CUstream aside;
+    CU(cuStreamCreate(&aside, CU_STREAM_NON_BLOCKING));
+    CU(cuMemAllocHost((void **)&pinned, WORDS(ROWS * n)));
+    memset(pinned, 0, WORDS(ROWS * n));
+    for (int step = 1; step <= STEPS; step++) {
+        CU(cuLaunchHostFunc(aside, rest, NULL));
+        CU(cuMemcpyDtoHAsync(pinned + n, state, WORDS(n), aside));
+        run_step(step, load_forward, refill, load_forward);
+    }
+}
+
 /* The queue is managed memory, which host code changes without a call. */
 static void write_managed(void)
 {
@@ -379,6 +427,8 @@ const struct scenario writer_scenarios[] = {
     {"copy-3d", copy_3d},
     {"alias-by-two-handles", alias},
     {"host-function", host_function},
+    {"pinned-once-written", pinned_once_written},
+    {"pinned-written-late", pinned_written_late},
     {"managed", managed},
     {"remapped", remapped},
     {"mapped-again", mapped_again},
