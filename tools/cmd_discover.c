@@ -28,8 +28,24 @@ static void search(struct rp_finding *finding, const struct rp_options *options)
     rp_find_state(finding);
 }
 
+/* Launches do come again, but not as a contract could say. */
+static bool left_out(const struct rp_finding *finding)
+{
+    const struct rp_left_out *left_out =
+        finding->endless.launches ? &finding->endless : &finding->too_short;
+
+    if (!left_out->launches)
+        return false;
+    rp_say("no replay was proposed: the longest run of launches that comes again in a step is of "
+           "%zu, %s to %s, %s; if it is a replay, give it and its forward NVTX ranges",
+           left_out->launches, left_out->first, left_out->last,
+           left_out == &finding->endless ? "and its last one's name comes earlier in it too"
+                                         : "so few that it may be chance");
+    return true;
+}
+
 /* Nothing to propose: says why, and what would help. */
-static int nothing(const struct rp_finding *finding)
+static int nothing(const struct rp_finding *finding, const struct rp_options *options)
 {
     const struct rp_story *story = finding->story;
 
@@ -40,7 +56,14 @@ static int nothing(const struct rp_finding *finding)
                "launches that come again can't be told from the next step");
     else if (finding->step_count == 0)
         rp_say("no replay was found, and no NVTX range that could be a step");
-    else
+    else if (wants(options, RP_OPT_BY, "ranges"))
+        rp_say("no replay was found in %zu steps: no range's work comes again in another",
+               finding->step_count);
+    else if (finding->rare)
+        rp_say("no replay was proposed: launches come again, but in less than half of %zu steps; "
+               "if they are a replay, give them and their forward NVTX ranges",
+               finding->step_count);
+    else if (!left_out(finding))
         rp_say("no replay was found in %zu steps: nothing is launched twice on the same parameters",
                finding->step_count);
     return RP_EXIT_NO;
@@ -88,7 +111,8 @@ static int discover(const struct rp_source *source, const struct rp_options *opt
             rp_say("out of memory");
             code = RP_EXIT_FAILURE;
         } else {
-            code = finding.segment_count ? write_contract(&finding, options) : nothing(&finding);
+            code = finding.segment_count ? write_contract(&finding, options)
+                                         : nothing(&finding, options);
         }
     }
     rp_finding_release(&finding);

@@ -3,15 +3,16 @@
 """discover: the contract that it writes for a job that names nothing runs, and is the one that was
 written by hand.
 
-usage: test_discover.py REPRISE DIGITS EXAMPLES"""
+usage: test_discover.py REPRISE DIGITS EXAMPLES TRACE_FROM_SCRIPT"""
 import json
 import pathlib
 import re
+import subprocess
 import sys
 
 import harness
 
-DIGITS, EXAMPLES = (pathlib.Path(word).resolve() for word in sys.argv[2:4])
+DIGITS, EXAMPLES, WRITER = (pathlib.Path(word).resolve() for word in sys.argv[2:5])
 
 
 def contract_of(name):
@@ -80,8 +81,56 @@ class Discover(harness.Case):
     def test_a_job_without_replays(self):
         self.digits(checkpoint=False)
         done = self.discover("-o", "found.json", code=1)
-        self.assertIn("nothing is launched twice on the same parameters", done.stderr)
+        self.assertIn("comes again in a step is of 1, bn_batch_stats to bn_batch_stats, so few",
+                      done.stderr)
         self.assertFalse((self.folder / "found.json").exists())
+
+    def trace(self, *launches, repeated=4, verdict="exact"):
+        """Of a job with four steps, some of which do these launches twice. Each kernel reads, by
+        this verdict, and writes the memory beside it."""
+        folder = self.folder / "traced"
+        folder.mkdir(exist_ok=True)
+        (folder / "trace-4242.rpt").unlink(missing_ok=True)
+        lines, seq = ["property pid 4242", "property command job",
+                      "define enter cuLaunchKernel call:UINT",
+                      "define leave cuLaunchKernel call:UINT result:SINT"], 0
+        for at in range(9):
+            lines.append(f"note allocation allocation={at + 1} kind=device bytes={64 + at} "
+                         f"address={4096 * (at + 1):#x} seq=0")
+        for step in range(4):
+            lines.append("note range range=step phase=begins")
+            for kernel, memory in launches * (2 if step < repeated else 1):
+                seq += 1
+                lines += [f"enter cuLaunchKernel {seq}"]
+                lines += [f"note access seq={seq} allocation={memory} offset=0 bytes=64 "
+                          f"effect={effect} verdict={word}"
+                          for effect, word in (("read", verdict), ("write", "exact"))]
+                lines += [f"note launch seq={seq} kernel={kernel} grid_x=1",
+                          f"leave cuLaunchKernel {seq} 0"]
+            lines.append("note range range=step phase=ends")
+        subprocess.run([WRITER, folder / "trace-4242.rpt"], input="\n".join(lines) + "\n",
+                       check=True, text=True)
+        return str(folder)
+
+    def test_a_run_is_proposed_whole_or_not_at_all(self):
+        told = self.discover("-o", "-", self.trace(("a", 1), ("b", 2), ("c", 3), ("d", 4)))
+        self.assertIn("forward  launches a to d, match 0", told.stderr)
+        told = self.discover("-o", "-", self.trace(("a", 1), ("b", 2), ("c", 3), ("a", 4)), code=1)
+        self.assertIn("is of 4, a to a, and its last one's name", told.stderr)
+        self.assertIn("NVTX ranges", told.stderr)
+
+    def test_what_is_left_out_is_named(self):
+        told = self.discover("-o", "-", self.trace(("a", 1), ("b", 2)), code=1)
+        self.assertIn("is of 2, a to b, so few", told.stderr)
+        told = self.discover("-o", "-", self.trace(("a", 1), ("b", 2), ("c", 3), repeated=1),
+                             code=1)
+        self.assertIn("in less than half of 4 steps", told.stderr)
+
+    def test_what_only_may_be_read_is_a_guess(self):
+        launches = ("a", 1), ("b", 2), ("c", 3)
+        self.assertNotIn("guess", self.discover("-o", "-", self.trace(*launches)).stderr)
+        told = self.discover("-o", "-", self.trace(*launches, verdict="reachable")).stderr
+        self.assertEqual(told.count("(guess) bytes 0 to 63 of allocation"), 3, told)
 
     def test_files(self):
         self.digits()

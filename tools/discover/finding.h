@@ -38,7 +38,14 @@ struct rp_found_buffer {
     uint64_t allocation_bytes;
     uint64_t nth;             /* by allocation: of its size, in order of birth */
     bool alone;               /* by allocation: the only one of its size */
+    bool guess;               /* only calls that are not proved may read it */
     char evidence[RP_FINDING_TEXT];
+};
+
+/* Launches that come again and are no segment of the proposal. */
+struct rp_left_out {
+    size_t launches; /* 0: there are none */
+    char first[256], last[256];
 };
 
 struct rp_finding {
@@ -53,6 +60,9 @@ struct rp_finding {
     size_t buffer_count, buffer_capacity;
     uint64_t unproved; /* calls between a forward and the end of its replay that are not proved */
     char first_unproved[256];
+    struct rp_left_out too_short; /* few launches may come again by chance */
+    struct rp_left_out endless;   /* the last launch's name comes before in the run */
+    bool rare;                    /* something came again, in less than half of the steps */
     bool no_memory;
 };
 

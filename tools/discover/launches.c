@@ -71,12 +71,30 @@ static bool ends_first(const struct rp_story *story, const struct step *step, si
     return true;
 }
 
-static size_t describable(const struct rp_story *story, const struct step *step, size_t at,
-                          size_t length)
+/* Of what is not proposed, the longest is told of. */
+static void leave_out(struct rp_left_out *left_out, const struct rp_story *story,
+                      const struct step *step, size_t at, size_t length)
 {
-    while (length >= FEWEST_LAUNCHES && !ends_first(story, step, at, length))
-        length--;
-    return length >= FEWEST_LAUNCHES ? length : 0;
+    if (length <= left_out->launches)
+        return;
+    left_out->launches = length;
+    snprintf(left_out->first, sizeof(left_out->first), "%s",
+             rp_story_name(story, story->calls[step->calls[at]].name));
+    snprintf(left_out->last, sizeof(left_out->last), "%s",
+             rp_story_name(story, story->calls[step->calls[at + length - 1]].name));
+}
+
+/* A part of a run is none: what the rest writes would be taken for what others have written. */
+static bool is_segment(struct rp_finding *finding, const struct step *step, size_t at,
+                       size_t length)
+{
+    const struct rp_story *story = finding->story;
+    bool too_short = length < FEWEST_LAUNCHES;
+
+    if (!too_short && ends_first(story, step, at, length))
+        return true;
+    leave_out(too_short ? &finding->too_short : &finding->endless, story, step, at, length);
+    return false;
 }
 
 static struct rp_found_segment *segment_of(struct rp_finding *finding, const char *first,
@@ -105,22 +123,24 @@ static void search_step(struct rp_finding *finding, const struct step *step)
 
     for (size_t later = 1; later < step->count && !finding->no_memory; later++) {
         size_t length = longest(step, later, &earlier);
-        if (length < FEWEST_LAUNCHES)
+        if (length == 0)
             continue;
-        size_t told = describable(story, step, earlier, length);
-        if (told == 0)
+        size_t last = later + length - 1;
+        if (!is_segment(finding, step, earlier, length)) {
+            later = length < FEWEST_LAUNCHES ? later : last;
             continue;
+        }
         struct rp_found_segment *segment =
             segment_of(finding, rp_story_name(story, story->calls[step->calls[earlier]].name),
-                       rp_story_name(story, story->calls[step->calls[earlier + told - 1]].name),
+                       rp_story_name(story, story->calls[step->calls[earlier + length - 1]].name),
                        nth_of(story, step, earlier));
         if (segment)
             rp_find_occurrence(finding, segment,
                                (struct rp_occurrence){step->calls[earlier],
-                                                      step->calls[earlier + told - 1] + 1,
+                                                      step->calls[earlier + length - 1] + 1,
                                                       step->calls[later],
-                                                      step->calls[later + told - 1] + 1});
-        later += length - 1;
+                                                      step->calls[last] + 1});
+        later = last;
     }
 }
 
@@ -133,6 +153,7 @@ static void drop_rare(struct rp_finding *finding, size_t steps)
         struct rp_found_segment *segment = &finding->segments[i];
         double agreeing = (double)segment->count / (double)steps;
         if (agreeing < 0.5) {
+            finding->rare = true;
             free(segment->occurrences);
             continue;
         }

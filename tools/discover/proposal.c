@@ -92,6 +92,16 @@ static void print_segment(const struct rp_found_segment *segment, FILE *out)
     fprintf(out, "  because  %s\n", segment->evidence);
 }
 
+static void print_left_out(const struct rp_left_out *endless, FILE *out)
+{
+    if (endless->launches)
+        fprintf(out,
+                "left out %zu launches that come again, %s to %s\n"
+                "  because  %s comes earlier among them too, so that no contract can tell them by "
+                "their ends: give them an NVTX range\n",
+                endless->launches, endless->first, endless->last, endless->last);
+}
+
 static void print_state(const struct rp_finding *finding, bool declared, FILE *out)
 {
     if (finding->unproved)
@@ -103,7 +113,8 @@ static void print_state(const struct rp_finding *finding, bool declared, FILE *o
     else
         fputs("state    discovered: the writes of every call near the segments are proved\n", out);
     for (size_t i = 0; i < finding->buffer_count; i++)
-        fprintf(out, "  %-8s %s\n", finding->buffers[i].name, finding->buffers[i].evidence);
+        fprintf(out, "  %-8s %s%s\n", finding->buffers[i].name,
+                finding->buffers[i].guess ? "(guess) " : "", finding->buffers[i].evidence);
     if (finding->buffer_count == 0 && finding->segment_count > 0)
         fprintf(out, "  no byte that a forward reads was overwritten before its replay ended\n");
 }
@@ -114,6 +125,7 @@ void rp_proposal_print(const struct rp_finding *finding, bool declared, FILE *ou
         fprintf(out, "step     %s\n  because  %s\n", finding->step, finding->step_evidence);
     for (size_t i = 0; i < finding->segment_count; i++)
         print_segment(&finding->segments[i], out);
+    print_left_out(&finding->endless, out);
     if (finding->segment_count > 0)
         print_state(finding, declared, out);
     if (finding->story->cut)

@@ -11,8 +11,8 @@
 /* What one forward knows of one allocation, and what of it is state in any of them. */
 struct memory {
     uint64_t id;
-    struct rp_spans written, live_in;
-    struct rp_spans state;
+    struct rp_spans written, live_in, proved; /* proved: of live_in, what is read indeed */
+    struct rp_spans state, sure;              /* sure: of state, what a forward reads indeed */
 };
 
 struct search {
@@ -53,20 +53,28 @@ static void take_read(struct search *search, const struct rp_story_access *acces
         return;
     note(search, rp_spans_missing(&memory->written, access->lo, access->hi, &unwritten));
     note(search, rp_spans_add_all(&memory->live_in, &unwritten));
+    if (access->proved)
+        note(search, rp_spans_add_all(&memory->proved, &unwritten));
     rp_spans_release(&unwritten);
 }
 
 /* Whole stretches of what was read belong together: a queue of which a row was written. */
+static void add_stretches(struct search *search, const struct rp_spans *read,
+                          const struct rp_story_access *access, struct rp_spans *out)
+{
+    for (size_t i = rp_spans_seek(read, access->lo);
+         i < read->count && read->items[i].lo < access->hi; i++)
+        note(search, rp_spans_add(out, read->items[i].lo, read->items[i].hi));
+}
+
 static void take_clobber(struct search *search, const struct rp_story_access *access)
 {
     struct memory *memory = memory_of(search, access->allocation);
 
     if (!memory)
         return;
-    for (size_t i = rp_spans_seek(&memory->live_in, access->lo);
-         i < memory->live_in.count && memory->live_in.items[i].lo < access->hi; i++)
-        note(search, rp_spans_add(&memory->state, memory->live_in.items[i].lo,
-                                  memory->live_in.items[i].hi));
+    add_stretches(search, &memory->live_in, access, &memory->state);
+    add_stretches(search, &memory->proved, access, &memory->sure);
 }
 
 static void take_write(struct search *search, const struct rp_story_access *access)
@@ -109,6 +117,7 @@ static void take_occurrence(struct search *search, const struct rp_occurrence *o
     for (size_t i = 0; i < search->count; i++) {
         rp_spans_clear(&search->items[i].written);
         rp_spans_clear(&search->items[i].live_in);
+        rp_spans_clear(&search->items[i].proved);
     }
     for (size_t i = occurrence->forward; i < occurrence->replay_end; i++)
         take_call(search, &story->calls[i], i < occurrence->forward_end);
@@ -202,9 +211,10 @@ static void name_buffer(struct rp_finding *finding, struct rp_found_buffer *buff
         snprintf(buffer->name, sizeof(buffer->name), "%.100s_%u", writer, same + 1);
 }
 
-static void add_buffer(struct rp_finding *finding, uint64_t id, const struct rp_span *span,
-                       size_t from)
+static void add_buffer(struct rp_finding *finding, const struct memory *memory,
+                       const struct rp_span *span, size_t from)
 {
+    uint64_t id = memory->id;
     const struct rp_story *story = finding->story;
     const struct rp_story_allocation *allocation = rp_story_allocation(story, id);
     struct rp_found_buffer *buffer = new_buffer(finding);
@@ -221,11 +231,14 @@ static void add_buffer(struct rp_finding *finding, uint64_t id, const struct rp_
         find_size(story, buffer);
     if (!find_argument(story, id, span, buffer) && !allocation)
         finding->buffer_count--; /* a module's variable: discovery alone can protect it */
+    buffer->guess = !rp_spans_overlaps(&memory->sure, span->lo, span->hi);
     snprintf(buffer->evidence, sizeof(buffer->evidence),
-             "bytes %llu to %llu of allocation %llu (%llu bytes) are read by a forward and "
-             "overwritten before its replay ends, first by %.80s",
+             "bytes %llu to %llu of allocation %llu (%llu bytes) are %s by a forward and "
+             "overwritten before its replay ends, first by %.80s%s",
              (unsigned long long)span->lo, (unsigned long long)span->hi - 1,
-             (unsigned long long)id, (unsigned long long)buffer->allocation_bytes, writer);
+             (unsigned long long)id, (unsigned long long)buffer->allocation_bytes,
+             buffer->guess ? "possibly read" : "read", writer,
+             buffer->guess ? "; strike it out if they are output" : "");
 }
 
 void rp_find_state(struct rp_finding *finding)
@@ -241,11 +254,13 @@ void rp_find_state(struct rp_finding *finding)
         }
     for (size_t i = 0; i < search.count; i++)
         for (size_t at = 0; at < search.items[i].state.count; at++)
-            add_buffer(finding, search.items[i].id, &search.items[i].state.items[at], from);
+            add_buffer(finding, &search.items[i], &search.items[i].state.items[at], from);
     for (size_t i = 0; i < search.count; i++) {
         rp_spans_release(&search.items[i].written);
         rp_spans_release(&search.items[i].live_in);
         rp_spans_release(&search.items[i].state);
+        rp_spans_release(&search.items[i].proved);
+        rp_spans_release(&search.items[i].sure);
     }
     free(search.items);
 }
