@@ -73,7 +73,7 @@ static int write_contract(const struct rp_finding *finding, const struct rp_opti
 {
     const char *path = options->values[RP_OPT_DISCOVER_OUTPUT].text;
     bool declared = finding->unproved > 0 || wants(options, RP_OPT_STATE, "declared");
-    bool to_stdout = path && strcmp(path, "-") == 0;
+    bool to_stdout = false;
     json_t *contract = rp_proposal_contract(finding, declared);
     char *text = json_dumps(contract, JSON_INDENT(2));
     struct rp_file file;
@@ -86,6 +86,7 @@ static int write_contract(const struct rp_finding *finding, const struct rp_opti
     path = path ? path : "contract.json";
     int code = rp_file_create("discover", path, rp_option_given(options, RP_OPT_FORCE), &file);
     if (code == RP_EXIT_OK) {
+        to_stdout = file.stream == stdout;
         bool good = rp_file_write(&file, text, strlen(text)) && rp_file_write(&file, "\n", 1);
         if (!rp_file_finish(&file, good))
             code = RP_EXIT_FAILURE;

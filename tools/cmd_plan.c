@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reprise plan: what to retain and what to replay within a budget. */
-#include "planner/document.h"
 #include "planner/picture.h"
 #include "tools/command.h"
+#include "tools/file.h"
 #include "tools/options.h"
 #include "tools/plan_print.h"
 #include "tools/say.h"
@@ -87,11 +87,12 @@ static int check_arguments(const struct arguments *arguments)
         return rp_say_usage("plan", "--compare, --curve and --terms are different answers");
     if (arguments->picture != NULL && !arguments->compare)
         return rp_say_usage("plan", "--svg draws what --compare finds; give --compare");
-    if (arguments->output != NULL && !arguments->force && access(arguments->output, F_OK) == 0)
-        return rp_say_usage("plan", "%s exists; --force overwrites it", arguments->output);
-    if (arguments->picture != NULL && !arguments->force && access(arguments->picture, F_OK) == 0)
-        return rp_say_usage("plan", "%s exists; --force overwrites it", arguments->picture);
-    return RP_EXIT_OK;
+    const char *const written[] = {arguments->output, arguments->picture};
+    int code = RP_EXIT_OK; /* now, before the answer is looked for */
+    for (size_t i = 0; code == RP_EXIT_OK && i < 2; i++)
+        if (written[i] != NULL)
+            code = rp_file_check("plan", written[i], arguments->force);
+    return code;
 }
 
 static int read_arguments(const struct rp_options *options, struct arguments *arguments)
@@ -211,21 +212,31 @@ static void say_infeasible(const struct rp_plan *plan)
                plan->names[plan->min_binding.segment]);
 }
 
+/* Frees `text`; NULL is taken for a lack of memory. */
+static int write_text(const struct arguments *arguments, const char *path, char *text)
+{
+    struct rp_file file;
+
+    if (text == NULL)
+        return failed(RP_NO_MEMORY, "");
+    int code = rp_file_create("plan", path, arguments->force, &file);
+    if (code == RP_EXIT_OK &&
+        !rp_file_finish(&file, rp_file_write(&file, text, strlen(text))))
+        code = RP_EXIT_FAILURE;
+    free(text);
+    return code;
+}
+
 static int save_plan(const struct arguments *arguments, const struct rp_plan *plan,
                      const struct rp_profile *profile)
 {
     if (arguments->output == NULL)
         return RP_EXIT_OK;
-    enum rp_status status = rp_plan_save(plan, profile, arguments->output);
-    if (status != RP_OK) {
-        rp_say("%s: %s", arguments->output,
-               status == RP_IO ? strerror(errno) : rp_status_text(status));
-        return RP_EXIT_FAILURE;
-    }
-    if (!arguments->quiet)
+    int code = write_text(arguments, arguments->output, rp_plan_to_json(plan, profile));
+    if (code == RP_EXIT_OK && !arguments->quiet)
         rp_say("wrote %s; next: reprise run --plan %s -- COMMAND", arguments->output,
                arguments->output);
-    return RP_EXIT_OK;
+    return code;
 }
 
 static int answer_budget(const struct arguments *arguments, const struct rp_question *question)
@@ -349,15 +360,10 @@ static int draw(const struct arguments *arguments, const struct rp_question *que
     rp_plan_destroy(plan);
     if (arguments->picture == NULL)
         keep_old(path);
-    status = text != NULL ? rp_document_write(path, text) : RP_NO_MEMORY;
-    free(text);
-    if (status != RP_OK) {
-        rp_say("%s: %s", path, status == RP_IO ? strerror(errno) : rp_status_text(status));
-        return RP_EXIT_FAILURE;
-    }
-    if (!arguments->quiet)
+    int code = write_text(arguments, path, text);
+    if (code == RP_EXIT_OK && !arguments->quiet)
         rp_say("wrote %s", path);
-    return RP_EXIT_OK;
+    return code;
 }
 
 static int answer_comparison(const struct arguments *arguments,

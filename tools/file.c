@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define MAX_LINKS 40 /* as many as Linux follows */
+
 static void make_parents(const char *path)
 {
     char folder[PATH_MAX];
@@ -22,31 +24,91 @@ static void make_parents(const char *path)
     }
 }
 
+/* "-", and what is the same by another name: /dev/stdout, or the file that it was sent to. */
+static bool is_stdout(const char *path)
+{
+    struct stat named, ours;
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &named) == 0 && fstat(STDOUT_FILENO, &ours) == 0 &&
+            named.st_dev == ours.st_dev && named.st_ino == ours.st_ino);
+}
+
+/* A device, a pipe, a socket: nothing that a file could be put in the place of. */
+static bool is_written_in_place(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+/* Where a symbolic link at the end of `path` leads, whether or not there is anything: the link
+ * stays, and a draft beside its target can be renamed there. False with errno set. */
+static bool follow(const char *path, char place[PATH_MAX])
+{
+    char target[PATH_MAX];
+    int length = snprintf(place, PATH_MAX, "%s", path);
+
+    for (int links = 0; length >= 0 && length < PATH_MAX && links <= MAX_LINKS; links++) {
+        ssize_t size = readlink(place, target, sizeof(target) - 1);
+        if (size < 0)
+            return true; /* no link; what else is wrong shows when it is opened */
+        target[size] = 0;
+        const char *slash = target[0] == '/' ? NULL : strrchr(place, '/');
+        size_t folder = slash ? (size_t)(slash - place) + 1 : 0;
+        length = snprintf(place + folder, PATH_MAX - folder, "%s", target) + (int)folder;
+    }
+    errno = length >= 0 && length < PATH_MAX ? ELOOP : ENAMETOOLONG;
+    return false;
+}
+
+int rp_file_check(const char *command, const char *path, bool force)
+{
+    if (force || is_stdout(path) || is_written_in_place(path) || access(path, F_OK) != 0)
+        return RP_EXIT_OK;
+    return rp_say_usage(command, "%s exists; --force overwrites it", path);
+}
+
+static bool open_in_place(struct rp_file *file)
+{
+    file->stream = fopen(file->path, "we");
+    return file->stream != NULL;
+}
+
+static bool open_draft(struct rp_file *file, const char *path)
+{
+    if (!follow(path, file->path))
+        return false;
+    int length = snprintf(file->draft, sizeof(file->draft), "%s.%ld.part", file->path,
+                          (long)getpid());
+    if (length < 0 || (size_t)length >= sizeof(file->draft)) {
+        file->draft[0] = 0;
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    make_parents(file->path);
+    int fd = open(file->draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    file->stream = fd >= 0 ? fdopen(fd, "w") : NULL;
+    int error = errno;
+    if (fd >= 0 && !file->stream) {
+        close(fd);
+        unlink(file->draft);
+    }
+    errno = error;
+    return file->stream != NULL;
+}
+
 int rp_file_create(const char *command, const char *path, bool force, struct rp_file *file)
 {
     *file = (struct rp_file){.stream = stdout};
     signal(SIGPIPE, SIG_IGN);
-    if (strcmp(path, "-") == 0)
+    if (is_stdout(path))
         return RP_EXIT_OK;
-    if (!force && access(path, F_OK) == 0)
-        return rp_say_usage(command, "%s exists; --force overwrites it", path);
-    int length = snprintf(file->draft, sizeof(file->draft), "%s.%ld.part", path, (long)getpid());
-    if (length < 0 || (size_t)length >= sizeof(file->draft)) {
-        file->draft[0] = 0;
-        return rp_say_usage(command, "%s: %s", path, strerror(ENAMETOOLONG));
-    }
+    int code = rp_file_check(command, path, force);
+    if (code != RP_EXIT_OK)
+        return code;
     snprintf(file->path, sizeof(file->path), "%s", path);
-    make_parents(path);
-    int fd = open(file->draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    file->stream = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (file->stream)
+    if (is_written_in_place(path) ? open_in_place(file) : open_draft(file, path))
         return RP_EXIT_OK;
-    int error = errno;
-    if (fd >= 0) {
-        close(fd);
-        unlink(file->draft);
-    }
-    return rp_say_usage(command, "%s: %s", path, strerror(error));
+    return rp_say_usage(command, "%s: %s", path, strerror(errno));
 }
 
 bool rp_file_write(struct rp_file *file, const void *bytes, size_t count)
@@ -57,26 +119,33 @@ bool rp_file_write(struct rp_file *file, const void *bytes, size_t count)
     return file->error == 0;
 }
 
-bool rp_file_finish(struct rp_file *file, bool good)
+/* Closes what is not standard output. Returns the first thing that went wrong. */
+static int close_stream(struct rp_file *file)
 {
-    bool to_stdout = file->draft[0] == 0;
-    const char *name = to_stdout ? "standard output" : file->path;
     int error = file->error;
 
     errno = 0;
     if (error == 0 && (fflush(file->stream) != 0 || ferror(file->stream)))
         error = errno ? errno : EIO;
-    if (!to_stdout && fclose(file->stream) != 0 && error == 0)
+    if (file->stream != stdout && fclose(file->stream) != 0 && error == 0)
         error = errno;
-    if (to_stdout && error == EPIPE) {
+    return error;
+}
+
+bool rp_file_finish(struct rp_file *file, bool good)
+{
+    bool has_draft = file->draft[0] != 0;
+    int error = close_stream(file);
+
+    if (!has_draft && error == EPIPE) {
         clearerr(stdout);
         return true;
     }
-    if (!to_stdout && good && error == 0 && rename(file->draft, file->path) != 0)
+    if (has_draft && good && error == 0 && rename(file->draft, file->path) != 0)
         error = errno;
-    if (!to_stdout && (!good || error != 0))
+    if (has_draft && (!good || error != 0))
         unlink(file->draft);
     if (error != 0)
-        rp_say("%s: %s", name, strerror(error));
+        rp_say("%s: %s", file->path[0] ? file->path : "standard output", strerror(error));
     return error == 0;
 }

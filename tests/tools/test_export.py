@@ -6,6 +6,7 @@ usage: test_export.py REPRISE TRACE_FROM_SCRIPT"""
 import csv
 import io
 import json
+import os
 import pathlib
 import pickle
 import pickletools
@@ -236,6 +237,50 @@ class Files(ExportCase):
         self.assertEqual(self.reprise("export", "-f", "csv", "-o", "a/b/c.csv").returncode, 0)
         self.assertTrue((self.folder / "a/b/c.csv").exists())
         self.assertEqual([path.name for path in self.folder.glob("**/*.part")], [])
+
+    def test_a_link_stays_and_its_target_is_written(self):
+        whole = self.export("csv")
+        (self.folder / "there").mkdir()
+        link, target = self.folder / "link.csv", self.folder / "there/target.csv"
+        link.symlink_to("there/target.csv")
+        for words in ([], ["--force"]):
+            done = self.reprise("export", "-qf", "csv", "-o", "link.csv", *words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertTrue(link.is_symlink())
+            self.assertEqual(target.read_bytes(), whole)
+            target.write_text("older")
+        self.assertRefused(self.reprise("export", "-f", "csv", "-o", "link.csv"), 2, "--force")
+        self.assertEqual(target.read_text(), "older")
+        link.unlink()
+        link.symlink_to("link.csv")
+        done = self.reprise("export", "-f", "csv", "--force", "-o", "link.csv")
+        self.assertRefused(done, 2, "link.csv: Too many levels of symbolic links")
+        self.assertTrue(link.is_symlink())
+
+    def test_a_pipe_is_written_to_and_not_replaced(self):
+        whole = self.export("csv")
+        pipe, link = self.folder / "pipe", self.folder / "link"
+        os.mkfifo(pipe)
+        link.symlink_to("pipe")
+        for name in ("pipe", "link"):
+            for words in ([], ["--force"]):
+                with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+                    try:
+                        done = self.reprise("export", "-f", "csv", "-o", name, *words)
+                        self.assertEqual((done.returncode, done.stderr), (0, ""))
+                        self.assertTrue(pipe.is_fifo() and link.is_symlink())
+                        self.assertEqual(reader.stdout.read(), whole)
+                    finally:
+                        reader.kill()
+
+    def test_standard_output_by_its_other_names(self):
+        whole = self.export("csv")
+        self.assertEqual(self.export("csv", "-o", "/dev/stdout"), whole)
+        with (self.folder / "out").open("w") as out:
+            subprocess.run([harness.REPRISE, "export", "-f", "csv", "-o", "/dev/stdout"],
+                           stdout=out, cwd=self.folder, env=harness.environment(), check=True)
+        self.assertEqual((self.folder / "out").read_bytes(), whole)
+        self.assertRefused(self.reprise("export", "-f", "csv", "-o", "."), 2, "Is a directory")
 
     def test_filters(self):
         lines = self.export("jsonl", "--kernel", "bn_*").decode().splitlines()

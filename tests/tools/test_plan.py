@@ -4,6 +4,8 @@
 
 usage: test_plan.py REPRISE"""
 import json
+import os
+import subprocess
 
 import harness
 
@@ -51,6 +53,23 @@ class Plan(harness.Case):
         self.assertEqual(self.plan("-qb", "8", "-o", "plan.json").returncode, 0)
         self.assertRefused(self.plan("-b", "8", "-o", "plan.json"), 2, "--force")
         self.assertEqual(self.plan("-b", "8", "-o", "plan.json", "--force").returncode, 0)
+
+    def test_what_is_no_file_is_not_replaced(self):
+        link, target = self.folder / "link.json", self.folder / "target.json"
+        link.symlink_to("target.json")
+        os.mkfifo(self.folder / "pipe")
+        self.assertEqual(self.plan("-qb", "8", "-o", "link.json").returncode, 0)
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(json.loads(target.read_text())["format"], "reprise-plan")
+        for words in (["-b", "8", "-o"], ["--compare", "--svg"]):
+            with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE,
+                                  cwd=self.folder) as reader:
+                try:
+                    self.assertEqual(self.plan(*words, "pipe", "--force").returncode, 0)
+                    self.assertTrue((self.folder / "pipe").is_fifo())
+                    self.assertTrue(reader.stdout.read())
+                finally:
+                    reader.kill()
 
     def test_bad_profile(self):
         (self.folder / "profile.json").write_text('{"version": 1, "base_bites": 0}')
