@@ -14,6 +14,8 @@ struct surveying {
     json_t *sizes;     /* allocation id -> bytes, of the live ones, in a trace that does not say */
     bool adds_up;      /* this is such a trace */
     uint64_t live, peak;
+    const struct rp_summaries *summaries; /* NULL when some of a run is surveyed */
+    json_t *counted; /* what a summary would say, of the trace that is being read */
 };
 
 /* ---- members ------------------------------------------------------------------ */
@@ -73,7 +75,31 @@ static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reade
     surveying->sizes = json_object();
     surveying->live = surveying->peak = 0;
     surveying->adds_up = false;
+    surveying->counted = json_pack("{si si si}", "steps", 0, "launches", 0, "hazards", 0);
     return true;
+}
+
+static bool has_summary(const struct surveying *surveying)
+{
+    uint64_t pid = rp_member_number(surveying->process, "pid");
+    for (size_t i = 0; i < surveying->summaries->count; i++)
+        if (rp_member_number(surveying->summaries->items[i], "pid") == pid)
+            return true;
+    return false;
+}
+
+/* A process that was killed left no summary, and a trace alone has none beside it: what its
+ * events can tell, they tell. */
+static void add_counted(struct surveying *surveying)
+{
+    const char *name;
+    json_t *value;
+
+    if (surveying->summaries && !has_summary(surveying))
+        json_object_foreach(surveying->counted, name, value)
+            count(surveying->document, name, (uint64_t)json_integer_value(value));
+    json_decref(surveying->counted);
+    surveying->counted = NULL;
 }
 
 static void end_trace(void *ctx, const char *path, const char *broken)
@@ -82,6 +108,7 @@ static void end_trace(void *ctx, const char *path, const char *broken)
     (void)path;
     set_text(surveying->process, "broken", broken);
     count(child(surveying->document, "allocations"), "peak_bytes", surveying->peak);
+    add_counted(surveying);
     json_decref(surveying->sizes);
     surveying->sizes = NULL;
 }
@@ -166,6 +193,7 @@ static void take_launch(struct surveying *surveying, const struct rp_event *even
     json_t *kernel = kernel_of(surveying, event);
     char verdict[64], reason[256];
     count(kernel, "launches", event->count);
+    count(surveying->counted, "launches", event->count);
     rp_event_text(event, "verdict", verdict, sizeof(verdict));
     if (*verdict)
         count(child(kernel, "verdicts"), verdict, event->count);
@@ -182,6 +210,16 @@ static void take_route(struct surveying *surveying, const struct rp_event *event
           rp_event_number(event, "count"));
 }
 
+static void take_step(struct surveying *surveying, const struct rp_event *event)
+{
+    count(surveying->counted, "steps", event->count);
+}
+
+static void take_hazard(struct surveying *surveying, const struct rp_event *event)
+{
+    count(surveying->counted, "hazards", event->count);
+}
+
 static void take_gap(struct surveying *surveying, const struct rp_event *event)
 {
     count(surveying->process, "lost", rp_event_number(event, "lost"));
@@ -195,7 +233,7 @@ static bool take_event(void *ctx, const struct rp_trace_reader *reader,
         void (*take)(struct surveying *surveying, const struct rp_event *event);
     } notes[] = {{"process", take_process}, {"allocation", take_allocation}, {"free", take_free},
                  {"kernel", take_kernel},   {"launch", take_launch},         {"route", take_route},
-                 {"gap", take_gap}};
+                 {"gap", take_gap},         {"step", take_step},         {"hazard", take_hazard}};
     struct surveying *surveying = ctx;
     (void)reader;
 
@@ -270,8 +308,11 @@ static void add_summary(json_t *document, json_t *summary)
         count(child(document, "proofs"), verdict, (uint64_t)json_integer_value(value));
 }
 
+/* What no summary tells is left out rather than told as none. */
 static void add_totals(json_t *document, const struct rp_summaries *summaries)
 {
+    if (summaries->count == 0)
+        return;
     static const char *const totals[] = {"steps", "launches", "transactions", "bytes_preserved",
                                          "bytes_held_peak", "trace_lost"};
     for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++)
@@ -288,6 +329,7 @@ static int survey_all(struct surveying *surveying, const struct rp_source *sourc
                                              .end = end_trace,
                                              .ctx = surveying,
                                              .needs = needs_each};
+    surveying->summaries = &source->summaries;
     int code = rp_source_read(source, &visitor);
 
     for (size_t i = 0; i < source->summaries.count; i++)

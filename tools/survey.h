@@ -23,6 +23,9 @@
  *  "unknown":   [{"call", "count", "reason"}],
  *  "steps", "launches", "hazards", "bytes_preserved", "bytes_held_peak", "transactions"}
  *
+ * Steps, launches and hazards of processes without a summary are counted from their events; the
+ * totals that only summaries know are absent where there is none.
+ *
  * With a filter that is not NULL and not open: of what passes it, and nothing from the summaries,
  * which know only the whole. NULL when the host is out of memory. *code becomes RP_EXIT_DATA for
  * a damaged trace. */

@@ -412,6 +412,27 @@ class Info(ReadingCase):
         (self.run_folder / "trace-4242.rpt").unlink()
         self.assertRegex(self.read("info"), r"block +5 +4")
 
+    def test_without_a_summary_the_events_are_counted(self):
+        (self.run_folder / "trace-4242.rpt").unlink()
+        (self.run_folder / "summary-4242.json").unlink()
+        path = self.write(STORY + HAZARDS)
+        for words in ([], [path]):
+            text = self.read("info", *words)
+            self.assertIn("steps    2, 3 launches\n", text)
+            self.assertIn("hazards  3;", text)
+            info = json.loads(self.read("info", "--json", *words))
+            self.assertEqual((info["steps"], info["launches"], info["hazards"]), (2, 3, 3))
+            self.assertNotIn("bytes_preserved", info)
+        self.write(STORY.replace("4242", "7"), "trace-7.rpt")
+        self.summarise(pid=7, steps=10, launches=20)
+        self.assertIn("steps    12, 23 launches\n", self.read("info"))
+
+    def test_an_empty_file_has_no_totals(self):
+        (self.folder / "empty").touch()
+        done = self.reprise("info", "empty")
+        self.assertEqual((done.returncode, done.stdout.strip()), (65, ""))
+        self.assertEqual(done.stderr, "reprise: empty: the file is empty\n")
+
     def test_lost_events_are_reported(self):
         self.write("property pid 7\nnote gap lost=12\n", "trace-7.rpt")
         self.assertIn("events were lost: 12", self.read("info"))

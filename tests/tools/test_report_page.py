@@ -27,9 +27,26 @@ class Page(unittest.TestCase):
             cls.reprise("run", "-q", "-m", mode, "-o", mode, "-c", CONTRACT, "--", DIGITS,
                         "--checkpoint", "--steps", "12")
         cls.reprise("report", "-q", "-o", "page.html", "--diff", "guard", "check")
+        cls.planned()
         cls.browser = webdriver.Browser()
         cls.addClassCleanup(cls.browser.close)
         cls.browser.open(cls.folder / "page.html")
+
+    @classmethod
+    def planned(cls):
+        """A run that a plan and a budget steer, once whole and once as a kill would leave it."""
+        cls.reprise("run", "-q", "--policy", "joint", "--budget", "64MiB", "-o", "planned",
+                    "-c", CONTRACT, "--", DIGITS, "--checkpoint", "--steps", "12")
+        cls.reprise("report", "-q", "-o", "planned.html", "planned")
+        summary, = (cls.folder / "planned").glob("summary-*.json")
+        summary.unlink()
+        cls.reprise("report", "-q", "-o", "killed.html", "planned")
+
+    def text(self, page, place):
+        self.addCleanup(self.browser.open, self.folder / "page.html")
+        self.browser.open(self.folder / page)
+        self.assertEqual(self.browser.log(), [])
+        return self.browser.run(f"return document.querySelector('{place}').innerText")
 
     @classmethod
     def reprise(cls, *words):
@@ -96,6 +113,20 @@ class Page(unittest.TestCase):
         self.browser.run("document.querySelector('#hazard-list a').click()")
         low, high, end = self.window()
         self.assertLess(high - low, end / 100)
+
+    def test_8_a_plan_is_told_in_words_and_units(self):
+        plan = self.text("planned.html", "#plan")
+        self.assertIn("segment\tchoice", plan)
+        self.assertRegex(plan, r"\nblock\S*\t(retain|regions|whole)\n|\n\S+\t(retain|regions)")
+        self.assertRegex(plan, r"measured\t[\d.]+ (ns|µs|ms|s)\n")
+        self.assertRegex(plan, r"planned peak\t[\d.]+ [KM]iB\n")
+        self.assertNotIn("[object", plan)
+
+    def test_9_what_no_summary_tells_is_not_told_as_zero(self):
+        figures = self.text("killed.html", "#figures").split("\n")
+        self.assertEqual(figures[figures.index("steps") + 1], "12")
+        self.assertNotIn("0", figures[figures.index("launches") + 1][:1])
+        self.assertNotIn("preserved", figures)
 
     def test_7_a_slice_tells_how_to_find_its_call(self):
         self.browser.press("0")

@@ -20,6 +20,9 @@ function bytesText(bytes) {
   return `${unit ? bytes.toFixed(1) : bytes} ${units[unit]}`;
 }
 
+/* Nothing where nobody has told: that is not zero. */
+const optionalBytes = bytes => bytes === undefined ? '' : bytesText(bytes);
+
 function timeText(ns) {
   if (ns >= 1e9) return `${(ns / 1e9).toFixed(3)} s`;
   if (ns >= 1e6) return `${(ns / 1e6).toFixed(3)} ms`;
@@ -92,11 +95,12 @@ function showHead() {
     .reduce((sum, kernel) => sum + (kernel.launches || 0), 0);
   const figures = [
     ['mode', first.mode || run.mode || 'observe'], ['device', run.device || first.device || ''],
-    ['processes', countText(survey.processes.length)], ['steps', countText(survey.steps)],
+    ['processes', countText(survey.processes.length)],
+    ['steps', survey.steps === undefined ? '' : countText(survey.steps)],
     ['launches', countText(launches)],
     ['memory at its peak', bytesText((survey.allocations || {}).peak_bytes || 0)],
-    ['preserved', bytesText(survey.bytes_preserved || 0)],
-    ['held at most', bytesText(survey.bytes_held_peak || 0)],
+    ['preserved', optionalBytes(survey.bytes_preserved)],
+    ['held at most', optionalBytes(survey.bytes_held_peak)],
     ['hazards', countText(data.hazards.filter(hazard => !hazard.harmless).length)]];
   for (const [name, value] of figures) {
     if (value === '') continue;
@@ -419,6 +423,14 @@ function table(head, rows) {
     textContent: numeric(value) ? countText(value) : value, className: numeric(value) ? 'n' : ''}))))));
 }
 
+/* The unit of a figure stands at the end of its name. */
+function figureRow([key, value]) {
+  const [, name, unit] = /^(.*?)(_ns|_bytes)?$/.exec(key);
+  const text = unit === '_ns' ? timeText(value) : unit === '_bytes' ? bytesText(value) : null;
+  return [name.replaceAll('_', ' '),
+    text || (typeof value === 'object' ? JSON.stringify(value) : String(value))];
+}
+
 function showPlan() {
   const names = Object.entries(data.survey.segments || {});
   if (names.length)
@@ -427,13 +439,11 @@ function showPlan() {
         one.refused || ''])));
   const plans = data.summaries.filter(summary => summary.plan);
   for (const summary of plans) {
-    const {segments, ...figures} = summary.plan;
+    const {choices, ...figures} = summary.plan;
     $('plan-table').append(element('h3', {textContent: `plan of ${nameOf(summary)}`}),
-      table(['figure', 'value'], Object.entries(figures).map(([key, value]) =>
-        [key.replaceAll('_', ' '), typeof value === 'number' ? value : String(value)])));
-    if (Array.isArray(segments) && segments.length)
-      $('plan-table').append(table(Object.keys(segments[0]),
-        segments.map(segment => Object.values(segment))));
+      table(['figure', 'value'], Object.entries(figures).map(figureRow)));
+    if (Object.keys(choices || {}).length)
+      $('plan-table').append(table(['segment', 'choice'], Object.entries(choices)));
   }
   if (!plans.length)
     $('plan-table').append(element('p', {className: 'hint',
