@@ -83,6 +83,21 @@ static void print_run(const struct info *info)
             rp_member_text(run, "device"));
 }
 
+/* With --last a trace has only the end of what there was; a filter counts what passes. */
+static void print_events(const struct info *info, const json_t *process)
+{
+    FILE *out = info->output.file;
+    char count[RP_COUNT_TEXT], all[RP_COUNT_TEXT];
+    uint64_t events = rp_member_number(process, "events");
+    uint64_t first = rp_member_number(process, "first_event");
+
+    if (first > 0 && json_object_get(info->document, "steps"))
+        fprintf(out, "  the last %s of %s events", rp_count_format(count, events),
+                rp_count_format(all, first + events));
+    else
+        fprintf(out, "  %s events", rp_count_format(count, events));
+}
+
 static void print_processes(const struct info *info)
 {
     FILE *out = info->output.file;
@@ -99,8 +114,7 @@ static void print_processes(const struct info *info)
         if (*rp_member_text(process, "device"))
             fprintf(out, "  on %s", rp_member_text(process, "device"));
         if (*rp_member_text(process, "trace"))
-            fprintf(out, "  %s events",
-                    rp_count_format(count, rp_member_number(process, "events")));
+            print_events(info, process);
         fputc('\n', out);
         if (rp_member_number(process, "lost"))
             fprintf(out, "         %sevents were lost: %s%s\n", rp_tint(&info->output, RP_TINT_BAD),

@@ -62,6 +62,14 @@ static json_t *process_of(json_t *document, json_int_t pid)
     return process;
 }
 
+/* A trace that kept only its end says with which event it begins. */
+static void note_first(json_t *process, const char *first)
+{
+    uint64_t number = first ? strtoull(first, NULL, 10) : 0;
+    if (number > 0)
+        count(process, "first_event", number);
+}
+
 static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reader *reader)
 {
     static const char *const properties[] = {"command", "mode", "driver", "device", "rank"};
@@ -72,6 +80,7 @@ static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reade
     set_text(surveying->process, "trace", path);
     for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++)
         set_text(surveying->process, properties[i], rp_trace_property(reader, properties[i]));
+    note_first(surveying->process, rp_trace_property(reader, "first_event"));
     surveying->sizes = json_object();
     surveying->live = surveying->peak = 0;
     surveying->adds_up = false;

@@ -11,8 +11,9 @@
 
 /* {"format": "reprise-info", "version": 1,
  *  "run":       what `reprise run` was asked for, or absent,
- *  "processes": [{"pid", "command", "mode", "driver", "device", "trace", "events", "lost",
- *                 "broken"}],
+ *  "processes": [{"pid", "command", "mode", "driver", "device", "trace", "events",
+ *                 "first_event" (how many were dropped before the first one that was kept, or
+ *                 absent), "lost", "broken"}],
  *  "calls":     {NAME: count},                    as entered
  *  "kernels":   {NAME: {"launches", "verdict", "proof", "verdicts": {VERDICT: launches}}},
  *  "reasons":   {REASON: launches},               why no more is known of these

@@ -59,8 +59,12 @@ class Job(harness.Case):
         self.assertGreater(ids[0], 0)
         # One run in order, over the seam of its two files; leaving a call has no line of its own.
         self.assertTrue(all(0 < later - earlier < 3 for earlier, later in zip(ids, ids[1:])))
-        told = json.loads(self.reprise("info", "--json").stdout)
-        self.assertEqual(len(told["processes"]), 1)
+        process, = json.loads(self.reprise("info", "--json").stdout)["processes"]
+        summary, = (self.folder / "reprise.data").glob("summary-*.json")
+        all_there_were = json.loads(summary.read_text())["trace_events"]
+        self.assertEqual(process["first_event"] + process["events"], all_there_were)
+        self.assertIn(f"  the last {process['events']:,} of {all_there_were:,} events\n",
+                      self.reprise("info").stdout)
 
     def test_a_trace_that_ends_at_its_limit(self):
         done = self.run_job("-q", "-c", str(CONTRACT), "--limit", "96KiB", steps=120)
