@@ -156,6 +156,7 @@ static bool write_data(struct rp_file *file, const struct report *report,
                                                           "\"version\":1,\"survey\":", survey) &&
                 write_document(file, ",\"hazards\":", hazards) &&
                 write_document(file, ",\"summaries\":", summaries) &&
+                (code == RP_EXIT_OK || rp_file_write(file, ",\"damaged\":true", 15)) &&
                 (!old || write_document(file, ",\"old\":", old)) && write_timelines(file, report);
     json_decref(survey);
     json_decref(hazards);

@@ -110,7 +110,14 @@ class Report(harness.Case):
     def test_a_torn_trace_is_shown_as_far_as_it_goes(self):
         path = self.run_folder / "trace-4242.rpt"
         path.write_bytes(path.read_bytes()[:-40])
-        self.assertEqual(self.data(code=65)["processes"][0]["pid"], 4242)
+        data = self.data(code=65)
+        self.assertEqual((data["processes"][0]["pid"], data["damaged"]), (4242, True))
+        self.assertIn("breaks off", data["survey"]["processes"][0]["broken"])
+
+    def test_a_trace_that_cannot_be_read_is_not_passed_over_in_silence(self):
+        self.assertNotIn("damaged", self.data())
+        (self.run_folder / "trace-7.rpt").write_text("nonsense")
+        self.assertTrue(self.data(code=65)["damaged"])
 
     def test_what_cannot_be_reported(self):
         self.assertRefused(self.reprise("report", "-"), 2, "twice")

@@ -28,6 +28,7 @@ class Page(unittest.TestCase):
                         "--checkpoint", "--steps", "12")
         cls.reprise("report", "-q", "-o", "page.html", "--diff", "guard", "check")
         cls.planned()
+        cls.cut()
         cls.browser = webdriver.Browser()
         cls.addClassCleanup(cls.browser.close)
         cls.browser.open(cls.folder / "page.html")
@@ -41,6 +42,17 @@ class Page(unittest.TestCase):
         summary, = (cls.folder / "planned").glob("summary-*.json")
         summary.unlink()
         cls.reprise("report", "-q", "-o", "killed.html", "planned")
+
+    @classmethod
+    def cut(cls):
+        """Runs whose trace kept its end, ended at its limit, was torn."""
+        for name, *words in (("last", "--last", "64KiB"), ("limit", "--limit", "64KiB"), ("torn",)):
+            cls.reprise("run", "-q", *words, "-o", name, "-c", CONTRACT, "--", DIGITS,
+                        "--checkpoint", "--steps", "80")
+            for trace in (cls.folder / name).glob("trace-*.rpt") if name == "torn" else ():
+                trace.write_bytes(trace.read_bytes()[:-500])
+            subprocess.run([harness.REPRISE, "report", "-q", "-o", f"{name}.html", name],
+                           cwd=cls.folder, env=harness.environment(), stderr=subprocess.DEVNULL)
 
     def text(self, page, place):
         self.addCleanup(self.browser.open, self.folder / "page.html")
@@ -127,6 +139,15 @@ class Page(unittest.TestCase):
         self.assertEqual(figures[figures.index("steps") + 1], "12")
         self.assertNotIn("0", figures[figures.index("launches") + 1][:1])
         self.assertNotIn("preserved", figures)
+
+    def test_7_what_is_missing_is_said_on_top(self):
+        self.assertEqual(self.text("page.html", "#damage"), "")
+        for name, text in (("last", r"process \d+: of its trace only the end was kept; the [\d,]+ "),
+                           ("limit", r"process \d+: [\d,]+ events were lost"),
+                           ("torn", r"process \d+: its trace breaks off: .*torn")):
+            shown = self.text(f"{name}.html", "#damage")
+            self.assertRegex(shown, text)
+            self.assertIn("what is left", shown)
 
     def test_7_a_slice_tells_how_to_find_its_call(self):
         self.browser.press("0")

@@ -114,6 +114,27 @@ function showHead() {
   });
 }
 
+/* What the page can't show, for it isn't in the data. */
+function gapsOf(process) {
+  const summary = data.summaries.find(one => one.pid === process.pid) || {};
+  const lost = Math.max(process.lost || 0, summary.trace_lost || 0), gaps = [];
+  if (process.broken) gaps.push(`its trace breaks off: ${process.broken}`);
+  if (lost) gaps.push(`${countText(lost)} events were lost`);
+  if (process.first_event)
+    gaps.push(`of its trace only the end was kept; the ${countText(process.first_event)} events ` +
+      'before are not there');
+  return gaps;
+}
+
+function showDamage() {
+  const texts = data.survey.processes.flatMap(process =>
+    gapsOf(process).map(gap => `${nameOf(process)}: ${gap}`));
+  if (data.damaged && !data.survey.processes.some(process => process.broken))
+    texts.push('A file of the run could not be read; what it held is missing here.');
+  if (texts.length) texts.push('All that is below is of what is left.');
+  $('damage').append(...texts.map(textContent => element('p', {textContent})));
+}
+
 /* ---- timeline ------------------------------------------------------------------- */
 
 const LANE = 26, LABEL = 150, AXIS = 22;
@@ -523,6 +544,7 @@ function onKey(event) {
 }
 
 showHead();
+showDamage();
 showTimeline();
 showMemory();
 showMaps();
