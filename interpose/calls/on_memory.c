@@ -85,6 +85,7 @@ void rp_handler_died(rp_alloc_id id)
     rp_budget_share();
     RP_DETAIL(free, RP_U(id), RP_U(rp_core.seq));
     rp_memory_free(rp_core.bench.memory, id, ++rp_core.seq);
+    rp_recompute_died(id);
     rp_track_death(id);
     rp_context_drops(id);
     rp_unseen_forget(id);

@@ -2,6 +2,7 @@
 /* Virtual memory management: physical memory, shown at addresses, more than once perhaps. */
 #include "interpose/calls/handlers.h"
 
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/report.h"
 
 #include <stdlib.h>
@@ -118,6 +119,14 @@ static enum rp_status unmap_piece(void *ctx, uint64_t address, uint64_t length, 
     if (physical)
         physical->mapped -= length < physical->mapped ? length : physical->mapped;
     return RP_OK;
+}
+
+void rp_on_mem_unmap_before(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemUnmap *args = frame->args;
+    rp_core_lock();
+    rp_recompute_moves(args->ptr, args->size);
+    rp_core_unlock();
 }
 
 void rp_on_mem_unmap(struct rp_frame *frame)

@@ -4,7 +4,6 @@
 #include "cuda/switches.h"
 #include "interpose/calls/context.h"
 #include "interpose/calls/handlers.h"
-#include "interpose/recompute/grave.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/liveness.h"
 #include "interpose/recompute/recall.h"
@@ -77,7 +76,7 @@ void rp_drop_hold(bool begins)
 
 /* ---- waiting ------------------------------------------------------------------------ */
 
-bool rp_drop_wait(void)
+bool rp_drop_line(rp_stream *line)
 {
     if (rp_core.captures)
         return false;
@@ -86,16 +85,36 @@ bool rp_drop_wait(void)
             return false;
         drops.line = rp_context_stream(RP_HANDLE(drops.stream));
     }
+    *line = drops.line;
+    return true;
+}
+
+bool rp_drop_wait(void)
+{
+    rp_stream line;
+    if (!rp_drop_line(&line))
+        return false;
     if (!rp_switch_on(RP_SWITCH_WAIT))
         return true;
-    return rp_order_gather(rp_core.bench.order, drops.line) == RP_OK &&
+    return rp_order_gather(rp_core.bench.order, line) == RP_OK &&
            rp_real.cuStreamSynchronize(drops.stream) == CUDA_SUCCESS;
 }
 
 /* ---- victims ------------------------------------------------------------------------ */
 
-/* What a recipe that is being followed reads. */
-static bool is_read_by_busy(const struct rp_holding *holding)
+static bool is_written_by(const struct rp_recipe *recipe, const struct rp_holding *holding)
+{
+    for (size_t i = 0; i < recipe->reach_count; i++) {
+        const struct rp_reach *reach = &recipe->reaches[i];
+        if (reach->effect == RP_WRITE && reach->id == holding->id && reach->lo < holding->hi &&
+            holding->lo < reach->hi)
+            return true;
+    }
+    return false;
+}
+
+/* What a recipe that is being followed reads, or writes over: there must be memory for both. */
+static bool is_wanted_by_busy(const struct rp_holding *holding)
 {
     for (size_t i = 0; i < rp_executions_count(); i++) {
         const struct rp_execution *execution = rp_executions_at(i);
@@ -103,6 +122,8 @@ static bool is_read_by_busy(const struct rp_holding *holding)
             continue;
         const struct rp_live *live = rp_instance_live(execution->instance, holding->id);
         if (live && rp_spans_overlaps(&live->live_in, holding->lo, holding->hi))
+            return true;
+        if (is_written_by(execution->recipe, holding))
             return true;
     }
     return false;
@@ -117,7 +138,7 @@ static bool may_go(const struct rp_holding *holding)
 {
     const struct rp_execution *owner = holding->owner;
     if (rp_backing_is_shared() || !has_memory(holding) || owner->recipe->busy ||
-        is_under_way(holding) || is_read_by_busy(holding))
+        is_under_way(holding) || is_wanted_by_busy(holding))
         return false;
     return holding->state == RP_HOLDING_DROPPED ||
            (rp_recipe_is_good(owner) && rp_holding_is_own(holding) &&
@@ -165,11 +186,10 @@ void rp_drop_unless_plenty(void)
 
 bool rp_drop_make_room(uint64_t bytes)
 {
+    uint64_t freed = 0;
     struct rp_holding *victim = best_victim();
-    if (!rp_drop_wait())
+    if (!victim || !rp_drop_wait())
         return false;
-    uint64_t freed = rp_graves_empty();
-    rp_graves_sweep();
     for (; freed < bytes && victim; victim = best_victim())
         freed += drop(victim);
     return freed >= bytes;

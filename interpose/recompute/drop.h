@@ -21,6 +21,8 @@ void rp_drop_hold(bool begins);
 bool rp_drop_make_room(uint64_t bytes);
 /* The host waits until the device has done all that it was given. False when it can't. */
 bool rp_drop_wait(void);
+/* A stream of the layer's own in the context it works in. False when there is none. */
+bool rp_drop_line(rp_stream *line);
 /* After a fork. */
 void rp_drop_forget(void);
 

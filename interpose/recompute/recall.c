@@ -5,7 +5,6 @@
 #include "cuda/switches.h"
 #include "cuda/transaction.h"
 #include "interpose/recompute/drop.h"
-#include "interpose/recompute/grave.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/door/real.h"
@@ -17,17 +16,16 @@ static bool is_alive(rp_alloc_id id)
     return alloc && !alloc->death_seq;
 }
 
-/* What was freed lies in its grave as the recipe wants it. */
 bool rp_recall_is_possible(const struct rp_execution *execution)
 {
     const struct rp_instance *instance = execution->instance;
     struct rp_spans lost = {0};
-    bool possible = true;
+    bool possible = !execution->recipe->lost;
     for (size_t i = 0; possible && i < instance->live_count; i++) {
         rp_alloc_id id = instance->lives[i].id;
-        possible = !is_alive(id) ||
-                   (rp_instance_displaced(instance, rp_core.bench.versions, id, 0, UINT64_MAX,
-                                          &lost) == RP_OK && !lost.count);
+        possible = is_alive(id) &&
+                   rp_instance_displaced(instance, rp_core.bench.versions, id, 0, UINT64_MAX,
+                                         &lost) == RP_OK && !lost.count;
     }
     rp_spans_release(&lost);
     return possible;
@@ -67,7 +65,7 @@ static enum rp_status recall_inputs(const struct rp_execution *execution, rp_str
 static struct rp_backed *backed_of(rp_alloc_id id)
 {
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
-    return alloc && !alloc->death_seq ? rp_backing_find(alloc->address) : rp_grave_backed(id);
+    return alloc && !alloc->death_seq ? rp_backing_find(alloc->address) : NULL;
 }
 
 static enum rp_status fill(struct rp_backed *backed, uint64_t lo, uint64_t hi)
@@ -87,6 +85,19 @@ static enum rp_status fill_all(const struct rp_recipe *recipe)
         struct rp_backed *backed = reach->effect == RP_WRITE ? backed_of(reach->id) : NULL;
         if (backed)
             status = fill(backed, reach->lo, reach->hi);
+    }
+    return status;
+}
+
+/* What is kept is put back where the recipe reads it: what lies there now may be dropped. */
+static enum rp_status fill_in(const struct rp_execution *execution)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < execution->instance->live_count; i++) {
+        const struct rp_live *live = &execution->instance->lives[i];
+        struct rp_backed *backed = backed_of(live->id);
+        for (size_t j = 0; backed && status == RP_OK && j < live->live_in.count; j++)
+            status = fill(backed, live->live_in.items[j].lo, live->live_in.items[j].hi);
     }
     return status;
 }
@@ -177,6 +188,8 @@ static enum rp_status make_anew(struct rp_execution *execution, rp_stream stream
     enum rp_status status = recall_inputs(execution, stream);
     if (status == RP_OK)
         status = fill_all(execution->recipe);
+    if (status == RP_OK)
+        status = fill_in(execution);
     if (status == RP_OK)
         status = rp_order_gather(rp_core.bench.order, stream);
     if (status == RP_OK)

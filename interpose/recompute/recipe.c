@@ -34,7 +34,8 @@ void rp_recipe_retain(struct rp_execution *execution, const char *reason)
 bool rp_recipe_is_good(const struct rp_execution *execution)
 {
     const struct rp_recipe *recipe = execution->recipe;
-    return recipe && !recipe->retained && !recipe->closed && !execution->refused;
+    return recipe && !recipe->retained && !recipe->closed && !recipe->lost &&
+           !execution->refused;
 }
 
 /* ---- recording ------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ struct rp_recipe {
     const char *retained; /* why its outputs stay where they are, or NULL. Lives for ever */
     bool over;            /* the forward has ended */
     bool closed;          /* nothing of it is dropped, nothing will be, and no copy is wanted */
+    bool lost;            /* what it has dropped can't be made any more */
     rp_stream stream;     /* of the forward's latest call ... */
     CUcontext context;    /* ... and where that is */
     bool busy;            /* it is being followed right now */

@@ -5,9 +5,9 @@
 #include "cuda/switches.h"
 #include "interpose/calls/handlers.h"
 #include "interpose/recompute/drop.h"
-#include "interpose/recompute/grave.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/liveness.h"
+#include "interpose/recompute/loss.h"
 #include "interpose/recompute/recall.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/run/budget.h"
@@ -51,16 +51,6 @@ void rp_recompute_forward_ends(struct rp_execution *execution)
         rp_recipe_retain(execution, "none of its outputs fills a granule of memory");
 }
 
-/* Nothing of it is dropped, and nothing will be. */
-static void let_go(struct rp_execution *execution)
-{
-    if (!execution->recipe || execution->recipe->closed)
-        return;
-    execution->recipe->closed = true;
-    rp_holdings_release(execution);
-    rp_kept_clear(execution->kept, &rp_core.bench);
-}
-
 bool rp_recompute_protects(const struct rp_execution *execution)
 {
     return !rp_recompute_is_on() || !execution->recipe || rp_recipe_is_good(execution);
@@ -77,7 +67,7 @@ bool rp_recompute_does_without(struct rp_execution *execution, rp_stream stream)
         (rp_recompute_needs(execution) && rp_recall(execution, stream) != RP_OK))
         return false;
     rp_recipe_retain(execution, "a copy of what it reads found no room");
-    let_go(execution);
+    rp_loss_let_go(execution);
     return true;
 }
 
@@ -202,58 +192,42 @@ CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)
     return CUDA_SUCCESS;
 }
 
-/* What the recipe reads goes. It can only be followed as long as that lies in its grave, so what
- * has nothing dropped does without; neither can a copy be put back there any more. */
-static bool lose_input(struct rp_execution *execution, rp_alloc_id id)
-{
-    const struct rp_live *live = rp_instance_live(execution->instance, id);
-    if (!live || !live->live_in.count || !execution->recipe)
-        return true;
-    if (rp_recompute_needs(execution) && !live->kept.count)
-        return true;
-    if (rp_recompute_needs(execution) && rp_recall(execution, execution->recipe->stream) != RP_OK)
-        return false;
-    let_go(execution);
-    return true;
-}
-
-static bool lose_inputs(rp_alloc_id id)
-{
-    bool good = true;
-    for (size_t i = 0; i < rp_executions_count(); i++)
-        good = lose_input(rp_executions_at(i), id) && good;
-    return good;
-}
-
 /* Executions of which nothing stands any more are over. */
 static void let_go_of_empty(void)
 {
     for (size_t i = 0; i < rp_executions_count(); i++) {
         struct rp_execution *execution = rp_executions_at(i);
         if (execution->recipe && execution->recipe->over && !execution->recipe->held)
-            let_go(execution);
+            rp_loss_let_go(execution);
     }
 }
 
 bool rp_recompute_free(rp_alloc_id id, uint64_t address)
 {
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
-    struct rp_backed *backed = rp_backing_find(address);
-    if (!rp_recompute_is_on() || alloc->kind != RP_ALLOC_DEVICE || alloc->address != address)
+    if (!rp_recompute_is_on() || alloc->address != address)
         return false;
-    rp_holdings_forget(id);
-    if (!lose_inputs(id))
-        rp_report(RP_HAZARD_NOT_PRESERVED, NULL, NULL, id, 0, alloc->bytes, NULL, NULL);
+    rp_loss_of_memory(id);
     let_go_of_empty();
-    if (rp_grave_is_needed(id))
-        return rp_grave_bury(id, address, alloc->bytes, backed) == RP_OK;
+    struct rp_backed *backed = rp_backing_find(address);
     if (!backed)
         return false;
     rp_drop_wait();
     rp_backing_destroy(backed);
-    rp_graves_sweep();
     rp_core.device_bytes += alloc->bytes; /* its death is about to take them off */
     return true;
+}
+
+void rp_recompute_moves(uint64_t address, uint64_t bytes)
+{
+    if (rp_recompute_is_on())
+        rp_loss_of_range(address, bytes);
+}
+
+void rp_recompute_died(rp_alloc_id id)
+{
+    if (rp_recompute_is_on())
+        rp_loss_noticed(id);
 }
 
 bool rp_recompute_make_room_for(uint64_t bytes)
@@ -277,7 +251,6 @@ void rp_recompute_lost(uint64_t context)
         rp_holdings_release(execution);
         execution->recipe->closed = true;
     }
-    rp_graves_lose(context);
     rp_backing_lose(context);
     rp_drop_forget();
 }
@@ -286,7 +259,6 @@ void rp_recompute_forget(void)
 {
     rp_backing_forget();
     rp_holdings_forget_all();
-    rp_graves_forget();
     rp_drop_forget();
     rp_liveness_forget();
 }

@@ -47,8 +47,13 @@ void rp_recompute_graph_ends(void);
 
 /* The job asks for device memory. Returns what the driver would: the address is set on success. */
 CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address);
-/* The job frees `id`, which lies at `address`. True when the layer has done the driver's part. */
+/* The job frees `id`, of whatever kind, which lies at `address`. True when the layer has done the
+ * driver's part. */
 bool rp_recompute_free(rp_alloc_id id, uint64_t address);
+/* What lies in [address, address + bytes) is about to lose that address. */
+void rp_recompute_moves(uint64_t address, uint64_t bytes);
+/* `id` counts as dead from now on, whoever did it. */
+void rp_recompute_died(rp_alloc_id id);
 /* Drops what it takes for the budget to leave the job so many bytes more, or false. */
 bool rp_recompute_make_room_for(uint64_t bytes);
 /* The job's context is gone, with its memory; to be told before that counts as dead. */

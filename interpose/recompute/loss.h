@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Losses: memory or code that recipes need is about to go.
+ *
+ * A recipe that knows what goes can't be followed any more. So what it has dropped is made anew
+ * while that is still possible, and the recipe is let go of: its outputs stay where they are. Where
+ * there is no memory for that now, its dropped outputs are lost, which matters, and is reported,
+ * only when somebody wants to use them. All functions want the core's lock. */
+#ifndef RP_INTERPOSE_LOSS_H
+#define RP_INTERPOSE_LOSS_H
+
+#include "interpose/run/execution.h"
+
+/* Nothing of it is dropped, and nothing will be. */
+void rp_loss_let_go(struct rp_execution *execution);
+/* The allocation dies, or its bytes get another address. */
+void rp_loss_of_memory(rp_alloc_id id);
+/* The same of all that lies in [address, address + bytes). */
+void rp_loss_of_range(uint64_t address, uint64_t bytes);
+/* It is dead already: of what knows it nothing can be made any more. */
+void rp_loss_noticed(rp_alloc_id id);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* usage: losing_job KERNELS CASE. Forwards whose memory or code goes before their outputs are used;
+ * prints what the outputs hold in the end. */
+#include <cuda.h>
+#include <nvtx3/nvToolsExt.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CU(call)                                                                                  \
+    do {                                                                                          \
+        CUresult result_ = (call);                                                                \
+        if (result_ != CUDA_SUCCESS) {                                                            \
+            printf(#call " failed with %d\n", (int)result_);                                      \
+            exit(1);                                                                              \
+        }                                                                                         \
+    } while (0)
+
+enum { WORDS = 4096, BYTES = WORDS * 4 };
+static CUmodule module;
+static CUstream stream;
+
+static CUdeviceptr device_words(unsigned value)
+{
+    CUdeviceptr memory;
+    CU(cuMemAlloc(&memory, BYTES));
+    CU(cuMemsetD32(memory, value, WORDS));
+    CU(cuCtxSynchronize());
+    return memory;
+}
+
+static void affine(CUdeviceptr out, CUdeviceptr in, unsigned factor)
+{
+    CUfunction function;
+    void *params[] = {&out, &in, &factor};
+    CU(cuModuleGetFunction(&function, module, "affine"));
+    CU(cuLaunchKernel(function, WORDS / 256, 1, 1, 256, 1, 1, 0, stream, params, NULL));
+}
+
+static void forward(const char *name, CUdeviceptr out, CUdeviceptr in)
+{
+    nvtxRangePushA(name);
+    affine(out, in, 5);
+    nvtxRangePop();
+    CU(cuStreamSynchronize(stream));
+    device_words(0); /* any call will do: after it the outputs may be dropped */
+}
+
+static void show(const char *name, CUdeviceptr memory)
+{
+    static unsigned words[WORDS];
+    uint64_t hash = 14695981039346656037U;
+    CU(cuStreamSynchronize(stream));
+    CU(cuMemcpyDtoH(words, memory, BYTES));
+    for (int i = 0; i < WORDS; i++)
+        hash = (hash ^ words[i]) * 1099511628211U;
+    printf("%s %016llx\n", name, (unsigned long long)hash);
+}
+
+/* What is between is not what the first forward has made of it when the second reads it. */
+static void freed(void)
+{
+    CUdeviceptr in = device_words(7), between = device_words(0), beside = device_words(0),
+                out = device_words(0);
+    nvtxRangePushA("forward/0");
+    affine(between, in, 3);
+    affine(beside, between, 3);
+    nvtxRangePop();
+    affine(between, between, 9);
+    forward("forward/1", out, between);
+    CU(cuMemFree(between));
+    show("beside", beside);
+    show("out", out);
+}
+
+static void pool(void)
+{
+    CUdeviceptr in, next, out = device_words(0);
+    CU(cuMemAllocAsync(&in, BYTES, stream));
+    CU(cuMemsetD32Async(in, 7, WORDS, stream));
+    forward("forward/0", out, in);
+    CU(cuMemFreeAsync(in, stream));
+    CU(cuMemAllocAsync(&next, BYTES, stream));
+    CU(cuMemsetD32Async(next, 1234, WORDS, stream));
+    show("out", out);
+}
+
+static void map(CUdeviceptr at)
+{
+    CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = location};
+    CUmemAccessDesc access = {location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle physical;
+    CU(cuMemCreate(&physical, BYTES, &prop, 0));
+    CU(cuMemMap(at, BYTES, 0, physical, 0));
+    CU(cuMemSetAccess(at, BYTES, &access, 1));
+    CU(cuMemRelease(physical));
+}
+
+static void mapped(void)
+{
+    CUdeviceptr in, out = device_words(0);
+    CU(cuMemAddressReserve(&in, BYTES, 0, 0, 0));
+    map(in);
+    CU(cuMemsetD32(in, 7, WORDS));
+    CU(cuCtxSynchronize());
+    forward("forward/0", out, in);
+    CU(cuMemUnmap(in, BYTES));
+    map(in);
+    CU(cuMemsetD32(in, 1234, WORDS));
+    CU(cuCtxSynchronize());
+    show("out", out);
+}
+
+static void run(const char *name)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {{"freed", freed}, {"pool", pool}, {"mapped", mapped}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (!strcmp(cases[i].name, name))
+            cases[i].run();
+}
+
+int main(int argc, char **argv)
+{
+    CUcontext context;
+    if (argc != 3)
+        return 2;
+    CU(cuInit(0));
+    CU(cuCtxCreate(&context, NULL, 0, 0));
+    CU(cuModuleLoad(&module, argv[1]));
+    CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    nvtxRangePushA("step");
+    run(argv[2]);
+    nvtxRangePop();
+    return 0;
+}

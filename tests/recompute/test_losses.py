@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What recipes need goes before their outputs are used, with everything dropped at every chance.
+
+usage: test_losses.py REPRISE JOB KERNELS SOFT"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REPRISE, JOB, KERNELS, SOFT = map(os.path.abspath, sys.argv[1:5])
+CONTRACT = """{"version": 1, "segments": [{"name": "s", "forward": {"nvtx": "forward/*"}}],
+              "step": {"nvtx": "step"}}"""
+ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB",
+                            "LD_LIBRARY_PATH": str(pathlib.Path(SOFT).parent)}
+
+
+class Losses(unittest.TestCase):
+    def same(self, case):
+        job = [JOB, KERNELS, case]
+        bare = subprocess.run(job, capture_output=True, text=True, env=ENVIRONMENT)
+        self.assertEqual(bare.returncode, 0, bare.stdout)
+        self.assertIn("out ", bare.stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "contract.json").write_text(CONTRACT)
+            run = subprocess.run(
+                [REPRISE, "run", "-m", "recompute", "-c", folder / "contract.json", "--device",
+                 "soft", "-q", "--no-trace", "-o", folder / "out", "--", *job],
+                capture_output=True, text=True,
+                env=ENVIRONMENT | {"REPRISE_TEST_DISABLE": "plenty"})
+            summaries = list((folder / "out").glob("summary-*"))
+            summary = json.loads(summaries[0].read_text()) if summaries else {}
+        self.assertEqual((run.returncode, run.stdout), (0, bare.stdout), run.stderr)
+        return summary
+
+    def recalled(self, case):
+        self.assertGreater(self.same(case)["recompute"]["recalls"], 0)
+
+    def test_memory_that_two_recipes_know_is_freed(self):
+        self.recalled("freed")
+
+    def test_memory_of_a_pool_goes_to_another(self):
+        self.recalled("pool")
+
+    def test_an_address_gets_other_memory(self):
+        self.recalled("mapped")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
