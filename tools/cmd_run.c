@@ -36,6 +36,7 @@ struct run {
     char *job;           /* the command line, as profiles and plans name it */
     char plan[PATH_MAX]; /* "" without one */
     char program[PATH_MAX], layer[PATH_MAX], folder[PATH_MAX];
+    int held; /* keeps other runs out of the folder until we end */
     struct rp_driver_choice driver;
     struct rp_environment environment;
 };
@@ -309,7 +310,7 @@ static int create_folder(struct run *run)
     if (!rp_folder_name(pattern, name, sizeof(name)))
         return rp_say_usage("run", "--output: %%p, %%h, %%r and %%%% can stand in a name, not "
                             "what '%s' holds", pattern);
-    int code = rp_folder_create(name, run->folder);
+    int code = rp_folder_create(name, run->folder, &run->held);
     if (code != 0)
         return code;
     char *text = describe(run);

@@ -12,12 +12,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define MARK "run.json"
 
 /* ---- names -------------------------------------------------------------------- */
+
+/* Ranks that each call `reprise run` would take each other's folder. */
+static bool add_rank(char *name, size_t size)
+{
+    size_t used = strlen(name);
+
+    while (used > 1 && name[used - 1] == '/')
+        used--;
+    int length = snprintf(name + used, size - used, "-%s", rp_rank());
+    return length > 0 && (size_t)length < size - used;
+}
 
 bool rp_folder_name(const char *pattern, char *name, size_t size)
 {
@@ -44,7 +56,8 @@ bool rp_folder_name(const char *pattern, char *name, size_t size)
         memcpy(name + used, piece, length + 1);
         used += length;
     }
-    return used > 0;
+    return used > 0 && (!rp_rank_among_others() || strstr(pattern, "%r") ||
+                        strstr(pattern, "%p") || add_rank(name, size));
 }
 
 bool rp_path_join(char path[PATH_MAX], const char *folder, const char *name)
@@ -84,11 +97,24 @@ static bool remove_run(const char *folder)
     return rmdir(folder) == 0;
 }
 
+/* Whether a run that goes on holds it: somebody has renamed it then. */
+static bool is_in_use(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool in_use = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+    if (fd >= 0)
+        close(fd);
+    return in_use;
+}
+
 static int move_aside(const char *name)
 {
     char old[PATH_MAX];
     if (snprintf(old, sizeof(old), "%s.old", name) >= (int)sizeof(old)) {
         errno = ENAMETOOLONG;
+    } else if (is_in_use(old)) {
+        errno = EBUSY;
     } else {
         if (holds(old, MARK))
             remove_run(old);
@@ -112,36 +138,103 @@ static bool make_parents(const char *name)
     return true;
 }
 
-int rp_folder_create(const char *name, char path[PATH_MAX])
+/* ---- one run at a time -------------------------------------------------------- */
+
+/* What became of a name that was tried; an exit code where it is none of these. */
+enum { CLAIMED = 0, IN_USE = -1, CHANGED = -2 };
+enum { MOST_CHANGES = 100, MOST_NAMES = 10000 };
+
+/* The folder may have been renamed between opening and locking it. */
+static bool is_at(int fd, const char *name)
 {
-    char trimmed[PATH_MAX];
+    struct stat held, now;
+    return fstat(fd, &held) == 0 && stat(name, &now) == 0 && held.st_dev == now.st_dev &&
+           held.st_ino == now.st_ino;
+}
+
+/* Where a file system knows no locks, a run goes on without. */
+static int lock(int fd, const char *name, int how)
+{
+    if (flock(fd, how | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return IN_USE;
+    return is_at(fd, name) ? CLAIMED : CHANGED;
+}
+
+static int say_why(const char *name)
+{
+    rp_say("output folder %s: %s", name, strerror(errno));
+    return RP_EXIT_RUN;
+}
+
+static int expect_empty(const char *name)
+{
+    size_t count = 0;
+    char **names = rp_folder_list(name, "", "", &count);
+
+    if (!names)
+        return say_why(name);
+    rp_folder_list_free(names, count);
+    if (count == 0)
+        return CLAIMED;
+    rp_say("output folder %s holds other files; choose another with -o", name);
+    return RP_EXIT_USAGE;
+}
+
+/* Locked alone while it is looked at, then shared with the job's processes. */
+static int take(int fd, const char *name)
+{
+    int code = lock(fd, name, LOCK_EX);
+
+    if (code != CLAIMED)
+        return code;
+    if (holds(name, MARK)) {
+        code = move_aside(name);
+        return code == 0 ? CHANGED : code;
+    }
+    code = expect_empty(name);
+    return code == CLAIMED ? lock(fd, name, LOCK_SH) : code;
+}
+
+static int claim(const char *name, int *held)
+{
+    int code = CHANGED;
+
+    for (int i = 0; code == CHANGED && i < MOST_CHANGES; i++) {
+        if (!make_parents(name) || (mkdir(name, 0777) != 0 && errno != EEXIST))
+            return say_why(name);
+        int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0 && errno != ENOENT)
+            return say_why(name);
+        code = fd < 0 ? CHANGED : take(fd, name);
+        if (code == CLAIMED)
+            *held = fd;
+        else if (fd >= 0)
+            close(fd);
+    }
+    return code == CHANGED ? IN_USE : code;
+}
+
+int rp_folder_create(const char *name, char path[PATH_MAX], int *held)
+{
+    char trimmed[PATH_MAX - 16], tried[PATH_MAX];
     size_t length = strlen(name);
+    int code = IN_USE;
 
     while (length > 1 && name[length - 1] == '/')
         length--;
     snprintf(trimmed, sizeof(trimmed), "%.*s", (int)length, name);
-    if (holds(trimmed, MARK)) {
-        int code = move_aside(trimmed);
-        if (code != 0)
-            return code;
-    }
-    if (!make_parents(trimmed) || (mkdir(trimmed, 0777) != 0 && errno != EEXIST) ||
-        !realpath(trimmed, path)) {
-        rp_say("output folder %s: %s", trimmed, strerror(errno));
+    snprintf(tried, sizeof(tried), "%s", trimmed);
+    for (int i = 2; (code = claim(tried, held)) == IN_USE && i < MOST_NAMES; i++)
+        snprintf(tried, sizeof(tried), "%s.%d", trimmed, i);
+    if (code == IN_USE) {
+        rp_say("output folder %s: runs that go on write to it; choose another with -o", trimmed);
         return RP_EXIT_RUN;
     }
-    size_t count = 0;
-    char **names = rp_folder_list(path, "", "", &count);
-    if (!names) {
-        rp_say("output folder %s: %s", trimmed, strerror(errno));
-        return RP_EXIT_RUN;
-    }
-    rp_folder_list_free(names, count);
-    if (count > 0) {
-        rp_say("output folder %s holds other files; choose another with -o", trimmed);
-        return RP_EXIT_USAGE;
-    }
-    return 0;
+    if (code == CLAIMED && strcmp(tried, trimmed) != 0)
+        rp_say("%s is that of a run that goes on: this one is kept in %s", trimmed, tried);
+    if (code == CLAIMED && !realpath(tried, path))
+        code = say_why(tried);
+    return code;
 }
 
 bool rp_folder_write(const char *folder, const char *name, const char *text, size_t length)

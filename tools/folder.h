@@ -13,13 +13,17 @@
 #define RP_FOLDER_DEFAULT "reprise.data"
 
 /* Replaces %p (pid), %h (host), %r (the rank that mpirun, srun or torchrun gave us, else 0)
- * and %% in `pattern`. False when it does not fit or holds another %. */
+ * and %% in `pattern`. Where a launcher started several of us at once, and neither %p nor %r
+ * tells them apart, -RANK is added. False when it does not fit or holds another %. */
 bool rp_folder_name(const char *pattern, char *name, size_t size);
 
 /* Creates the folder with its parents; `path` becomes its absolute path. A run that is there
- * already is renamed NAME.old, in place of the one before it. Returns 0, or RP_EXIT_USAGE or
- * RP_EXIT_RUN when it could not and has said why. */
-int rp_folder_create(const char *name, char path[PATH_MAX]);
+ * already is renamed NAME.old, in place of the one before it; where it goes on still, the
+ * folder is NAME.2, or the first after it that is free, and that is said. `held` becomes a
+ * descriptor with a shared flock on the folder: as long as anybody has one, it is not touched.
+ * The layer takes one for each process of the job, which may outlive us. Returns 0, or
+ * RP_EXIT_USAGE or RP_EXIT_RUN when it could not and has said why. */
+int rp_folder_create(const char *name, char path[PATH_MAX], int *held);
 
 /* FOLDER/NAME. False, with ENAMETOOLONG, when it does not fit; `path` is empty then. */
 bool rp_path_join(char path[PATH_MAX], const char *folder, const char *name);

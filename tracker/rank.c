@@ -15,3 +15,16 @@ const char *rp_rank(void)
     }
     return NULL;
 }
+
+bool rp_rank_among_others(void)
+{
+    /* Slurm tells a batch script how many tasks there will be, too: only a step's count. */
+    static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                            "SLURM_STEP_NUM_TASKS", "WORLD_SIZE"};
+    for (size_t i = 0; rp_rank() && i < sizeof(variables) / sizeof(variables[0]); i++) {
+        const char *size = getenv(variables[i]);
+        if (size && strtoul(size, NULL, 10) > 1)
+            return true;
+    }
+    return false;
+}

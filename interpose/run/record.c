@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
+
+enum { LOWEST_FD = 200 };
 
 /* Enter and leave of each call: definitions and the trace's ids for them. */
 static struct recorded {
@@ -162,6 +165,21 @@ static enum rp_status define_events(void)
     return RP_OK;
 }
 
+/* As long as this process lives, no other run takes the folder, even if who started us is killed.
+ * Without a lock the trace is the same. */
+static void hold_folder(void)
+{
+    static bool held; /* children of a fork hold it with us */
+    int low = held ? -1 : open(rp_core.config.output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (low < 0)
+        return;
+    int high = fcntl(low, F_DUPFD_CLOEXEC, LOWEST_FD); /* out of the job's way */
+    held = high >= 0 && flock(high, LOCK_SH | LOCK_NB) == 0;
+    if (high >= 0 && !held)
+        close(high);
+    close(low);
+}
+
 enum rp_status rp_record_start(void)
 {
     char path[4096], pid[24], command[4096];
@@ -184,7 +202,9 @@ enum rp_status rp_record_start(void)
     enum rp_status status = rp_trace_writer_open(path, &options, &rp_core.trace);
     if (status == RP_OK)
         status = define_events();
-    if (status == RP_OK)
+    if (status == RP_OK) {
         note_process(command);
+        hold_folder();
+    }
     return status;
 }

@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 
 import harness
 
@@ -330,6 +331,51 @@ class Folder(RunCase):
                     for name in ("reprise.data", "reprise.data.old")]
         self.assertEqual(commands, ["exit 2", "exit 1"])
 
+    def wait_for_folder(self, name):
+        while not (self.folder / name / "run.json").exists():
+            time.sleep(0.01)
+
+    def test_runs_at_once_never_take_each_others_folder(self):
+        def start(number):
+            return subprocess.Popen([harness.REPRISE, "run", "-d", "soft", "--", "sh", "-c",
+                                     f"read line; exit {number}"], cwd=self.folder, text=True,
+                                    env=harness.environment(), stdin=subprocess.PIPE,
+                                    stderr=subprocess.PIPE)
+        names = ["reprise.data", "reprise.data.2", "reprise.data.3"]
+        jobs = []
+        for number, name in enumerate(names):
+            jobs.append(start(number))
+            self.wait_for_folder(name)
+        self.assertFalse((self.folder / "reprise.data.old").exists())
+        for number, job in enumerate(jobs):
+            _, errors = job.communicate("\n", timeout=harness.PATIENCE)
+            self.assertEqual(job.returncode, number)
+            self.assertEqual("is that of a run that goes on" in errors, number > 0, errors)
+        commands = [json.loads((self.folder / name / "run.json").read_text())["command"][-1]
+                    for name in names]
+        self.assertEqual(commands, [f"read line; exit {number}" for number in range(3)])
+        self.run_job("true")
+        self.assertTrue((self.folder / "reprise.data.old").exists())
+
+    def test_runs_that_begin_together_get_a_folder_each(self):
+        jobs = [self.start_job("sleep", "1") for _ in range(8)]
+        for job in jobs:
+            job.communicate(timeout=harness.PATIENCE)
+            self.assertEqual(job.returncode, 0)
+        self.assertEqual(len(list(self.folder.glob("*/run.json"))), 8)
+
+    def test_a_job_keeps_its_folder_when_run_is_killed(self):
+        script = ("import ctypes, sys\nctypes.CDLL('libcuda.so.1').cuInit(0)\n"
+                  "print('ready', flush=True)\nsys.stdin.readline()")
+        job = self.start_job(sys.executable, "-c", script, stdin=subprocess.PIPE)
+        self.assertEqual(job.stdout.readline(), "ready\n")
+        job.kill()
+        job.wait()
+        self.run_job("true")
+        self.assertFalse((self.folder / "reprise.data.old").exists())
+        self.assertIn("run.json", self.files("reprise.data.2"))
+        job.communicate("\n", timeout=harness.PATIENCE)
+
     def test_what_is_not_ours_is_never_touched(self):
         (self.folder / "mine").mkdir()
         (self.folder / "mine" / "thesis.txt").write_text("years of work")
@@ -352,6 +398,9 @@ class Folder(RunCase):
     def test_names(self):
         self.run_job("-o", "a/b/run.%r.%%", "true", RANK="3")
         self.assertIn("run.json", self.files("a/b/run.3.%"))
+        for size, name in (("1", "reprise.data"), ("4", "reprise.data-3")):
+            self.run_job("true", RANK="3", WORLD_SIZE=size)
+            self.assertIn("run.json", self.files(name))
         self.run_job("-o", "run.%p.%h", "true")
         self.assertTrue(any(path.name.startswith("run.") and str(os.uname().nodename) in path.name
                             for path in self.folder.iterdir()))
