@@ -226,6 +226,26 @@ static enum rp_status read_payload(struct rp_trace_reader *reader,
     return RP_OK;
 }
 
+/* Behind the end mark there is nothing, and nothing will come: whatever stands there, such as a
+ * second trace, would be passed over. */
+static enum rp_status end_here(struct rp_trace_reader *reader)
+{
+    rp_input_skip(&reader->input, RP_TRACE_CHUNK_BYTES);
+    reader->finished = true;
+    reader->input.wait = NULL;
+    uint64_t end = reader->input.offset;
+    bool more = rp_input_want(&reader->input, 1) > 0;
+    rp_input_release(&reader->input);
+    if (reader->input.error != 0)
+        return breaks_off(reader, "behind its end mark");
+    if (!more)
+        return RP_END;
+    return rp_trace_report(reader, RP_DAMAGED,
+                           "goes on behind its end mark, at byte %" PRIu64 ", after %" PRIu64
+                           " events: two files in one, or damage",
+                           end, reader->next_id);
+}
+
 enum rp_status rp_trace_chunk_open(struct rp_trace_reader *reader)
 {
     struct rp_trace_chunk chunk = {.flags = 0};
@@ -243,11 +263,8 @@ enum rp_status rp_trace_chunk_open(struct rp_trace_reader *reader)
         reader->next_id = chunk.first_event;
         return status;
     }
-    if (chunk.flags == RP_TRACE_CHUNK_END) {
-        rp_input_skip(&reader->input, RP_TRACE_CHUNK_BYTES);
-        reader->finished = true;
-        return RP_END;
-    }
+    if (chunk.flags == RP_TRACE_CHUNK_END)
+        return end_here(reader);
     if ((chunk.flags != 0 && chunk.flags != RP_TRACE_CHUNK_TALLY) ||
         chunk.stored_bytes > RP_TRACE_MAX_STORED || chunk.raw_bytes > RP_TRACE_MAX_RAW)
         return resume_behind_damage(reader); /* no writer makes such a header */

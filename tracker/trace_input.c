@@ -24,6 +24,8 @@ void rp_input_release(struct rp_trace_input *input)
     if (input->fd >= 0 && !input->is_stdin)
         close(input->fd);
     free(input->data);
+    input->fd = -1;
+    input->data = NULL;
 }
 
 size_t rp_input_want(struct rp_trace_input *input, size_t bytes)

@@ -25,6 +25,7 @@ struct rp_trace_input {
 
 /* "-" is standard input. False, with `error` set. */
 bool rp_input_open(struct rp_trace_input *input, const char *path);
+/* Nothing happens the second time. */
 void rp_input_release(struct rp_trace_input *input);
 
 /* Reads until the window holds `bytes`, or the input ends or fails. Returns what it holds. */

@@ -399,6 +399,26 @@ static void assert_one_damage(const char *why, size_t events)
 
 #define FIVE "\1f\0\1f\0\1f\0\1f\0\1f\0" /* fields */
 
+static void bytes_behind_the_end_mark_are_told(void **state)
+{
+    (void)state;
+    const size_t tails[] = {1, RP_TRACE_CHUNK_BYTES, good.size};
+    uint8_t *longer = malloc(2 * good.size);
+
+    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+        memcpy(longer, good.data, good.size);
+        memcpy(longer + good.size, good.data, tails[i]); /* of another trace, say */
+        be(longer, good.size + tails[i]);
+        struct kept kept = read_all(memory_path);
+        assert_int_equal(kept.count, good_events.count);
+        assert_int_equal(kept.damages, 1);
+        assert_non_null(strstr(kept.message, "goes on behind its end mark"));
+        assert_false(kept.whole || kept.broke_off);
+        kept_release(&kept);
+    }
+    free(longer);
+}
+
 static void records_that_make_no_sense_are_refused(void **state)
 {
     (void)state;
@@ -567,6 +587,7 @@ int main(void)
         cmocka_unit_test(a_flipped_bit_costs_no_more_than_its_chunk),
         cmocka_unit_test(any_garbling_gives_only_true_events),
         cmocka_unit_test(behind_a_broken_header_reading_goes_on),
+        cmocka_unit_test(bytes_behind_the_end_mark_are_told),
         cmocka_unit_test(whole_chunks_that_are_missing_are_missed),
         cmocka_unit_test(records_that_make_no_sense_are_refused),
         cmocka_unit_test(a_wrong_count_of_events_is_noticed),
