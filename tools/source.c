@@ -4,9 +4,11 @@
 #include "tools/event_shape.h"
 #include "tools/folder.h"
 #include "tools/say.h"
+#include "tracker/array.h"
 #include "tracker/text.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -85,6 +87,13 @@ void rp_source_close(struct rp_source *source)
 
 /* ---- reading ------------------------------------------------------------------ */
 
+static bool is_older(const char *path)
+{
+    static const char tail[] = ".0.rpt";
+    size_t length = strlen(path), cut = sizeof(tail) - 1;
+    return length > cut && strcmp(path + length - cut, tail) == 0;
+}
+
 /* A trace that kept only its end is two files: what was put aside, NAME.0.rpt, and NAME.rpt,
  * which goes on from it. */
 static bool goes_on(const struct rp_source *source, size_t at)
@@ -99,29 +108,75 @@ static bool goes_on(const struct rp_source *source, size_t at)
 /* The files of one trace, of which the first is open. Definitions of events point into their
  * reader, and a call can begin in one file and end in the next: all stay open to the end. */
 struct trace {
-    struct rp_trace_reader *readers[2];
-    size_t count;
+    struct rp_trace_reader **readers;
+    size_t count, capacity;
     bool broken;
+    char message[PATH_MAX + 256]; /* of the first damage */
 };
+
+__attribute__((format(printf, 3, 4))) static void say_broken(struct trace *trace, int *code,
+                                                             const char *format, ...)
+{
+    char message[sizeof(trace->message)];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
+    rp_say("%s", message);
+    if (!trace->broken)
+        memcpy(trace->message, message, sizeof(message));
+    trace->broken = true;
+    *code = RP_EXIT_DATA;
+}
+
+static struct rp_trace_reader *last_of(const struct trace *trace)
+{
+    return trace->readers[trace->count - 1];
+}
+
+static bool keep_reader(struct trace *trace, struct rp_trace_reader *reader)
+{
+    struct rp_trace_reader **grown = rp_array_reserve(trace->readers, &trace->capacity,
+                                                      trace->count + 1, sizeof(*grown));
+    if (!grown) {
+        rp_trace_reader_close(reader);
+        return false;
+    }
+    trace->readers = grown;
+    trace->readers[trace->count++] = reader;
+    return true;
+}
 
 static bool open_next(struct trace *trace, const char *path, int *code)
 {
+    struct rp_trace_reader *reader;
     char message[512];
 
-    if (rp_trace_reader_open(path, &trace->readers[trace->count], message, sizeof(message)) ==
-        RP_OK) {
-        trace->count++;
+    if (rp_trace_reader_open(path, &reader, message, sizeof(message)) != RP_OK)
+        say_broken(trace, code, "%s", message);
+    else if (keep_reader(trace, reader))
         return true;
-    }
-    rp_say("%s", message);
-    *code = RP_EXIT_DATA;
+    else
+        say_broken(trace, code, "%s: out of memory", path);
     return false;
+}
+
+/* Where the file that was read is whole, the next begins with the event that is due. */
+static void check_seam(struct trace *trace, const char *path, int *code)
+{
+    uint64_t due = rp_trace_reader_next_id(trace->readers[trace->count - 2]);
+    uint64_t first = rp_trace_reader_next_id(last_of(trace));
+
+    if (!trace->broken && first != due)
+        say_broken(trace, code, "%s: begins with event %llu where event %llu was due", path,
+                   (unsigned long long)first, (unsigned long long)due);
 }
 
 /* True to go on with what follows. */
 static bool read_file(struct trace *trace, const struct rp_event_visitor *visitor, int *code)
 {
-    struct rp_trace_reader *reader = trace->readers[trace->count - 1];
+    struct rp_trace_reader *reader = last_of(trace);
     enum rp_status status = RP_OK;
     struct rp_event event;
     bool wanted = true;
@@ -132,12 +187,29 @@ static bool read_file(struct trace *trace, const struct rp_event_visitor *visito
         rp_trace_reader_brief(reader, visitor->needs, visitor->ctx);
     while (wanted && (status = rp_trace_next(reader, &event)) == RP_OK)
         wanted = visitor->event(visitor->ctx, reader, &event);
-    trace->broken = wanted && status != RP_END;
-    if (trace->broken) {
-        rp_say("%s", rp_trace_reader_message(reader));
-        *code = RP_EXIT_DATA;
-    }
+    if (wanted && status != RP_END)
+        say_broken(trace, code, "%s", rp_trace_reader_message(reader));
     return wanted;
+}
+
+/* The files of one trace that follow the first, one after the other. True to go on with what
+ * follows them. */
+static bool read_on(struct trace *trace, const struct rp_source *source, size_t *at,
+                    const struct rp_event_visitor *visitor, int *code)
+{
+    while (*at + 1 < source->trace_count && goes_on(source, *at + 1)) {
+        const char *path = source->traces[++*at];
+        if (!open_next(trace, path, code))
+            return true;
+        check_seam(trace, path, code);
+        if (!read_file(trace, visitor, code))
+            return false;
+    }
+    if (source->is_folder && !trace->broken && is_older(source->traces[*at]))
+        say_broken(trace, code, "%s: breaks off after %llu events: the file that goes on from it "
+                   "is missing", source->traces[*at],
+                   (unsigned long long)rp_trace_reader_next_id(last_of(trace)));
+    return true;
 }
 
 static bool read_trace(const struct rp_source *source, size_t *at,
@@ -150,18 +222,14 @@ static bool read_trace(const struct rp_source *source, size_t *at,
     if (!open_next(&trace, path, code))
         return true;
     if (!visitor->begin || visitor->begin(visitor->ctx, path, trace.readers[0])) {
-        wanted = read_file(&trace, visitor, code);
-        while (wanted && trace.count < 2 && *at + 1 < source->trace_count &&
-               goes_on(source, *at + 1))
-            if (open_next(&trace, source->traces[++*at], code))
-                wanted = read_file(&trace, visitor, code);
-        const struct rp_trace_reader *last = trace.readers[trace.count - 1];
+        wanted = read_file(&trace, visitor, code) && read_on(&trace, source, at, visitor, code);
         if (visitor->end)
-            visitor->end(visitor->ctx, path, trace.broken ? rp_trace_reader_message(last) : NULL);
+            visitor->end(visitor->ctx, path, trace.broken ? trace.message : NULL);
     }
     rp_event_shapes_forget();
     while (trace.count > 0)
         rp_trace_reader_close(trace.readers[--trace.count]);
+    free(trace.readers);
     return wanted;
 }
 

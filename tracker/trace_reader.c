@@ -187,6 +187,11 @@ bool rp_trace_reader_whole(const struct rp_trace_reader *reader)
     return reader->finished && !reader->damaged && reader->input.error == 0;
 }
 
+uint64_t rp_trace_reader_next_id(const struct rp_trace_reader *reader)
+{
+    return reader->next_id;
+}
+
 bool rp_trace_reader_broke_off(const struct rp_trace_reader *reader)
 {
     return reader->broken_off;

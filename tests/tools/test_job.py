@@ -66,6 +66,28 @@ class Job(harness.Case):
         self.assertIn(f"  the last {process['events']:,} of {all_there_were:,} events\n",
                       self.reprise("info").stdout)
 
+    def test_a_ring_whose_files_do_not_join_is_damage(self):
+        for name in ("a", "b"):
+            done = self.run_job("-q", "-o", name, "--last", "128KiB", steps=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        older, newer = sorted((self.folder / "a").glob("trace-*.rpt"))
+        self.assertEqual(self.reprise("dump", "a").returncode, 0)
+        whole = older.read_bytes()
+        # The first of the run: it ends elsewhere than where the second begins.
+        short = self.run_job("-q", "-o", "short", steps=2)
+        self.assertEqual(short.returncode, 0, short.stderr)
+        first, = (self.folder / "short").glob("trace-*.rpt")
+        older.write_bytes(first.read_bytes())
+        for command in ("dump", "info"):
+            done = self.reprise(command, "a")
+            self.assertEqual(done.returncode, 65)
+            self.assertRegex(done.stderr, r"begins with event \d+ where event \d+ was due")
+        older.write_bytes(whole)
+        newer.unlink()
+        done = self.reprise("dump", "a")
+        self.assertEqual(done.returncode, 65)
+        self.assertIn("the file that goes on from it is missing", done.stderr)
+
     def test_a_trace_that_ends_at_its_limit(self):
         done = self.run_job("-q", "-c", str(CONTRACT), "--limit", "96KiB", steps=120)
         self.assertEqual(done.returncode, 0, done.stderr)
