@@ -83,6 +83,9 @@ enum rp_status rp_proof_evaluate(const struct rp_proof *proof, const struct rp_l
 /* The best verdicts that the proof can give at all, before any launch. */
 enum rp_verdict rp_proof_reads(const struct rp_proof *proof);
 enum rp_verdict rp_proof_writes(const struct rp_proof *proof);
+/* Why the kernel may write other bytes when it is launched again with the same memory: a clock, the
+ * order of atomic operations, what the driver does for it. NULL when there is no reason. */
+const char *rp_proof_varies(const struct rp_proof *proof);
 /* The proof in words, one line for each root: "writes param 3 (y): [y + 4*i), i < n, all of
  * it". Owned by the proof. */
 const char *rp_proof_text(const struct rp_proof *proof);

@@ -113,6 +113,9 @@ struct rp_touch {
 
 #define RP_MAX_DEPTH 4 /* nested loops with a counter of their own */
 
+/* Why a kernel that is given the same again may do something else. */
+enum rp_varies { RP_VARIES_NOT, RP_VARIES_PLACE, RP_VARIES_ORDER, RP_VARIES_DRIVER };
+
 struct rp_proof {
     struct rp_op *ops;
     size_t op_count;
@@ -133,6 +136,7 @@ struct rp_proof {
     uint64_t param_bytes;    /* that the slice reads */
     const char *refused;     /* not analysed at all: everything, and why */
     enum rp_verdict best_reads, best_writes;
+    enum rp_varies varies;
     char *text;
     char *reasons;           /* storage of composed reasons */
     _Atomic(void *) scratch; /* of one evaluation; taken while in use */

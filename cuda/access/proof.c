@@ -122,6 +122,8 @@ enum rp_status rp_proof_build(const struct rp_ptx_module *module,
     }
     free(build);
     if (status == RP_OK)
+        proof->varies = rp_varies_find(module, entry);
+    if (status == RP_OK)
         *out = proof;
     else
         rp_proof_destroy(proof);

@@ -49,6 +49,15 @@ class Losses(unittest.TestCase):
     def test_an_address_gets_other_memory(self):
         self.recalled("mapped")
 
+    def retained(self, case, words):
+        summary = self.same(case)
+        self.assertEqual(summary["recompute"]["drops"], 0)
+        self.assertIn(words, json.dumps(summary["segments"]))
+
+    def test_kernels_that_do_something_else_the_next_time_are_not_followed(self):
+        self.retained("timed", "reads a clock")
+        self.retained("counted", "order of its atomic operations")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
