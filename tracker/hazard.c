@@ -40,7 +40,7 @@ static const char *stale_advice(const struct rp_hazard *hazard)
         return PROMISE;
     if (hazard->undiscovered)
         return "declare this buffer in the contract: \"discovered\" was refused for this segment";
-    if (!hazard->buffer)
+    if (!hazard->buffer && !hazard->discovers)
         return "declare this buffer in the contract, or set \"state\": \"discovered\"";
     if (hazard->guarded)
         return "the bytes changed out of the guard's sight: look for what else writes them";

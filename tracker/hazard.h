@@ -55,6 +55,7 @@ struct rp_hazard {
     uint64_t order;         /* 0 for the first that was met, 1 for the next ... */
     bool harmless;          /* listed as such in the contract */
     bool guarded;           /* met under a guard, which has done what it could */
+    bool discovers;         /* the contract says "discovered" already */
     bool undiscovered;      /* discovery was refused for the forward */
     bool again;             /* in a further replay of a forward that had its replays */
 };

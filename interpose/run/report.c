@@ -61,6 +61,7 @@ static void record(struct rp_hazard *hazard)
     bool is_new;
     hazard->step = rp_core.step;
     hazard->guarded = rp_core_keeps();
+    hazard->discovers = rp_core.config.contract->state == RP_STATE_DISCOVERED;
     hazard->harmless = is_harmless(hazard->buffer);
     if (rp_hazards_add(&rp_core.hazards, hazard, &is_new) != RP_OK)
         rp_remark("hazard", "the host is out of memory: hazards are missing from the list");

@@ -146,6 +146,11 @@ static void advice_depends_on_what_was_tried(void **state)
     hazard.again = false;
     hazard.buffer = NULL;
     assert_non_null(strstr(rp_hazard_advice(&hazard), "or set \"state\": \"discovered\""));
+    hazard.discovers = true;
+    assert_null(strstr(rp_hazard_advice(&hazard), "discovered"));
+    assert_non_null(strstr(rp_hazard_advice(&hazard), "out of the guard's sight"));
+    hazard.guarded = false;
+    assert_non_null(strstr(rp_hazard_advice(&hazard), "run under -m guard"));
     hazard.undiscovered = true;
     assert_non_null(strstr(rp_hazard_advice(&hazard), "was refused"));
     for (int kind = 0; kind < RP_HAZARD_KIND_COUNT; kind++) {
