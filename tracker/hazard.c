@@ -63,6 +63,8 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
                              : "give the layer memory for its copies (a larger --budget), or "
                                "retain this segment";
     case RP_HAZARD_UNPROVED:
+        if (hazard->reason)
+            return hazard->reason;
         return hazard->other ? "declare this buffer if it is state, or write the output elsewhere"
                              : "declare the buffers that this call writes, or keep it out of the "
                                "segment";

@@ -49,6 +49,7 @@ struct rp_hazard {
     const char *other;      /* DIVERGED: what the forward called instead of the reader. LIVE_READ:
                              * the replay's call that the bytes are rewound for. UNPROVED: that
                              * which has made them anew. Or NULL */
+    const char *reason;     /* UNPROVED: why the forward was refused and what helps, or NULL */
     uint64_t position;      /* DIVERGED: of `other` among the forward's calls, from 0 */
     uint32_t step;
     uint64_t count;

@@ -42,6 +42,14 @@ struct rp_host_copy {
     unsigned char content[];
 };
 
+/* What discovery could not vouch for. */
+struct rp_refusal {
+    uint32_t name;     /* of the call, 0 when it is none's fault */
+    uint64_t launch;   /* its index in the step */
+    rp_alloc_id id;    /* where, 0 when nowhere in particular ... */
+    uint64_t lo, hi;   /* ... and which bytes */
+};
+
 struct rp_execution {
     struct rp_instance *instance;
     struct rp_kept *kept;
@@ -60,7 +68,8 @@ struct rp_execution {
     char key[RP_KEY_BYTES];
     struct rp_logged *log;
     size_t log_count, log_capacity;
-    const char *refused;   /* why discovery can't vouch for it, or NULL */
+    const char *refused;   /* why discovery can't vouch for it, or NULL; lives on */
+    struct rp_refusal refusal;
     rp_stream last_stream; /* of its latest copy or call */
 };
 

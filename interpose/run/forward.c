@@ -9,11 +9,20 @@
 #include "interpose/run/keep.h"
 #include "interpose/run/report.h"
 
-void rp_forward_refuse(struct rp_execution *execution, const char *reason)
+#include <stdio.h>
+
+void rp_forward_refuse(struct rp_execution *execution, const struct rp_footprint *call,
+                       const struct rp_reach *reach, const char *reason)
 {
     if (execution->refused)
         return;
     execution->refused = reason;
+    execution->refusal = (struct rp_refusal){.name = call->name, .launch = call->launch};
+    if (reach) {
+        execution->refusal.id = reach->id;
+        execution->refusal.lo = reach->lo;
+        execution->refusal.hi = reach->hi;
+    }
     rp_segment_figures(execution->instance->segment)->refused = reason;
 }
 
@@ -33,8 +42,9 @@ static void doubt_read(struct rp_execution *execution, const struct rp_footprint
         rp_spans_release(&doubtful);
         return;
     }
-    rp_forward_refuse(execution, "a call reads bytes that an earlier call of the segment may or "
-                                 "may not have written: declare the state");
+    rp_forward_refuse(execution, call, reach,
+                      "a call reads bytes that an earlier call of the segment may or may not have "
+                      "written: declare the state");
     rp_remark(rp_name(call->name), "reads bytes that the segment possibly wrote");
 }
 
@@ -45,15 +55,24 @@ static void doubt_write(struct rp_execution *execution, const struct rp_footprin
         return;
     const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
     if (reach->verdict >= RP_VERDICT_REACHABLE) {
-        rp_forward_refuse(execution, "the segment holds a call whose writes are not proved: "
-                                     "declare the state");
+        rp_forward_refuse(execution, call, reach,
+                          "the segment holds a call whose writes are not proved: declare the "
+                          "state");
         rp_remark(rp_name(call->name), call->reason ? call->reason : "its writes are not proved");
     } else if (live && !reach->coupled &&
                rp_spans_overlaps(&live->doubtful, reach->lo, reach->hi)) {
-        rp_forward_refuse(execution, "the segment writes bytes that it possibly read before: "
-                                     "declare the state");
+        rp_forward_refuse(execution, call, reach,
+                          "the segment writes bytes that it possibly read before: declare the "
+                          "state");
         rp_remark(rp_name(call->name), "writes bytes that the segment possibly read");
     }
+}
+
+static const char *or_declare(const char *why)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%s: declare the state", why);
+    return rp_name(rp_names_id(rp_core.names, text));
 }
 
 /* What the forward reads there, the replay may find changed by no call that anyone saw. What a copy
@@ -74,8 +93,8 @@ static void doubt_unseen(struct rp_execution *execution, const struct rp_footpri
     if (is_own)
         return;
     rp_remark(rp_name(call->name), why);
-    if (rp_keep_discovers())
-        rp_forward_refuse(execution, why);
+    if (rp_keep_discovers() && !execution->refused)
+        rp_forward_refuse(execution, call, reach, or_declare(why));
 }
 
 enum rp_status rp_forward_may_stay(const struct rp_reach *reach, struct rp_spans *spans)
@@ -147,12 +166,12 @@ void rp_forward_before(struct rp_execution *execution, const struct rp_footprint
     rp_recompute_forward(execution, call);
     rp_keep_touch(execution, call);
     if (forward_reads(execution, call) != RP_OK)
-        rp_forward_refuse(execution, "the host is out of memory");
+        rp_forward_refuse(execution, call, NULL, "the host is out of memory");
 }
 
 void rp_forward_after(struct rp_execution *execution, const struct rp_footprint *call)
 {
     rp_retain_written(execution, call);
     if (forward_writes(execution, call) != RP_OK || rp_execution_log(execution, call) != RP_OK)
-        rp_forward_refuse(execution, "the host is out of memory");
+        rp_forward_refuse(execution, call, NULL, "the host is out of memory");
 }

@@ -10,8 +10,10 @@
 void rp_forward_before(struct rp_execution *execution, const struct rp_footprint *call);
 void rp_forward_after(struct rp_execution *execution, const struct rp_footprint *call);
 
-/* Discovery can't vouch for the execution any more; the first reason stays. */
-void rp_forward_refuse(struct rp_execution *execution, const char *reason);
+/* Discovery can't vouch for the execution any more, because of this reach (may be NULL) of the
+ * call; what came first stays. */
+void rp_forward_refuse(struct rp_execution *execution, const struct rp_footprint *call,
+                       const struct rp_reach *reach, const char *reason);
 
 /* spans = the declared bytes that the reach may leave as they were: these are read as much as
  * written, for the old bytes count. */

@@ -152,7 +152,7 @@ static void check_call(struct rp_scope *scope, const struct rp_footprint *call)
 {
     struct meeting meeting = {.scope = scope, .call = call};
     if (scope->execution->refused && rp_core.config.mode == RP_MODE_GUARD)
-        rp_report(RP_HAZARD_UNPROVED, scope->execution, call, 0, 0, 0, NULL, NULL);
+        rp_report_refused(scope->execution);
     rp_guard_replay(scope, call);
     meeting.same = sees_the_same(scope, call);
     for (size_t i = 0; i < call->count; i++) {

@@ -130,6 +130,18 @@ void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
     record(&hazard);
 }
 
+void rp_report_refused(const struct rp_execution *execution)
+{
+    const struct rp_refusal *refusal = &execution->refusal;
+    struct rp_hazard hazard = met_by(RP_HAZARD_UNPROVED, execution, NULL);
+    hazard.reader = refusal->name ? rp_name(refusal->name) : NULL;
+    hazard.reader_launch = refusal->launch;
+    hazard.reason = execution->refused;
+    if (refusal->id)
+        locate(&hazard, refusal->id, refusal->lo, refusal->hi);
+    record(&hazard);
+}
+
 void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
                        const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi)
 {

@@ -14,6 +14,9 @@ void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
                const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
                const struct rp_writer *found, const struct rp_writer *wanted);
 
+/* A replay of what discovery has refused: says by which call of the forward, and why. */
+void rp_report_refused(const struct rp_execution *execution);
+
 /* `call` meets bytes that are rewound for another replay, whose call `replayed` (a name, 0 when
  * unknown) needs them so: an order that the replay has made wrong. */
 void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,

@@ -120,8 +120,9 @@ static void doubt_pending(const struct rp_footprint *call)
     if (!rp_keep_discovers() || call->writes < RP_VERDICT_REACHABLE)
         return;
     for (size_t i = 0; i < rp_executions_count(); i++)
-        rp_forward_refuse(rp_executions_at(i), "a call whose writes are not proved came before "
-                                               "the replay: declare the state");
+        rp_forward_refuse(rp_executions_at(i), call, NULL,
+                          "a call whose writes are not proved came before the replay: declare the "
+                          "state");
     rp_remark(rp_name(call->name), call->reason ? call->reason : "its writes are not proved");
 }
 
@@ -177,7 +178,7 @@ static void rejected_in_segments(const struct rp_footprint *call)
     rp_remark(rp_name(call->name), "the driver rejected it: it changed nothing");
     for (unsigned i = 0; i < thread->scope_count; i++)
         if (thread->scopes[i].kind == RP_SCOPE_FORWARD && rp_keep_discovers())
-            rp_forward_refuse(thread->scopes[i].execution,
+            rp_forward_refuse(thread->scopes[i].execution, call, NULL,
                               "the driver rejected a call of the segment: declare the state");
     if (call->wrote_live) /* they would not be reinstated, and nobody has written them */
         rp_report(RP_HAZARD_UNPROVED, NULL, call, 0, 0, 0, NULL, NULL);

@@ -212,6 +212,10 @@ def laws():
     claim("patch: discovery refuses what it cannot prove, and names the call",
           run.returncode == STOPPED and "read_queue" in {u["call"] for u in summary["unknown"]},
           run.stderr)
+    hazard = summary["hazards"][0]
+    claim("patch: ... in the hazard too, with the memory and the reason",
+          hazard["reader"] == "read_queue" and hazard["allocation_bytes"] > 0 and
+          hazard["advice"].endswith(": declare the state"), hazard)
     run = subprocess.run([REPRISE, "run", "--device", DEVICE, "-m", "observe", "-q", "-o", "traced",
                           "--", JOB, KERNELS, "fork", "eager"], capture_output=True, text=True,
                          timeout=60)

@@ -103,6 +103,8 @@ static void what_cannot_be_told_names_all_three_calls(void **state)
                                  .step = 2};
     says(&unproved, "unproved: segment block, at loss in step 2");
     assert_non_null(strstr(rp_hazard_advice(&unproved), "this call writes"));
+    unproved.reason = "its writes are not proved: declare the state";
+    assert_string_equal(rp_hazard_advice(&unproved), unproved.reason);
     unproved = stale();
     unproved.kind = RP_HAZARD_UNPROVED;
     unproved.wants_version = false;
