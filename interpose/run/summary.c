@@ -282,6 +282,8 @@ static json_t *summary_json(void)
     put_count(summary, "proofs_damaged", proved.damaged);
     put_count(summary, "steps", rp_core.step);
     put_count(summary, "device_peak_bytes", rp_core.figures.device_peak);
+    if (rp_core.config.budget != UINT64_MAX)
+        put_count(summary, "budget_bytes", rp_core.config.budget);
     if (rp_core.trace) {
         struct rp_trace_stats stats;
         rp_trace_writer_stats(rp_core.trace, &stats);

@@ -5,6 +5,7 @@
 usage: test_report_page.py REPRISE DIGITS CONTRACT [SCREENSHOT.png]"""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -46,9 +47,9 @@ class Page(unittest.TestCase):
     @classmethod
     def cut(cls):
         """Runs whose trace kept its end, ended at its limit, was torn."""
-        for name, *words in (("last", "--last", "64KiB"), ("limit", "--limit", "64KiB"), ("torn",)):
+        for name, *words in (("last", "--last", "48KiB"), ("limit", "--limit", "48KiB"), ("torn",)):
             cls.reprise("run", "-q", *words, "-o", name, "-c", CONTRACT, "--", DIGITS,
-                        "--checkpoint", "--steps", "80")
+                        "--checkpoint", "--steps", "40")
             for trace in (cls.folder / name).glob("trace-*.rpt") if name == "torn" else ():
                 trace.write_bytes(trace.read_bytes()[:-500])
             subprocess.run([harness.REPRISE, "report", "-q", "-o", f"{name}.html", name],
@@ -134,6 +135,15 @@ class Page(unittest.TestCase):
         self.assertRegex(plan, r"planned peak\t[\d.]+ [KM]iB\n")
         self.assertNotIn("[object", plan)
 
+    def test_8_memory_under_a_budget(self):
+        memory = self.text("planned.html", "#memories")
+        self.assertIn("The line: budget 64.0 MiB.", memory)
+        self.assertRegex(memory, r"is not drawn; all together took [\d.]+ [KM]iB at most\.")
+        peak, = re.findall(r"device memory of the job \(at most (.*?)\)", memory)
+        figures = self.text("planned.html", "#figures").split("\n")
+        self.assertEqual(figures[figures.index("device memory of the job at its peak") + 1], peak)
+        self.assertNotIn("budget", self.text("page.html", "#memories figcaption").split(". ")[0])
+
     def test_9_what_no_summary_tells_is_not_told_as_zero(self):
         figures = self.text("killed.html", "#figures").split("\n")
         self.assertEqual(figures[figures.index("steps") + 1], "12")
@@ -142,7 +152,7 @@ class Page(unittest.TestCase):
 
     def test_7_what_is_missing_is_said_on_top(self):
         self.assertEqual(self.text("page.html", "#damage"), "")
-        for name, text in (("last", r"process \d+: of its trace only the end was kept; the [\d,]+ "),
+        for name, text in (("last", r"process \d+: of its trace only the end was kept; the [\d,]+"),
                            ("limit", r"process \d+: [\d,]+ events were lost"),
                            ("torn", r"process \d+: its trace breaks off: .*torn")):
             shown = self.text(f"{name}.html", "#damage")

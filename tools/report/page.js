@@ -36,6 +36,7 @@ function nameOf(process) {
   return known.rank ? `rank ${known.rank} (process ${process.pid})` : `process ${process.pid}`;
 }
 
+const summaryOf = process => data.summaries.find(one => one.pid === process.pid) || {};
 const countText = number => Number(number || 0).toLocaleString('en-US');
 const color = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -98,7 +99,8 @@ function showHead() {
     ['processes', countText(survey.processes.length)],
     ['steps', survey.steps === undefined ? '' : countText(survey.steps)],
     ['launches', countText(launches)],
-    ['memory at its peak', bytesText((survey.allocations || {}).peak_bytes || 0)],
+    ['device memory of the job at its peak', bytesText(data.processes.reduce(
+      (sum, process) => sum + Math.max(...process.live_bytes, 0), 0))],
     ['preserved', optionalBytes(survey.bytes_preserved)],
     ['held at most', optionalBytes(survey.bytes_held_peak)],
     ['hazards', countText(data.hazards.filter(hazard => !hazard.harmless).length)]];
@@ -116,7 +118,7 @@ function showHead() {
 
 /* What the page can't show, for it isn't in the data. */
 function gapsOf(process) {
-  const summary = data.summaries.find(one => one.pid === process.pid) || {};
+  const summary = summaryOf(process);
   const lost = Math.max(process.lost || 0, summary.trace_lost || 0), gaps = [];
   if (process.broken) gaps.push(`its trace breaks off: ${process.broken}`);
   if (lost) gaps.push(`${countText(lost)} events were lost`);
@@ -316,9 +318,12 @@ function showTimeline() {
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-function budgetOf(pid) {
-  const summary = data.summaries.find(one => one.pid === pid) || {};
-  return summary.budget_bytes || 0;
+/* What job and layer were to take together: all that was allowed, or else what a plan aimed at. */
+function limitOf(process) {
+  const {budget_bytes: budget, plan} = summaryOf(process);
+  if (budget) return {bytes: budget, text: `budget ${bytesText(budget)}`};
+  const planned = (plan || {}).planned_peak_bytes;
+  return planned ? {bytes: planned, text: `planned ${bytesText(planned)}`} : null;
 }
 
 function drawArea(pen, heights, base, top, width, height, fill) {
@@ -336,18 +341,34 @@ function drawArea(pen, heights, base, top, width, height, fill) {
 
 function drawMemory(canvas, process) {
   const {pen, width, height} = prepare(canvas, 150);
-  const live = process.live_bytes, held = process.held_bytes, budget = budgetOf(process.pid);
-  const peak = Math.max(...live.map((value, i) => value + held[i]), 1), top = Math.max(peak, budget);
+  const live = process.live_bytes, held = process.held_bytes, limit = limitOf(process);
+  const peak = Math.max(...live.map((value, i) => value + held[i]), 1);
+  const top = Math.max(peak, limit ? limit.bytes : 0);
   drawArea(pen, held, live, top, width, height, color('--held'));
   drawArea(pen, live, live.map(() => 0), top, width, height, color('--accent'));
   pen.fillStyle = color('--ink');
-  pen.fillText(`${bytesText(peak)} at the peak`, 8, 9);
-  if (budget) {
-    const at = height - budget / top * (height - 16);
+  pen.fillText(`${bytesText(peak)} at the peak, with what the layer holds`, 8, 9);
+  if (limit) {
+    const at = height - limit.bytes / top * (height - 16);
     pen.fillStyle = color('--bad');
     pen.fillRect(0, at, width, 1.5);
-    pen.fillText(`budget ${bytesText(budget)}`, width - 130, at + 9);
+    pen.fillText(limit.text, width - pen.measureText(limit.text).width - 8, at + 9);
   }
+}
+
+/* What the layer reserves is in no trace; the most that it came to is in the summary. */
+function memoryCaption(process) {
+  const summary = summaryOf(process), limit = limitOf(process);
+  const most = values => `(at most ${bytesText(Math.max(...values, 0))})`;
+  let text = `${nameOf(process)}: device memory of the job ${most(process.live_bytes)} and, ` +
+    `on top, the copies that the layer holds ${most(process.held_bytes)}.`;
+  if (limit) text += ` The line: ${limit.text}.`;
+  if (summary.bytes_reserved || limit)
+    text += ' What the layer has reserved or retains beyond these copies counts against a budget ' +
+      'too and is not drawn' +
+      (summary.device_peak_bytes === undefined ? '.' :
+        `; all together took ${bytesText(summary.device_peak_bytes)} at most.`);
+  return text;
 }
 
 function showMemory() {
@@ -355,8 +376,7 @@ function showMemory() {
     const canvas = element('canvas', {role: 'img',
       'aria-label': `memory of process ${process.pid}`});
     $('memories').append(element('figure', {}, element('figcaption', {textContent:
-      `${nameOf(process)}: job and, on top, what the layer holds ` +
-      `(at most ${bytesText(Math.max(...process.held_bytes, 0))})`}), canvas));
+      memoryCaption(process)}), canvas));
     drawMemory(canvas, process);
   }
 }
@@ -504,7 +524,7 @@ function showDiff() {
   const figures = survey => {
     const flat = {steps: survey.steps, launches: survey.launches, hazards: survey.hazards,
       'bytes preserved': survey.bytes_preserved, 'bytes held at most': survey.bytes_held_peak,
-      'memory at its peak': (survey.allocations || {}).peak_bytes,
+      'memory of every kind at its peak': (survey.allocations || {}).peak_bytes,
       allocations: (survey.allocations || {}).count};
     for (const [name, kernel] of Object.entries(survey.kernels || {}))
       flat[`launches of ${name}`] = kernel.launches;
