@@ -29,6 +29,17 @@ Description: makes the recomputation replays of CUDA training jobs correct
  A software device that runs PTX on the CPU is part of it.
 """
 
+COPYRIGHT = """\
+Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: reprise
+
+Files: *
+Copyright: the reprise developers
+License: Apache-2.0
+ On Debian systems the text of this licence is in
+ /usr/share/common-licenses/Apache-2.0.
+"""
+
 
 def answer(*command, **more):
     return subprocess.run(command, check=True, capture_output=True, text=True, **more).stdout.strip()
@@ -47,10 +58,11 @@ def dependencies(root):
             found = subprocess.run(["dpkg", "-S", f"*/{library}"], capture_output=True, text=True)
             needed |= {line.split(":")[0] for line in found.stdout.splitlines()
                        if ":i386" not in line}
+    # The C library for other architectures (libc6-i386, libc6-x32) has files of the same names.
     glibc = max((tuple(map(int, version.split("."))) for path in programs(root)
                  for version in re.findall(r"GLIBC_(\d+\.\d+)", answer("readelf", "-V", path))),
                 default=(2, 34))
-    needed -= {"libc6"}
+    needed = {name for name in needed if not name.startswith("libc6")}
     return ", ".join([f"libc6 (>= {glibc[0]}.{glibc[1]})", *sorted(needed)])
 
 
@@ -64,6 +76,9 @@ def main():
                        stdout=subprocess.DEVNULL)
         for page in root.rglob("man/man*/*"):
             subprocess.run(["gzip", "-9n", page], check=True)
+        notice = root / "usr/share/doc/reprise/copyright"
+        notice.parent.mkdir(parents=True, exist_ok=True)
+        notice.write_text(COPYRIGHT)
         size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
         control = root / "DEBIAN" / "control"
         depends = dependencies(root)

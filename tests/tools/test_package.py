@@ -34,6 +34,7 @@ class Package(unittest.TestCase):
         self.assertEqual(self.field("Package"), "reprise")
         self.assertRegex(self.field("Depends"), r"^libc6 \(>= 2\.\d+\)")
         self.assertNotIn("cuda", self.field("Depends"))
+        self.assertNotRegex(self.field("Depends"), r"libc6-")
         self.assertGreater(int(self.field("Installed-Size")), 500)
 
     def test_a_job_runs_under_it(self):
@@ -44,6 +45,10 @@ class Package(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(subprocess.run([reprise, "doctor"], stdout=subprocess.DEVNULL,
                                         env=harness.environment()).returncode, 0)
+
+    def test_the_licence_is_where_debian_looks_for_it(self):
+        notice = self.folder / "root/usr/share/doc/reprise/copyright"
+        self.assertIn("License: Apache-2.0\n", notice.read_text())
 
     def test_pages_are_packed(self):
         self.assertEqual(len(list(self.folder.glob("root/**/man1/reprise-run.1.gz"))), 1)
