@@ -231,14 +231,14 @@ static void print_json(const struct check *check, bool clean)
     json_decref(document);
 }
 
-/* A damaged trace can't say that nothing was wrong, and neither can a run without replays. */
+/* Damaged data can't say what else was wrong; a run without replays can't say that nothing was. */
 static int verdict(const struct check *check, int reading)
 {
     const struct rp_option_value *wanted = &check->options->values[RP_OPT_ERROR_EXITCODE];
-    if (check->counting > 0)
-        return wanted->text ? (int)wanted->number : RP_EXIT_NO;
     if (reading != RP_EXIT_OK)
         return reading;
+    if (check->counting > 0)
+        return wanted->text ? (int)wanted->number : RP_EXIT_NO;
     return check->replays > 0 ? RP_EXIT_OK : RP_EXIT_NO;
 }
 

@@ -142,21 +142,24 @@ static json_t *summaries_of(const struct rp_source *source)
     return list;
 }
 
+/* *code becomes RP_EXIT_DATA where something is damaged. */
 static bool write_data(struct rp_file *file, const struct report *report,
-                       const struct rp_source *source, json_t *old)
+                       const struct rp_source *source, json_t *old, int *code)
 {
     uint64_t replays = 0;
-    int code = RP_EXIT_OK;
+    int surveyed = RP_EXIT_OK, collected = RP_EXIT_OK;
 
     rp_say_hush(true);
-    json_t *survey = rp_survey(source, NULL, &code), *summaries = summaries_of(source);
-    json_t *hazards = rp_hazards_collect(source, &replays, &code);
+    json_t *survey = rp_survey(source, NULL, &surveyed), *summaries = summaries_of(source);
+    json_t *hazards = rp_hazards_collect(source, &replays, &collected);
     rp_say_hush(false);
+    if (*code == RP_EXIT_OK)
+        *code = surveyed == RP_EXIT_OK ? collected : surveyed;
     bool good = survey && hazards && write_document(file, "{\"format\":\"reprise-report\","
                                                           "\"version\":1,\"survey\":", survey) &&
                 write_document(file, ",\"hazards\":", hazards) &&
                 write_document(file, ",\"summaries\":", summaries) &&
-                (code == RP_EXIT_OK || rp_file_write(file, ",\"damaged\":true", 15)) &&
+                (*code == RP_EXIT_OK || rp_file_write(file, ",\"damaged\":true", 15)) &&
                 (!old || write_document(file, ",\"old\":", old)) && write_timelines(file, report);
     json_decref(survey);
     json_decref(hazards);
@@ -201,7 +204,7 @@ static int write_report(const struct rp_options *options, const struct rp_source
     code = read_all(&report, source);
     bool good = code != RP_EXIT_FAILURE && !report.no_memory &&
                 rp_file_write(&file, rp_page_before, rp_page_before_bytes) &&
-                write_data(&file, &report, source, old) &&
+                write_data(&file, &report, source, old, &code) &&
                 rp_file_write(&file, rp_page_after, rp_page_after_bytes);
     if (!good && file.error == 0)
         rp_say("out of memory");

@@ -59,21 +59,28 @@ static bool add_ranges(struct rp_filter *filter, const char *text)
     return true;
 }
 
-static bool add_ranges_of_file(struct rp_filter *filter, const char *path)
+/* *error becomes errno where the file can't be read. */
+static bool add_ranges_of_file(struct rp_filter *filter, const char *path, int *error)
 {
     char *line = NULL;
     size_t room = 0;
     FILE *file = fopen(path, "re");
-    bool good = file != NULL;
+    bool good = true;
 
+    if (!file) {
+        *error = errno;
+        return false;
+    }
+    errno = 0;
     while (good && getline(&line, &room, file) >= 0) {
         line[strcspn(line, "#")] = 0;
         good = add_ranges(filter, line);
     }
+    if (ferror(file))
+        *error = errno ? errno : EIO;
     free(line);
-    if (file)
-        fclose(file);
-    return good;
+    fclose(file);
+    return good && *error == 0;
 }
 
 /* ---- creating ----------------------------------------------------------------- */
@@ -82,9 +89,13 @@ static int read_calls(const struct rp_command *command, const char *text,
                       struct rp_filter *filter)
 {
     filter->by_id = true;
-    bool good = *text == '@' ? add_ranges_of_file(filter, text + 1) : add_ranges(filter, text);
+    int error = 0;
+    bool good = *text == '@' ? add_ranges_of_file(filter, text + 1, &error)
+                             : add_ranges(filter, text);
     if (good)
         return RP_EXIT_OK;
+    if (error != 0)
+        return rp_say_usage(command->name, "--calls: %s: %s", text + 1, strerror(error));
     return rp_say_usage(command->name, "--calls: '%s' is no list such as 5,10-20,0-1000/10",
                         text);
 }

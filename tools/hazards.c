@@ -182,5 +182,7 @@ json_t *rp_hazards_collect(const struct rp_source *source, uint64_t *replays, in
     /* Traces are only read for processes that left no summary: it may take a while. */
     if (source->summaries.count < source->trace_count)
         *code = rp_source_read(source, &visitor);
+    if (source->summaries.bad > 0 && *code == RP_EXIT_OK)
+        *code = RP_EXIT_DATA;
     return sorted(collecting.list);
 }

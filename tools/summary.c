@@ -52,6 +52,7 @@ bool rp_summaries_load(const char *folder, struct rp_summaries *summaries, size_
             skipped++;
     }
     rp_folder_list_free(names, count);
+    summaries->bad = skipped;
     if (bad)
         *bad = skipped;
     return summaries->items != NULL;

@@ -12,6 +12,7 @@
 struct rp_summaries {
     json_t **items; /* objects with "format": "reprise-summary" */
     size_t count;
+    size_t bad; /* files that should be summaries and are none, or are damaged */
 };
 
 /* Reads summary-*.json of a folder; files that are no summaries are passed over, said and

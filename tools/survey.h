@@ -29,7 +29,7 @@
  *
  * With a filter that is not NULL and not open: of what passes it, and nothing from the summaries,
  * which know only the whole. NULL when the host is out of memory. *code becomes RP_EXIT_DATA for
- * a damaged trace. */
+ * a damaged trace, summary or run.json. */
 json_t *rp_survey(const struct rp_source *source, const struct rp_filter *filter, int *code);
 
 #endif

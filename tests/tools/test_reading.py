@@ -137,6 +137,12 @@ class Dump(ReadingCase):
                    if "  -- " not in line]
         self.assertTrue(all(i % 4 == 0 for i in strided), strided)
 
+    def test_a_list_that_is_not_there(self):
+        self.write(STORY)
+        self.assertRefused(self.reprise("dump", "--calls", "@nofile"), 2,
+                           "--calls: nofile: No such file or directory")
+        self.assertRefused(self.reprise("dump", "--calls", "@."), 2, "--calls: .: Is a directory")
+
     def test_filters(self):
         self.write(STORY)
         self.assertEqual(len(self.shown("--kernel", "bn_*")), 3)
@@ -363,6 +369,17 @@ class Damage(ReadingCase):
         (self.run_folder / "summary-1.json").write_text("{")
         done = self.reprise("info")
         self.assertIn("summary-1.json: not a summary", done.stderr)
+        self.assertEqual(done.returncode, 65)
+        self.assertEqual(self.reprise("check").returncode, 65)
+
+    def test_a_damaged_run_json_is_named(self):
+        self.write(STORY)
+        for text in ("", "{", "[]"):
+            (self.run_folder / "run.json").write_text(text)
+            done = self.reprise("info")
+            self.assertEqual(done.returncode, 65)
+            self.assertIn("reprise.data/run.json: damaged", done.stderr)
+            self.assertIn("2, 3 launches", done.stdout)
 
 
 class Info(ReadingCase):
@@ -584,6 +601,14 @@ class Check(ReadingCase):
         path = self.write(CALLS + "note segment segment=block phase=replay%20begins\n")
         path.write_bytes(path.read_bytes()[:-3])
         self.assertEqual(self.reprise("check").returncode, 65)
+
+    def test_hazards_of_damaged_data_are_not_all_there_may_be(self):
+        (self.run_folder / "trace-7.rpt").write_text("nonsense")
+        self.write(CALLS + "note segment segment=block phase=replay%20begins\n" + HAZARDS)
+        for words in ([], ["-e", "9"]):
+            done = self.reprise("check", *words)
+            self.assertEqual(done.returncode, 65)
+            self.assertIn("3 hazards, 1 replays followed", done.stdout)
 
 
 if __name__ == "__main__":
