@@ -15,14 +15,6 @@ struct collecting {
     uint64_t noted; /* hazards of the trace that is read */
 };
 
-static bool has_summary(const struct rp_source *source, json_int_t pid)
-{
-    for (size_t i = 0; i < source->summaries.count; i++)
-        if (json_integer_value(json_object_get(source->summaries.items[i], "pid")) == pid)
-            return true;
-    return false;
-}
-
 static void add_summary(json_t *list, json_t *summary)
 {
     json_t *hazards = json_object_get(summary, "hazards");
@@ -45,7 +37,7 @@ static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reade
     collecting->pid = pid ? strtoll(pid, NULL, 10) : 0;
     collecting->noted = 0;
     collecting->rank = rank ? strtoll(rank, NULL, 10) : -1;
-    return !has_summary(collecting->source, collecting->pid);
+    return !rp_summaries_tell(&collecting->source->summaries, reader);
 }
 
 static json_t *value_json(const struct rp_event *event, uint32_t field)

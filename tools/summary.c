@@ -114,3 +114,27 @@ bool rp_summaries_saw_buffer(const struct rp_summaries *summaries, const char *n
 {
     return saw(summaries, "buffers", name, "found");
 }
+
+static uint64_t property_number(const struct rp_trace_reader *trace, const char *name)
+{
+    const char *text = rp_trace_property(trace, name);
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
+/* Those who do not say it, from before it was told apart, are of the first one. */
+static uint64_t or_first(uint64_t program)
+{
+    return program ? program : 1;
+}
+
+bool rp_summaries_tell(const struct rp_summaries *summaries, const struct rp_trace_reader *trace)
+{
+    uint64_t pid = property_number(trace, "pid");
+    uint64_t program = or_first(property_number(trace, "program"));
+
+    for (size_t i = 0; i < summaries->count; i++)
+        if (rp_member_number(summaries->items[i], "pid") == pid &&
+            or_first(rp_member_number(summaries->items[i], "program")) == program)
+            return true;
+    return false;
+}

@@ -5,6 +5,8 @@
 #ifndef RP_TOOLS_SUMMARY_H
 #define RP_TOOLS_SUMMARY_H
 
+#include "tracker/trace.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,6 +32,10 @@ uint64_t rp_summaries_hazards(const struct rp_summaries *summaries);
 bool rp_summaries_saw_segment(const struct rp_summaries *summaries, const char *name);
 bool rp_summaries_saw_replay(const struct rp_summaries *summaries, const char *name);
 bool rp_summaries_saw_buffer(const struct rp_summaries *summaries, const char *name);
+
+/* Whether there is the summary of what left this trace: of the same process and of the same
+ * program, where one was executed in the place of another. */
+bool rp_summaries_tell(const struct rp_summaries *summaries, const struct rp_trace_reader *trace);
 
 /* Members of one object: 0 and "" for what is absent or of another type. */
 uint64_t rp_member_number(const json_t *object, const char *key);

@@ -17,6 +17,7 @@ struct surveying {
     bool adds_up;      /* this is such a trace */
     uint64_t live, peak;
     const struct rp_summaries *summaries; /* NULL when some of a run is surveyed */
+    bool is_told;    /* the trace that is being read has a summary, or needs none */
     json_t *counted; /* what a summary would say, of the trace that is being read */
 };
 
@@ -86,17 +87,9 @@ static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reade
     surveying->sizes = json_object();
     surveying->live = surveying->peak = 0;
     surveying->adds_up = false;
+    surveying->is_told = !surveying->summaries || rp_summaries_tell(surveying->summaries, reader);
     surveying->counted = json_pack("{si si si}", "steps", 0, "launches", 0, "hazards", 0);
     return true;
-}
-
-static bool has_summary(const struct surveying *surveying)
-{
-    uint64_t pid = rp_member_number(surveying->process, "pid");
-    for (size_t i = 0; i < surveying->summaries->count; i++)
-        if (rp_member_number(surveying->summaries->items[i], "pid") == pid)
-            return true;
-    return false;
 }
 
 /* A process that was killed left no summary, and a trace alone has none beside it: what its
@@ -106,7 +99,7 @@ static void add_counted(struct surveying *surveying)
     const char *name;
     json_t *value;
 
-    if (surveying->summaries && !has_summary(surveying))
+    if (!surveying->is_told)
         json_object_foreach(surveying->counted, name, value)
             count(surveying->document, name, (uint64_t)json_integer_value(value));
     json_decref(surveying->counted);

@@ -4,6 +4,7 @@
 #include "interpose/run/core.h"
 #include "interpose/run/record.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 enum { LOWEST_FD = 200 };
+enum { MAX_PROGRAMS = 10000 }; /* that one process executes, one in the place of the other */
 
 /* Enter and leave of each call: definitions and the trace's ids for them. */
 static struct recorded {
@@ -180,18 +182,38 @@ static void hold_folder(void)
     close(low);
 }
 
-enum rp_status rp_record_start(void)
+static unsigned program = 1; /* of this process; changed before anybody reads it */
+
+unsigned rp_record_program(void)
 {
-    char path[4096], pid[24], command[4096];
+    return program;
+}
+
+static void name_trace(char *path, size_t size)
+{
     const char *rank = rp_core.config.rank;
-    snprintf(path, sizeof path, "%s/trace-%s%s%s%d.rpt", rp_core.config.output,
-             *rank ? "rank" : "", rank, *rank ? "-" : "", (int)getpid());
+    int length = snprintf(path, size, "%s/trace-%s%s%s%d", rp_core.config.output,
+                          *rank ? "rank" : "", rank, *rank ? "-" : "", (int)getpid());
+    if (length < 0 || (size_t)length >= size)
+        return;
+    if (program > 1)
+        snprintf(path + length, size - (size_t)length, "-%u.rpt", program);
+    else
+        snprintf(path + length, size - (size_t)length, ".rpt");
+}
+
+static enum rp_status open_trace(const char *command)
+{
+    char path[4096], pid[24], number[24];
+    const char *rank = rp_core.config.rank;
+    name_trace(path, sizeof path);
     snprintf(pid, sizeof pid, "%d", (int)getpid());
-    read_command(command, sizeof command);
+    snprintf(number, sizeof number, "%u", program);
     const char *const properties[][2] = {{"command", command},
                                          {"pid", pid},
                                          {"mode", rp_mode_name(rp_core.config.mode)},
                                          {"driver", rp_real_path()},
+                                         {"program", number},
                                          {"rank", rank}};
     const struct rp_trace_options options = {
         .properties = properties,
@@ -199,7 +221,17 @@ enum rp_status rp_record_start(void)
         .lossy = rp_core.config.trace_lossy,
         .keep = rp_core.config.trace_keep,
         .limit = rp_core.config.trace_limit};
-    enum rp_status status = rp_trace_writer_open(path, &options, &rp_core.trace);
+    return rp_trace_writer_open(path, &options, &rp_core.trace);
+}
+
+enum rp_status rp_record_start(void)
+{
+    char command[4096];
+    read_command(command, sizeof command);
+    program = 1;
+    enum rp_status status = open_trace(command);
+    while (status == RP_IO && errno == EEXIST && ++program <= MAX_PROGRAMS)
+        status = open_trace(command);
     if (status == RP_OK)
         status = define_events();
     if (status == RP_OK) {

@@ -5,7 +5,10 @@
 
 #include "tracker/status.h"
 
-/* Opens REPRISE_OUTPUT/trace-PID.rpt and writes the process event. */
+/* Opens REPRISE_OUTPUT/trace-PID.rpt and writes the process event. A program that was executed in
+ * the place of another one that left a trace opens trace-PID-2.rpt, the next trace-PID-3.rpt. */
 enum rp_status rp_record_start(void);
+/* Which one of these it is, from 1 on. */
+unsigned rp_record_program(void);
 
 #endif

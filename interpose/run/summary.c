@@ -14,6 +14,7 @@
 #include "interpose/run/core.h"
 #include "interpose/run/execution.h"
 #include "interpose/run/profiler.h"
+#include "interpose/run/record.h"
 #include "interpose/run/report.h"
 
 #include <fcntl.h>
@@ -264,6 +265,7 @@ static json_t *summary_json(void)
     put_text(summary, "format", "reprise-summary");
     put_count(summary, "version", 1);
     put_count(summary, "pid", (uint64_t)getpid());
+    put_count(summary, "program", rp_record_program());
     if (*rp_core.config.rank)
         put_count(summary, "rank", strtoull(rp_core.config.rank, NULL, 10));
     put_text(summary, "mode", rp_mode_name(rp_core.config.mode));
@@ -308,7 +310,11 @@ void rp_summary_write(void)
     if (!rp_core.config.output)
         return;
     json_t *summary = summary_json();
-    snprintf(path, sizeof path, "%s/summary-%d.json", rp_core.config.output, (int)getpid());
+    if (rp_record_program() > 1)
+        snprintf(path, sizeof path, "%s/summary-%d-%u.json", rp_core.config.output, (int)getpid(),
+                 rp_record_program());
+    else
+        snprintf(path, sizeof path, "%s/summary-%d.json", rp_core.config.output, (int)getpid());
     snprintf(beside, sizeof beside, "%s.part", path);
     int file = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file >= 0) {

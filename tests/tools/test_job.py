@@ -88,6 +88,22 @@ class Job(harness.Case):
         self.assertEqual(done.returncode, 65)
         self.assertIn("the file that goes on from it is missing", done.stderr)
 
+    def test_a_program_in_the_place_of_another(self):
+        script = ("import ctypes, os, sys\n"
+                  "ctypes.CDLL('libcuda.so.1').cuInit(0)\n"
+                  "os.execv(sys.argv[1], sys.argv[1:])\n")
+        done = self.reprise("run", "-q", "-d", "soft", "-m", "guard", "-c", str(CONTRACT), "--",
+                            sys.executable, "-c", script, sys.executable, "-c", script,
+                            str(DIGITS), "--steps", "3", "--checkpoint")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        traces = sorted((self.folder / "reprise.data").glob("trace-*.rpt"))
+        pid, = {trace.stem.split("-")[1] for trace in traces}
+        self.assertEqual({trace.name for trace in traces},
+                         {f"trace-{pid}{number}.rpt" for number in ("", "-2", "-3")})
+        info = self.reprise("info")
+        self.assertIn("the trace breaks off", info.stdout)
+        self.assertIn("steps    3, ", info.stdout)
+
     def test_a_trace_that_ends_at_its_limit(self):
         done = self.run_job("-q", "-c", str(CONTRACT), "--limit", "96KiB", steps=120)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -591,6 +591,14 @@ class Check(ReadingCase):
         self.assertFalse({"version_wanted", "writer_seq", "position"} & set(foreign))
         self.assertEqual((foreign["version_read"], foreign["reader_launch"]), (6, 0))
 
+    def test_hazards_before_another_program_took_the_place(self):
+        self.write(CALLS + HAZARDS)
+        self.write("property pid 4242\nproperty program 2\nnote step step=1\n", "trace-4242-2.rpt")
+        self.summarise(program=2, segments=self.SEGMENTS, hazards=[])
+        self.assertEqual(len(json.loads(self.read("check", "--json", code=1))["hazards"]), 3)
+        self.summarise(segments=self.SEGMENTS, hazards=[])
+        self.assertEqual(json.loads(self.read("check", "--json"))["hazards"], [])
+
     def test_hazards_are_not_counted_twice(self):
         self.write(CALLS + HAZARDS)
         self.write("property pid 1\nnote step step=1\n", "trace-1.rpt")
