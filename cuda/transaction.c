@@ -302,6 +302,11 @@ enum rp_status rp_transaction_holds(const struct rp_transaction *transaction,
     return status;
 }
 
+const struct rp_versions *rp_transaction_live(const struct rp_transaction *transaction)
+{
+    return transaction->live;
+}
+
 enum rp_status rp_transaction_hand_on(struct rp_transaction *transaction, struct rp_kept *kept,
                                       const struct rp_versions *expected, rp_alloc_id id,
                                       uint64_t lo, uint64_t hi, rp_stream stream,

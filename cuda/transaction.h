@@ -56,6 +56,9 @@ enum rp_status rp_transaction_holds(const struct rp_transaction *transaction,
                                     const struct rp_versions *expected, rp_alloc_id id,
                                     uint64_t lo, uint64_t hi, struct rp_spans *out);
 
+/* Versions of what is stashed. */
+const struct rp_versions *rp_transaction_live(const struct rp_transaction *transaction);
+
 /* [lo, hi) is wanted at the versions that are stashed, by another instance: copies into `kept`
  * what is stashed of it at those of `expected`; *handed = the bytes that were. */
 enum rp_status rp_transaction_hand_on(struct rp_transaction *transaction, struct rp_kept *kept,

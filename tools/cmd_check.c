@@ -212,8 +212,8 @@ static void print_people(const struct check *check)
         print_first(check);
     } else if (check->replays > 0) {
         fprintf(out, "no hazards: %" PRIu64 " replays followed, which read what their forwards "
-                     "read; where their\nresults differ all the same, that is not a difference of "
-                     "state\n", check->replays);
+                     "read; where their\nresults differ all the same, look for state that "
+                     "they write and do not read\n", check->replays);
     } else {
         fprintf(out, "nothing was checked: no replay of the contract's segments was seen\n");
     }

@@ -65,6 +65,8 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
     case RP_HAZARD_UNPROVED:
         if (hazard->reason)
             return hazard->reason;
+        if (hazard->reinstated)
+            return "let the segment itself write what it adds to, or declare the state";
         return hazard->other ? "declare this buffer if it is state, or write the output elsewhere"
                              : "declare the buffers that this call writes, or keep it out of the "
                                "segment";
@@ -201,6 +203,16 @@ static void say_divergence(struct line *line, const struct rp_hazard *hazard)
         say(line, ", and the replay made none of them");
 }
 
+static void say_other(struct line *line, const struct rp_hazard *hazard)
+{
+    if (hazard->kind == RP_HAZARD_LIVE_READ)
+        say(line, ", rewound for %s", hazard->other);
+    else if (hazard->reinstated)
+        say(line, ", reinstated over what %s made in the replay", hazard->other);
+    else
+        say(line, ", made anew by %s in the replay", hazard->other);
+}
+
 void rp_hazard_format(const struct rp_hazard *hazard, char *text, size_t size)
 {
     struct line line = {text, size, 0};
@@ -224,9 +236,7 @@ void rp_hazard_format(const struct rp_hazard *hazard, char *text, size_t size)
     if (hazard->kind == RP_HAZARD_DIVERGED)
         say_divergence(&line, hazard);
     else if (hazard->other)
-        say(&line, hazard->kind == RP_HAZARD_LIVE_READ ? ", rewound for %s"
-                                                       : ", made anew by %s in the replay",
-            hazard->other);
+        say_other(&line, hazard);
     if (hazard->kind == RP_HAZARD_UNPAIRED)
         say(&line, ": which forward it repeats can't be told");
 }

@@ -50,6 +50,7 @@ struct rp_hazard {
                              * the replay's call that the bytes are rewound for. UNPROVED: that
                              * which has made them anew. Or NULL */
     const char *reason;     /* UNPROVED: why the forward was refused and what helps, or NULL */
+    bool reinstated;        /* UNPROVED: they stand over what `other` has made */
     uint64_t position;      /* DIVERGED: of `other` among the forward's calls, from 0 */
     uint32_t step;
     uint64_t count;

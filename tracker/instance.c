@@ -81,6 +81,25 @@ enum rp_status rp_instance_read(struct rp_instance *instance, const struct rp_ve
     return status;
 }
 
+enum rp_status rp_instance_tear(struct rp_instance *instance, const struct rp_versions *now,
+                                rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    struct rp_live *live = lo < hi ? rp_live_find(instance, id) : NULL;
+    if (!live)
+        return RP_OK;
+    struct rp_spans rest = {0};
+    enum rp_status status = rp_spans_missing(&live->live_in, lo, hi, &rest);
+    if (status == RP_OK)
+        status = rp_spans_remove_all(&rest, &live->written);
+    bool is_most = rest.count && rp_spans_bytes(&rest) < (hi - lo) / 2;
+    for (size_t i = 0; status == RP_OK && is_most && i < rest.count; i++)
+        status = live_in_add(instance, live, now, rest.items[i], true);
+    if (status == RP_OK && is_most)
+        status = rp_spans_add_all(&live->torn, &rest);
+    rp_spans_release(&rest);
+    return status;
+}
+
 enum rp_status rp_instance_read_own(struct rp_instance *instance, const struct rp_versions *now,
                                     rp_alloc_id id, uint64_t lo, uint64_t hi)
 {

@@ -20,6 +20,7 @@ struct rp_live {
     rp_alloc_id id;
     struct rp_spans live_in;  /* read before certainly written; versions in `expected` */
     struct rp_spans doubtful; /* the part of live_in whose read is only possible */
+    struct rp_spans torn;     /* the part of live_in that nobody read: see rp_instance_tear */
     struct rp_spans written;  /* certainly written by the forward */
     struct rp_spans touched;  /* possibly written by the forward, `written` included */
     struct rp_spans kept;     /* live-in with a copy held elsewhere */
@@ -53,6 +54,11 @@ void rp_instance_destroy(struct rp_instance *instance);
  * live-in at the versions of `now`. `certain` is false when the call only may read it. */
 enum rp_status rp_instance_read(struct rp_instance *instance, const struct rp_versions *now,
                                 rp_alloc_id id, uint64_t lo, uint64_t hi, bool certain);
+/* A call of the forward, told of its reads, writes [lo, hi) in one piece and has read most of it
+ * before anybody of the forward wrote it: a history that is rolled, say, and gets a new head. The
+ * rest belongs with what was read, and becomes live-in too. */
+enum rp_status rp_instance_tear(struct rp_instance *instance, const struct rp_versions *now,
+                                rp_alloc_id id, uint64_t lo, uint64_t hi);
 /* The same call, where the replay may find ready what the forward made for itself, as a first run
  * does for those after it: notes the versions of what it has certainly written, and now reads. */
 enum rp_status rp_instance_read_own(struct rp_instance *instance, const struct rp_versions *now,

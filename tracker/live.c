@@ -7,6 +7,7 @@ static void live_release(struct rp_live *live)
 {
     rp_spans_release(&live->live_in);
     rp_spans_release(&live->doubtful);
+    rp_spans_release(&live->torn);
     rp_spans_release(&live->written);
     rp_spans_release(&live->touched);
     rp_spans_release(&live->kept);

@@ -161,6 +161,16 @@ uint64_t rp_footprint_sight(const struct rp_footprint *call)
     return seeing.hash ? seeing.hash : 1;
 }
 
+uint64_t rp_footprint_deed(const struct rp_footprint *call)
+{
+    uint64_t sight = call->is_content_doubtful ? 0 : rp_footprint_sight(call);
+    if (!sight)
+        return 0;
+    uint64_t hash = mix(mix(mix(sight, call->signature), call->values), call->content);
+    hash = mix(hash, call->name);
+    return hash ? hash : 1;
+}
+
 struct suspecting {
     struct rp_footprint *call;
     bool reads, writes;

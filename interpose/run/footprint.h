@@ -81,6 +81,10 @@ enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
  * calls that do the same work and see the same do the same. 0 when that can't be vouched for. */
 uint64_t rp_footprint_sight(const struct rp_footprint *call);
 
+/* Equal for calls that do the same to the same content, whoever makes them: of their kind and
+ * place, what they are given, and their sight. 0 when that can't be vouched for. */
+uint64_t rp_footprint_deed(const struct rp_footprint *call);
+
 /* A call that is not proved may reach declared state by ways that no argument shows, such as a
  * table of pointers in device memory: adds all of it, on the sides that are not proved. */
 enum rp_status rp_footprint_suspect_state(struct rp_footprint *call);

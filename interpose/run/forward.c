@@ -127,6 +127,22 @@ static enum rp_status read_own(struct rp_execution *execution, const struct rp_r
                                 reach->hi);
 }
 
+/* What one call writes in one piece, and has read for the most part, is state as a whole. */
+static enum rp_status read_what_is_torn(struct rp_execution *execution,
+                                        const struct rp_footprint *call,
+                                        const struct rp_reach *write)
+{
+    if (!rp_keep_discovers() || !write->certain)
+        return RP_OK;
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *read = &call->reaches[i];
+        if (read->id == write->id && read->lo < write->hi && write->lo < read->hi)
+            return rp_instance_tear(execution->instance, rp_core.bench.versions, write->id,
+                                    write->lo, write->hi);
+    }
+    return RP_OK;
+}
+
 static enum rp_status forward_reads(struct rp_execution *execution,
                                     const struct rp_footprint *call)
 {
@@ -143,6 +159,8 @@ static enum rp_status forward_reads(struct rp_execution *execution,
         } else {
             doubt_write(execution, call, reach);
             status = read_what_may_stay(execution, reach);
+            if (status == RP_OK)
+                status = read_what_is_torn(execution, call, reach);
         }
     }
     return status;

@@ -203,6 +203,10 @@ static bool sees_history(const struct rp_scope *scope, const struct rp_footprint
 /* What it would have written is what its twin has written: no version needs to be checked. */
 static void serve(struct rp_scope *scope, struct rp_footprint *call)
 {
+    for (size_t i = 0; i < call->count; i++) /* as long as these are its own, and no deliveries */
+        if (call->reaches[i].effect == RP_WRITE && rp_keep_discovers())
+            rp_undecided_leave(scope->execution, call, call->reaches[i].id, call->reaches[i].lo,
+                               call->reaches[i].hi);
     if (!rp_retain_serve(scope->execution, call->entry, call))
         diverges(scope, call);
     for (size_t i = 0; i < call->count; i++)

@@ -162,6 +162,7 @@ void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp
     hazard.written = bytes->live;
     hazard.writer = rp_name(bytes->live.name);
     hazard.other = rp_name(bytes->replayed);
+    hazard.reinstated = bytes->reinstated;
     record(&hazard);
 }
 

@@ -28,6 +28,7 @@ struct rp_undecided_bytes {
     uint64_t instance;
     uint32_t replayed;     /* name of the replay's call */
     struct rp_writer live; /* who had carried on */
+    bool reinstated;       /* it stands again, over what the replay has made */
 };
 void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp_footprint *reader,
                          rp_alloc_id id, uint64_t lo, uint64_t hi);

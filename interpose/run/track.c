@@ -63,6 +63,7 @@ static void write_versions(const struct rp_footprint *call)
         .stream = call->stream,
         .step = rp_core.step,
         .name = call->name,
+        .deed = rp_core_keeps() && rp_keep_discovers() ? rp_footprint_deed(call) : 0,
     };
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];

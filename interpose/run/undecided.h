@@ -6,6 +6,10 @@
  * the other one is. Discovery cannot tell, and as long as nobody reads them it does not matter:
  * most are written over, or freed, unread. Who reads them is reported.
  *
+ * The other way round, a forward has gone on from a value, somebody has put that same value there
+ * once more, and the replay has gone on from it too. If the bytes are an output, zeroed before it
+ * is added to, that is what should stand; if they are state, the value put there is.
+ *
  * All functions want the core's lock. */
 #ifndef RP_INTERPOSE_UNDECIDED_H
 #define RP_INTERPOSE_UNDECIDED_H
@@ -16,6 +20,14 @@
  * carried on to. */
 void rp_undecided_add(const struct rp_execution *execution, const struct rp_footprint *call,
                       rp_alloc_id id, uint64_t lo, uint64_t hi, const struct rp_writer *live);
+/* The replay of `execution`, whose latest call was `replayed`, is over: [lo, hi) of `id` is about
+ * to be reinstated, at the versions of `live`. */
+void rp_undecided_reinstate(const struct rp_execution *execution, uint32_t replayed,
+                            const struct rp_versions *live, rp_alloc_id id, uint64_t lo,
+                            uint64_t hi);
+/* The same of what `call`, of a replay that is served, leaves as it is, for it is state. */
+void rp_undecided_leave(const struct rp_execution *execution, const struct rp_footprint *call,
+                        rp_alloc_id id, uint64_t lo, uint64_t hi);
 /* A call that repeats none of a forward is about to go out: what it certainly writes is decided,
  * what it reads is reported. */
 void rp_undecided_meet(const struct rp_footprint *call);

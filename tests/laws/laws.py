@@ -38,6 +38,7 @@ MAPPINGS = {"name": "queue", "at": {"allocation": {"bytes": 2 << 20}}}
 TABLES = kernel("tables", "read_queue", 0)
 SLAB = {"name": "slab", "at": {"allocation": {"bytes": 4000, "nth": 3}}}
 CROWD = kernel("crowd", "read_queue", 0)
+HISTORY = kernel("history", "roll", 0)
 HOST = {"name": "host", "at": {"host_symbol": "host_generator"}}
 
 # name: declared buffers, whether discovery can do it, pairing, and what a check must name
@@ -85,6 +86,7 @@ SCENARIOS = {
     "never-written": dict(buffers=[STATE], discover=True, finds={("stale-read", "state[2]")}),
     "reordered": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "cache-missed": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "rolled": dict(buffers=[HISTORY], discover=True, finds={("stale-read", "history")}),
     "host-generator": dict(buffers=[HOST], finds={("stale-read", "host"), ("state-left", "host")}),
 }
 # Jobs that no layer can put right, or that discovery cannot prove: reported, and stopped.
@@ -103,6 +105,7 @@ REFUSED = {
     "empty-replay": dict(buffers=[STATE], kind="diverged"),
     "touched-output": dict(buffers=[STATE], kind="diverged"),
     "counted-output": dict(kind="unproved"),
+    "zeroed-output": dict(kind="unproved"),
 }
 
 # Those with several streams or threads run under several schedules too.

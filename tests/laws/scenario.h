@@ -39,7 +39,7 @@
     X("lazy-state", lazy_state) X("missed-call", missed_call) X("empty-replay", empty_replay)     \
     X("reordered", reordered) X("cache-missed", cache_missed)                                     \
     X("touched-output", touched_output) X("host-generator", host_generator)                       \
-    X("counted-output", counted_output)
+    X("counted-output", counted_output) X("rolled", rolled) X("zeroed-output", zeroed_output)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)

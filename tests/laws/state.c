@@ -176,3 +176,47 @@ void scenario_never_written(void)
         run_step(step, step_forward, overwrite);
     }
 }
+
+static void roll_forward(void)
+{
+    LAUNCH("roll", ROWS, &queue, &x, &where);
+    LAUNCH("draw", n, &where, &y, &n);
+}
+
+static void roll_between(void)
+{
+    LAUNCH("roll", ROWS, &queue, &x, &scratch);
+}
+
+/* A history of which all but the oldest entry is read: what takes its place is state too. */
+void scenario_rolled(void)
+{
+    begin_job();
+    result("history", &queue, WORDS(ROWS));
+    scratch = allocate(WORDS(ROWS));
+    where = allocate(WORDS(ROWS));
+    run_steps(roll_forward, roll_between);
+}
+
+static void append_forward(void)
+{
+    LAUNCH("append", n, &y, &x, &n);
+}
+
+/* The segment adds to an output that the job zeroes before it, and before the replay too. */
+void scenario_zeroed_output(void)
+{
+    begin_job();
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        CU(MemsetD8, y, 0, WORDS(n));
+        in_range("forward/only", append_forward);
+        if (replaying) {
+            CU(MemsetD8, y, 0, WORDS(n));
+            in_range("recompute/only", append_forward);
+        }
+        backward();
+        nvtxRangePop();
+    }
+}

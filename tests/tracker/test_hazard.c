@@ -112,6 +112,11 @@ static void what_cannot_be_told_names_all_three_calls(void **state)
     says(&unproved, "unproved: segment block, at attend in step 3: queue bytes 16..80, written by "
                     "enqueue (step 2, launch 17, stream 0x55d0), made anew by norm in the replay");
     assert_non_null(strstr(rp_hazard_advice(&unproved), "if it is state"));
+    unproved.reinstated = true;
+    says(&unproved, "unproved: segment block, at attend in step 3: queue bytes 16..80, written by "
+                    "enqueue (step 2, launch 17, stream 0x55d0), reinstated over what norm made "
+                    "in the replay");
+    assert_non_null(strstr(rp_hazard_advice(&unproved), "segment itself"));
 }
 
 static void kinds_are_found_by_their_names(void **state)

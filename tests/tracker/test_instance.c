@@ -246,12 +246,32 @@ static void a_certain_read_settles_a_doubtful_one(void **state)
     rp_versions_destroy(versions);
 }
 
+static void what_is_rolled_is_state_as_a_whole(void **state)
+{
+    (void)state;
+    struct rp_versions *versions;
+    struct rp_instance *instance;
+    assert_int_equal(rp_versions_create(&versions), RP_OK);
+    assert_int_equal(rp_instance_create(1, 0, 1, 0, &instance), RP_OK);
+    assert_int_equal(rp_instance_read(instance, versions, 1, 8, 32, true), RP_OK);
+    assert_int_equal(rp_instance_tear(instance, versions, 1, 0, 32), RP_OK);
+    assert_int_equal(rp_spans_bytes(&rp_instance_live(instance, 1)->live_in), 32);
+    assert_int_equal(rp_spans_bytes(&rp_instance_live(instance, 1)->torn), 8);
+    /* A few bytes read are not the rest's history. */
+    assert_int_equal(rp_instance_read(instance, versions, 2, 0, 8, true), RP_OK);
+    assert_int_equal(rp_instance_tear(instance, versions, 2, 0, 32), RP_OK);
+    assert_int_equal(rp_spans_bytes(&rp_instance_live(instance, 2)->live_in), 8);
+    rp_instance_destroy(instance);
+    rp_versions_destroy(versions);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_knows_each_byte),
         cmocka_unit_test(a_read_after_a_possible_write_is_ambiguous),
         cmocka_unit_test(a_certain_read_settles_a_doubtful_one),
+        cmocka_unit_test(what_is_rolled_is_state_as_a_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
