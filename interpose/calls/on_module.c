@@ -6,6 +6,7 @@
 #include "cuda/switches.h"
 #include "interpose/calls/file.h"
 #include "interpose/calls/kernel.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/buffer.h"
 #include "interpose/run/linker.h"
 
@@ -114,6 +115,17 @@ void rp_on_module_file_done(struct rp_frame *frame)
         load(&loading, same ? file->bytes : NULL, same ? file->size : 0);
     }
     rp_file_release(file);
+}
+
+/* Before it happens. Other modes have nothing to do then, and take no lock. */
+void rp_on_code_changes(struct rp_frame *frame)
+{
+    (void)frame;
+    if (!rp_recompute_is_on())
+        return;
+    rp_core_lock();
+    rp_recompute_code_changes();
+    rp_core_unlock();
 }
 
 void rp_on_module_unload(struct rp_frame *frame)

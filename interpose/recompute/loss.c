@@ -65,6 +65,8 @@ static void lose(struct rp_execution *execution)
 
 /* ---- before it goes -------------------------------------------------------------------- */
 
+enum { ITS_CODE = 0 }; /* in the place of an allocation: none has this number */
+
 /* Any stream will do, since all others wait for it: the job's own may be gone by now. So does the
  * host, since not every call that takes something away waits for the device. */
 static void make_last(struct rp_execution *execution, rp_alloc_id id)
@@ -84,7 +86,7 @@ static void make_last(struct rp_execution *execution, rp_alloc_id id)
 static bool knows(const struct rp_execution *execution, rp_alloc_id id)
 {
     return execution->recipe && !execution->recipe->closed &&
-           rp_instance_live(execution->instance, id);
+           (id == ITS_CODE || rp_instance_live(execution->instance, id));
 }
 
 static bool has_dropped_elsewhere(const struct rp_execution *execution, rp_alloc_id id)
@@ -120,6 +122,11 @@ void rp_loss_of_memory(rp_alloc_id id)
     for (size_t i = 0; i < rp_executions_count(); i++)
         if (knows(rp_executions_at(i), id) && !rp_recompute_needs(rp_executions_at(i)))
             rp_loss_let_go(rp_executions_at(i));
+}
+
+void rp_loss_of_code(void)
+{
+    rp_loss_of_memory(ITS_CODE);
 }
 
 static enum rp_status lose_piece(void *ctx, uint64_t address, uint64_t length, rp_alloc_id id,

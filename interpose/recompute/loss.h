@@ -16,6 +16,8 @@ void rp_loss_let_go(struct rp_execution *execution);
 void rp_loss_of_memory(rp_alloc_id id);
 /* The same of all that lies in [address, address + bytes). */
 void rp_loss_of_range(uint64_t address, uint64_t bytes);
+/* Kernels go, or will run otherwise: every recipe may have launched one of them. */
+void rp_loss_of_code(void);
 /* It is dead already: of what knows it nothing can be made any more. */
 void rp_loss_noticed(rp_alloc_id id);
 

@@ -52,6 +52,8 @@ CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address);
 bool rp_recompute_free(rp_alloc_id id, uint64_t address);
 /* What lies in [address, address + bytes) is about to lose that address. */
 void rp_recompute_moves(uint64_t address, uint64_t bytes);
+/* Kernels are about to be unloaded, or to run otherwise than they did. */
+void rp_recompute_code_changes(void);
 /* `id` counts as dead from now on, whoever did it. */
 void rp_recompute_died(rp_alloc_id id);
 /* Drops what it takes for the budget to leave the job so many bytes more, or false. */

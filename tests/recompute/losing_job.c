@@ -86,6 +86,14 @@ static void pool(void)
     show("out", out);
 }
 
+static void unloaded(void)
+{
+    CUdeviceptr in = device_words(7), out = device_words(0);
+    forward("forward/0", out, in);
+    CU(cuModuleUnload(module));
+    show("out", out);
+}
+
 static void map(CUdeviceptr at)
 {
     CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
@@ -146,7 +154,7 @@ static void run(const char *name)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"freed", freed}, {"pool", pool}, {"mapped", mapped},
+    } cases[] = {{"freed", freed}, {"pool", pool}, {"unloaded", unloaded}, {"mapped", mapped},
                  {"timed", timed}, {"counted", counted}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (!strcmp(cases[i].name, name))

@@ -49,6 +49,9 @@ class Losses(unittest.TestCase):
     def test_an_address_gets_other_memory(self):
         self.recalled("mapped")
 
+    def test_a_module_is_unloaded(self):
+        self.recalled("unloaded")
+
     def retained(self, case, words):
         summary = self.same(case)
         self.assertEqual(summary["recompute"]["drops"], 0)
