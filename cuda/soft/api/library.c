@@ -67,6 +67,15 @@ static void free_library(struct soft_library *library)
     free(library);
 }
 
+static CUresult parse(struct soft_library *library, char *message, size_t message_size)
+{
+    switch (rp_ptx_parse(library->text, library->length, &library->ptx, message, message_size)) {
+    case RP_OK: return CUDA_SUCCESS;
+    case RP_NO_MEMORY: return CUDA_ERROR_OUT_OF_MEMORY;
+    default: return CUDA_ERROR_INVALID_PTX;
+    }
+}
+
 /* Errors of the text show here, those of a context when it is loaded there. */
 static CUresult create(const void *image, struct soft_library **out, char *message,
                        size_t message_size)
@@ -76,9 +85,8 @@ static CUresult create(const void *image, struct soft_library **out, char *messa
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result =
         soft_image_read(image, &library->text, &library->length, message, message_size);
-    if (result == CUDA_SUCCESS &&
-        rp_ptx_parse(library->text, library->length, &library->ptx, message, message_size) != RP_OK)
-        result = CUDA_ERROR_INVALID_PTX;
+    if (result == CUDA_SUCCESS)
+        result = parse(library, message, message_size);
     if (result == CUDA_SUCCESS)
         result = list_kernels(library);
     if (result == CUDA_SUCCESS && !soft_handle_add(library, SOFT_HANDLE_LIBRARY))
