@@ -69,11 +69,11 @@ static void free_library(struct soft_library *library)
 
 static CUresult parse(struct soft_library *library, char *message, size_t message_size)
 {
-    switch (rp_ptx_parse(library->text, library->length, &library->ptx, message, message_size)) {
-    case RP_OK: return CUDA_SUCCESS;
-    case RP_NO_MEMORY: return CUDA_ERROR_OUT_OF_MEMORY;
-    default: return CUDA_ERROR_INVALID_PTX;
-    }
+    enum rp_status status =
+        rp_ptx_parse(library->text, library->length, &library->ptx, message, message_size);
+    if (status == RP_OK)
+        return CUDA_SUCCESS;
+    return status == RP_NO_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX;
 }
 
 /* Errors of the text show here, those of a context when it is loaded there. */
