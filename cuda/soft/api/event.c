@@ -50,7 +50,7 @@ void soft_event_destroy(struct soft_event *event)
     free(event);
 }
 
-static CUresult record(struct soft_event *event, struct soft_stream *stream)
+static CUresult record(struct soft_stream *stream, struct soft_event *event)
 {
     struct soft_op *op;
 
@@ -160,7 +160,9 @@ CUresult CUDAAPI cuEventDestroy(CUevent hEvent)
     return cuEventDestroy_v2(hEvent);
 }
 
-CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
+/* What ties an event to a stream: with these flags, whose known ones are `known`. */
+static CUresult tie(CUstream hStream, CUevent hEvent, unsigned flags, unsigned known,
+                    CUresult (*how)(struct soft_stream *stream, struct soft_event *event))
 {
     struct soft_context *context;
     struct soft_stream *stream;
@@ -168,14 +170,19 @@ CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsign
     CUresult result = soft_enter(&context);
     if (result != CUDA_SUCCESS)
         return result;
-    if ((flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) != 0)
+    if ((flags & ~known) != 0)
         return soft_leave(CUDA_ERROR_INVALID_VALUE);
     result = soft_event_find(hEvent, &event);
     if (result == CUDA_SUCCESS)
         result = soft_stream_find(context, hStream, &stream);
     if (result == CUDA_SUCCESS)
-        result = record(event, stream);
+        result = how(stream, event);
     return soft_leave(result);
+}
+
+CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
+{
+    return tie(hStream, hEvent, flags, CU_EVENT_RECORD_EXTERNAL, record);
 }
 
 CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
@@ -185,20 +192,7 @@ CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
 
 CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
 {
-    struct soft_context *context;
-    struct soft_stream *stream;
-    struct soft_event *event;
-    CUresult result = soft_enter(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if ((Flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL) != 0)
-        return soft_leave(CUDA_ERROR_INVALID_VALUE);
-    result = soft_event_find(hEvent, &event);
-    if (result == CUDA_SUCCESS)
-        result = soft_stream_find(context, hStream, &stream);
-    if (result == CUDA_SUCCESS)
-        result = wait_in_stream(stream, event);
-    return soft_leave(result);
+    return tie(hStream, hEvent, Flags, CU_EVENT_WAIT_EXTERNAL, wait_in_stream);
 }
 
 CUresult CUDAAPI cuEventQuery(CUevent hEvent)

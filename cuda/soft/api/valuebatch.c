@@ -187,25 +187,25 @@ CUresult CUDAAPI cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuin
 CUresult CUDAAPI cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                       unsigned int flags)
 {
-    return submit_write(stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags);
+    return cuStreamWriteValue32_v2(stream, addr, value, flags);
 }
 
 CUresult CUDAAPI cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                       unsigned int flags)
 {
-    return submit_write(stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags);
+    return cuStreamWriteValue64_v2(stream, addr, value, flags);
 }
 
 CUresult CUDAAPI cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                      unsigned int flags)
 {
-    return submit_wait(stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags);
+    return cuStreamWaitValue32_v2(stream, addr, value, flags);
 }
 
 CUresult CUDAAPI cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                      unsigned int flags)
 {
-    return submit_wait(stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags);
+    return cuStreamWaitValue64_v2(stream, addr, value, flags);
 }
 
 static bool is_batch(const CUstreamBatchMemOpParams *list, unsigned count, unsigned flags)
