@@ -98,7 +98,9 @@ class Transparent(RunCase):
                       f"signal.signal({int(number)}, lambda *_: sys.exit(40 + {int(number)}))\n"
                       "print('ready', flush=True)\n"
                       "time.sleep(30)")
-            job = self.start_job(sys.executable, "-c", script)
+            # Whoever runs the tests may ignore it (nohup), and run would leave it at that.
+            job = self.start_job(sys.executable, "-c", script,
+                                 preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
             self.assertEqual(job.stdout.readline(), "ready\n")
             job.send_signal(number)
             job.communicate(timeout=harness.PATIENCE)
