@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+from figures import figure
+
 DIGITS, SOFT, REPRISE = map(os.path.abspath, sys.argv[1:4])
 ROUNDS = int(sys.argv[4]) if len(sys.argv) > 4 else 9
 STEPS = 60
@@ -47,6 +49,8 @@ with tempfile.TemporaryDirectory() as place:
         for name, found in ratios.items():
             found.append(step_cost(name, place) / bare)
 for name, found in ratios.items():
+    figure(f"example.{name.replace(', ', '-')}", found, "ratio",
+           None if name == "nop" else f"<= {GOAL}")
     low, middle, high = statistics.quantiles(found, n=4)
     print(f"training example, {name} over bare, processors' time: {middle:.4f} "
           f"(quartiles {low:.4f}, {high:.4f}; {ROUNDS} rounds)    goal {GOAL}")

@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+from figures import figure
+
 DIGITS, DECLARED, DISCOVERED, REPRISE = map(
     str, map(pathlib.Path.resolve, map(pathlib.Path, sys.argv[1:5])))
 STEPS, ROUNDS = 120, 7
@@ -56,9 +58,13 @@ def main():
         for name, base in (("declared", "bare"), ("discovered", "declared")):
             print(f"step time, {name} over {base}, {clock}: {step[name] / step[base]:.3f} "
                   f"(goal <= 1.05)")
+            if which == 1:
+                figure(f"guard.{name}-over-{base}", step[name] / step[base], "ratio",
+                       "<= 1.05" if name == "discovered" else None)
     for name, count in kept.items():
         print(f"bytes preserved a step, {name}: {count:.0f}, least possible {LEAST}: "
               f"{count / LEAST:.3f}")
+        figure(f"guard.bytes-over-least-{name}", count / LEAST, "ratio", "<= 1.05")
 
 
 main()

@@ -2,6 +2,7 @@
 /* Training steps a second of a perceptron 784-128-10, batch 64, Adam, on one core and on two:
  * the kernels are those of tests/kernels, launched as plainly as a beginner would. */
 #include "cuda/soft/simt.h"
+#include "tests/bench/figures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,10 @@ struct network {
     struct simt_pool *pool;
     const struct simt_module *products, *adam, *rest;
     float *x, *w1, *b1, *h, *w2, *logits, *gradient, *loss, *hidden_gradient;
-    struct parameter { float *value, *gradient, *m, *v; int count; } parameters[2];
+    struct parameter {
+        float *value, *gradient, *m, *v;
+        int count;
+    } parameters[2];
     int *label;
 };
 
@@ -72,14 +76,21 @@ static void launch(const struct network *net, const struct simt_module *module, 
 static void product(const struct network *net, const struct simt_module *module, const char *name,
                     const float *a, const float *b, float *c, int m, int n, int k)
 {
-    struct { const float *a, *b; float *c; int m, n, k; } params = {a, b, c, m, n, k};
+    struct {
+        const float *a, *b;
+        float *c;
+        int m, n, k;
+    } params = {a, b, c, m, n, k};
     launch(net, module, name, (uint32_t)n, (uint32_t)m, 32, 8, &params);
 }
 
 static void forward(const struct network *net)
 {
-    struct { const float *a, *b, *bias; float *c; int m, n, k; } first = {
-        net->x, net->w1, net->b1, net->h, BATCH, HIDDEN, INPUTS};
+    struct {
+        const float *a, *b, *bias;
+        float *c;
+        int m, n, k;
+    } first = {net->x, net->w1, net->b1, net->h, BATCH, HIDDEN, INPUTS};
     launch(net, net->products, "matmul_bias_relu", HIDDEN, BATCH, 32, 8, &first);
     product(net, net->products, "matmul_naive", net->h, net->w2, net->logits, BATCH, CLASSES,
             HIDDEN);
@@ -98,8 +109,11 @@ static void backward(const struct network *net)
             HIDDEN, CLASSES, BATCH);
     product(net, net->rest, "matmul_nt", net->gradient, net->w2, net->hidden_gradient, BATCH,
             HIDDEN, CLASSES);
-    struct { const float *y; float *gradient; int n; } relu = {net->h, net->hidden_gradient,
-                                                               BATCH * HIDDEN};
+    struct {
+        const float *y;
+        float *gradient;
+        int n;
+    } relu = {net->h, net->hidden_gradient, BATCH * HIDDEN};
     launch(net, net->rest, "relu_backward", BATCH * HIDDEN, 1, 128, 1, &relu);
     product(net, net->products, "matmul_tn", net->x, net->hidden_gradient,
             net->parameters[0].gradient, INPUTS, HIDDEN, BATCH);
@@ -189,8 +203,11 @@ int main(int argc, char **argv)
                 start = seconds();
             }
         }
-        printf("%u workers: %6.1f steps/s, loss %.4f -> %.4f\n", workers,
-               (STEPS - 1) / (seconds() - start), first, mean_loss(&net));
+        const double rate = (STEPS - 1) / (seconds() - start);
+        printf("%u workers: %6.1f steps/s, loss %.4f -> %.4f\n", workers, rate, first,
+               mean_loss(&net));
+        if (workers == 2)
+            figure_once("simt.perceptron", rate, "steps/s", ">= 100");
         if (!(mean_loss(&net) < 0.5 * first))
             return 1;
         simt_pool_destroy(net.pool);

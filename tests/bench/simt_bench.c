@@ -4,6 +4,7 @@
  *
  * usage: simt_bench [KERNELS [ONLY]]: only what has ONLY in its name */
 #include "cuda/soft/simt.h"
+#include "tests/bench/figures.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,10 +30,15 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *values)
+/* The quartiles of some runs. */
+struct spread {
+    double low, middle, high;
+};
+
+static struct spread spread_of(double *values)
 {
     qsort(values, RUNS, sizeof *values, by_value);
-    return values[RUNS / 2];
+    return (struct spread){values[RUNS / 4], values[RUNS / 2], values[RUNS - 1 - RUNS / 4]};
 }
 
 static bool anywhere(void *ctx, uint64_t address, uint64_t bytes, uint64_t *lo, uint64_t *hi)
@@ -80,42 +86,50 @@ static void launch(struct simt_pool *pool, const struct simt_module *module, con
 /* ---- mixes -------------------------------------------------------------------- */
 
 #define FOUR(text) text text text text
-#define MIX(name, setup, body)                                                                  \
-    {name, ".version 8.0\n.target sm_80\n.address_size 64\n"                                    \
-           ".visible .entry k(.param .u64 data, .param .u32 rounds)\n{\n"                       \
-           ".reg .pred %p<9>; .reg .b32 %r<40>; .reg .f32 %f<40>; .reg .b64 %d<20>;\n"          \
-           "ld.param.u64 %d0, [data]; mov.u32 %r0, %tid.x; mad.wide.u32 %d1, %r0, 4, %d0;\n"    \
-           "ld.param.u32 %r1, [rounds]; cvt.rn.f32.u32 %f0, %r0; mov.f32 %f1, 0f3F000000;\n"    \
-           "mov.f32 %f2, %f0; mov.f32 %f3, %f0; mov.f32 %f4, %f0; mov.f32 %f5, %f0;\n"          \
-           "mov.u32 %r2, %r0; mov.u32 %r3, 5; mov.u32 %r4, %r0;\n" setup                        \
-           "\nL:\n" body "sub.u32 %r1, %r1, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;\n"          \
-           "add.f32 %f2, %f2, %f3; add.f32 %f4, %f4, %f5; add.f32 %f2, %f2, %f4;\n"             \
-           "st.global.f32 [%d1], %f2; st.global.u32 [%d1+2048], %r2; ret;\n}\n"}
+#define MIX(name, goal, prototype, setup, body)                                                    \
+    {                                                                                              \
+        name,                                                                                      \
+            ".version 8.0\n.target sm_80\n.address_size 64\n"                                      \
+            ".visible .entry k(.param .u64 data, .param .u32 rounds)\n{\n"                         \
+            ".reg .pred %p<9>; .reg .b32 %r<40>; .reg .f32 %f<40>; .reg .b64 %d<20>;\n"            \
+            "ld.param.u64 %d0, [data]; mov.u32 %r0, %tid.x; mad.wide.u32 %d1, %r0, 4, %d0;\n"      \
+            "ld.param.u32 %r1, [rounds]; cvt.rn.f32.u32 %f0, %r0; mov.f32 %f1, 0f3F000000;\n"      \
+            "mov.f32 %f2, %f0; mov.f32 %f3, %f0; mov.f32 %f4, %f0; mov.f32 %f5, %f0;\n"            \
+            "mov.u32 %r2, %r0; mov.u32 %r3, 5; mov.u32 %r4, %r0;\n" setup "\nL:\n" body            \
+            "sub.u32 %r1, %r1, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;\n"                          \
+            "add.f32 %f2, %f2, %f3; add.f32 %f4, %f4, %f5; add.f32 %f2, %f2, %f4;\n"               \
+            "st.global.f32 [%d1], %f2; st.global.u32 [%d1+2048], %r2; ret;\n}\n",                  \
+            goal, prototype                                                                        \
+    }
 
-static const struct { const char *name, *ptx;
+/* What an earlier interpreter of ours did on one core with AVX2, where it was measured: what
+ * these rates are held against. */
+static const struct mix {
+    const char *name, *ptx, *goal;
+    double prototype;
 } mixes[] = {
-    MIX("fma.f32", "",
+    MIX("fma.f32", ">= 10", 7.5, "",
         FOUR("fma.rn.f32 %f2, %f2, %f1, %f0; fma.rn.f32 %f3, %f3, %f1, %f0;\n"
              "fma.rn.f32 %f4, %f4, %f1, %f0; fma.rn.f32 %f5, %f5, %f1, %f0;\n")),
-    MIX("add sub xor s32", "",
+    MIX("add sub xor s32", NULL, 8.3, "",
         FOUR("add.s32 %r2, %r2, %r0; xor.b32 %r4, %r2, %r3; sub.s32 %r2, %r2, %r4; add.s32 %r4, "
              "%r4, 7;\n")),
-    MIX("coalesced ld st add", "",
+    MIX("coalesced ld st add", NULL, 6.0, "",
         FOUR("ld.global.f32 %f6, [%d1]; add.f32 %f2, %f2, %f6; ld.global.f32 %f7, [%d1+512];\n"
              "add.f32 %f3, %f3, %f7; st.global.f32 [%d1+1024], %f3;\n")),
-    MIX("shared ld st add",
+    MIX("shared ld st add", NULL, 0,
         ".shared .align 16 .b8 s[4096]; mov.u32 %r9, s; mad.lo.u32 %r9, %r0, 4, %r9;",
         FOUR("ld.shared.f32 %f6, [%r9]; add.f32 %f2, %f2, %f6; ld.shared.f32 %f7, [%r9+512];\n"
              "add.f32 %f3, %f3, %f7; st.shared.f32 [%r9+1024], %f3;\n")),
-    MIX("random gather add",
+    MIX("random gather add", NULL, 0,
         "mul.lo.u32 %r5, %r0, 37; and.b32 %r5, %r5, 127; mad.wide.u32 %d3, %r5, 4, %d0;",
         FOUR("ld.global.f32 %f6, [%d3]; add.f32 %f2, %f2, %f6; add.f32 %f3, %f3, %f6;\n")),
-    MIX("setp selp cvt", "",
+    MIX("setp selp cvt", NULL, 0, "",
         FOUR("setp.lt.s32 %p2, %r2, %r3; selp.b32 %r4, %r0, %r3, %p2; cvt.rn.f32.s32 %f6, %r4;\n"
              "cvt.rzi.s32.f32 %r2, %f6;\n")),
-    MIX("exp and log", "",
+    MIX("exp and log", NULL, 0, "",
         "ex2.approx.f32 %f6, %f1; lg2.approx.f32 %f7, %f0; add.f32 %f2, %f6, %f7;\n"),
-    MIX("divergent loops", "and.b32 %r6, %r0, 31;",
+    MIX("divergent loops", NULL, 2.6, "and.b32 %r6, %r0, 31;",
         "mov.u32 %r7, 0;\nM: add.u32 %r7, %r7, 1; xor.b32 %r4, %r4, %r7; add.u32 %r2, %r2, %r4;\n"
         "setp.le.u32 %p3, %r7, %r6; @%p3 bra M;\n"),
 };
@@ -123,7 +137,8 @@ static const struct { const char *name, *ptx;
 /* The pools that are measured, by the number of their threads less one. */
 static struct simt_pool *pools[2];
 
-static double rate_of_mix(unsigned cores, const struct simt_module *module, const void *params)
+static struct spread rate_of_mix(unsigned cores, const struct simt_module *module,
+                                 const void *params)
 {
     struct simt_pool *pool = pools[cores - 1];
     double rates[RUNS];
@@ -131,18 +146,42 @@ static double rate_of_mix(unsigned cores, const struct simt_module *module, cons
         const uint64_t before = simt_pool_operations(pool);
         const double start = seconds(cores);
         launch(pool, module, "k", (uint32_t[]){BLOCKS, 1}, (uint32_t[]){THREADS, 1}, params);
-        rates[run] = (double)(simt_pool_operations(pool) - before) / (seconds(cores) - start);
+        rates[run] =
+            1e-9 * (double)(simt_pool_operations(pool) - before) / (seconds(cores) - start);
     }
-    return median(rates);
+    return spread_of(rates);
 }
 
-static void run_mix(const char *name, const char *ptx)
+/* Keeps a rate on one core; `goal` and `prototype` (10^9 lane-operations a second) may be absent.
+ */
+static void keep_rate(const char *what, struct spread rate, const char *goal, double prototype)
 {
-    const struct simt_module *module = load(ptx);
-    struct { void *data; uint32_t rounds; } params = {calloc(1, 1 << 16), ROUNDS};
-    printf("%-28s", name);
-    for (unsigned cores = 1; cores <= 2; cores++)
-        printf(" %6.2f", rate_of_mix(cores, module, &params) * 1e-9);
+    char name[80];
+    snprintf(name, sizeof name, "simt.%s", what);
+    figure_write(&(struct figure){.name = name,
+                                  .unit = "10^9/s",
+                                  .goal = goal,
+                                  .value = rate.middle,
+                                  .low = rate.low,
+                                  .high = rate.high,
+                                  .runs = RUNS,
+                                  .published = prototype});
+}
+
+static void run_mix(const struct mix *mix)
+{
+    const struct simt_module *module = load(mix->ptx);
+    struct {
+        void *data;
+        uint32_t rounds;
+    } params = {calloc(1, 1 << 16), ROUNDS};
+    printf("%-28s", mix->name);
+    for (unsigned cores = 1; cores <= 2; cores++) {
+        const struct spread rate = rate_of_mix(cores, module, &params);
+        printf(" %6.2f", rate.middle);
+        if (cores == 1)
+            keep_rate(mix->name, rate, mix->goal, mix->prototype ? mix->prototype : NAN);
+    }
     printf("\n");
     free(params.data);
 }
@@ -171,7 +210,7 @@ static double native_time(int side, const float *a, const float *b, float *c)
         native_matmul(a, b, c, side, side, side);
         times[run] = seconds(1) - start;
     }
-    return median(times);
+    return spread_of(times).middle;
 }
 
 /* A product of two square matrices by a kernel of one of the files. */
@@ -179,19 +218,26 @@ struct product {
     const char *name, *file, *kernel;
     int side;
     uint32_t block[2], grid[2];
+    const char *goal;
 };
 
 static const struct product products[] = {
     {"matmul 128^3, 32x8", "02_matmul_naive.ptx", "matmul_naive", 128, {32, 8}, {4, 16}},
     {"matmul 128^3, 16x16", "02_matmul_naive.ptx", "matmul_naive", 128, {16, 16}, {8, 8}},
-    {"sgemm tiled 256^3, 16x16", "01_sgemm_tiled.ptx", "sgemm_tiled", 256, {16, 16}, {16, 16}},
+    {"sgemm tiled 256^3, 16x16",
+     "01_sgemm_tiled.ptx",
+     "sgemm_tiled",
+     256,
+     {16, 16},
+     {16, 16},
+     ">= 5"},
     {"sgemm 64x64 256^3, 256x1", "01_sgemm_tiled.ptx", "sgemm_64x64", 256, {256, 1}, {4, 4}},
 };
 
 /* The time of one launch, and in `operations` what it ran. */
-static double time_of_product(unsigned cores, const struct simt_module *module,
-                              const struct product *product, const void *params,
-                              uint64_t *operations)
+static struct spread time_of_product(unsigned cores, const struct simt_module *module,
+                                     const struct product *product, const void *params,
+                                     uint64_t *operations)
 {
     struct simt_pool *pool = pools[cores - 1];
     double times[RUNS];
@@ -202,7 +248,7 @@ static double time_of_product(unsigned cores, const struct simt_module *module,
         times[run] = seconds(cores) - start;
         *operations = simt_pool_operations(pool) - before;
     }
-    return median(times);
+    return spread_of(times);
 }
 
 static void run_product(const char *folder, const struct product *product)
@@ -217,18 +263,26 @@ static void run_product(const char *folder, const struct product *product)
         a[i] = (float)(i % 7);
         b[i] = (float)(i % 5);
     }
-    const struct { const void *a, *b, *c; int m, n, k; float alpha, beta; } params = {
-        a, b, c, side, side, side, 1.0f, 0.0f};
-    double times[2];
+    const struct {
+        const void *a, *b, *c;
+        int m, n, k;
+        float alpha, beta;
+    } params = {a, b, c, side, side, side, 1.0f, 0.0f};
+    struct spread times[2];
     printf("%-28s", product->name);
     for (unsigned cores = 1; cores <= 2; cores++) {
         uint64_t operations = 0;
         times[cores - 1] = time_of_product(cores, module, product, &params, &operations);
-        printf(" %6.2f", (double)operations / times[cores - 1] * 1e-9);
+        const struct spread *time = &times[cores - 1];
+        const double work = 1e-9 * (double)operations;
+        const struct spread rate = {work / time->high, work / time->middle, work / time->low};
+        printf(" %6.2f", rate.middle);
+        if (cores == 1)
+            keep_rate(product->name, rate, product->goal, product->goal ? 2.4 : NAN);
     }
     const double native = native_time(side, a, b, c);
-    printf("   %7.3f %7.3f ms, native -O2 %7.3f ms: %.2f\n", times[0] * 1e3, times[1] * 1e3,
-           native * 1e3, times[0] / native);
+    printf("   %7.3f %7.3f ms, native -O2 %7.3f ms: %.2f\n", times[0].middle * 1e3,
+           times[1].middle * 1e3, native * 1e3, times[0].middle / native);
     free(a), free(b), free(c), free(text);
 }
 
@@ -243,7 +297,7 @@ int main(int argc, char **argv)
            simt_isa_name(), "one", "two");
     for (size_t i = 0; i < sizeof mixes / sizeof mixes[0]; i++) {
         if (strstr(mixes[i].name, only))
-            run_mix(mixes[i].name, mixes[i].ptx);
+            run_mix(&mixes[i]);
     }
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {
         if (strstr(products[i].name, only))

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+from figures import figure
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "clients"))
 from clients import SKIPPED, Missing, Place, clean_environment, tinygrad  # noqa: E402
 
@@ -37,6 +39,8 @@ def main():
                             place.scratch / "trace", "--", *command]
                 for how, run in (("bare", (command, bare)), ("observed", (observed, environment))):
                     wall, processor = figures(*run)
+                    figure(f"tinygrad.{network}-{renderer}-{how}", wall, "s",
+                           "<= 0.8" if (network, how) == ("large-cnn", "bare") else None)
                     print(f"{network:<20} {renderer:<9} {how:<9} {wall:>9.4f} {1 / wall:>9.1f} "
                           f"{processor:>11.4f}", flush=True)
 
