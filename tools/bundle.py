@@ -20,14 +20,15 @@ import tempfile
 root = pathlib.Path(__file__).resolve().parent.parent
 
 PROGRAMS = ("tests/laws/law_job", "tests/scenarios/scenario", "tests/suites/derive",
-            "tests/suites/jacobian", "examples/digits/digits")
+            "tests/suites/jacobian", "examples/digits/digits", "examples/banks/banks")
 SOURCES = ("tests/gpu/*.py", "tests/laws/laws.py", "tests/laws/kernels.ptx",
            "tests/scenarios/*.py", "tests/scenarios/*.json", "tests/scenarios/kernels.ptx",
            "tests/suites/*.py", "tests/suites/*.cu", "tests/suites/kernels.ptx", "tests/kernels/*",
            "tests/clients/triton_job.py",
            "tests/experiments/*.py", "tests/experiments/*.json", "cuda/calls/driver_calls.tsv",
            "examples/digits/*.json", "examples/digits/*.ptx", "examples/digits/kernels.cu",
-           "examples/digits/README.md", "tools/demo.py", "LICENSE")
+           "examples/digits/README.md", "examples/banks/*.json", "examples/banks/*.ptx",
+           "examples/banks/kernels.cu", "examples/banks/README.md", "tools/demo.py", "LICENSE")
 # Where scripts look for the parts of a build.
 LINKS = {"tools/reprise": "../bin/reprise", "cuda/soft": "../lib/reprise/soft",
          "interpose": "lib/reprise"}

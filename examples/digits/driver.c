@@ -2,6 +2,7 @@
 #include "driver.h"
 
 #include <dlfcn.h>
+#include <errno.h> /* program_invocation_short_name: ranks and banks are here too */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@ static void load(void *library, const char *name, void *function)
 {
     void *address = dlsym(library, name);
     if (address == NULL) {
-        fprintf(stderr, "digits: the CUDA driver has no %s\n", name);
+        fprintf(stderr, "%s: the CUDA driver has no %s\n",
+                program_invocation_short_name, name);
         exit(1);
     }
     memcpy(function, &address, sizeof address);
@@ -27,7 +29,8 @@ void driver_open(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     if (library == NULL) {
-        fprintf(stderr, "digits: no CUDA driver: %s\n", dlerror());
+        fprintf(stderr, "%s: no CUDA driver: %s\n", program_invocation_short_name,
+                dlerror());
         exit(1);
     }
     DRIVER_CALLS(LOAD)
@@ -40,7 +43,7 @@ void driver_check(CUresult result, const char *call)
     const char *name = NULL;
     if (driver.GetErrorName(result, &name) != CUDA_SUCCESS || name == NULL)
         name = "unknown error";
-    fprintf(stderr, "digits: %s: %s\n", call, name);
+    fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, call, name);
     exit(1);
 }
 

@@ -31,6 +31,7 @@
     X(MemFreeHost) \
     X(MemcpyHtoD) \
     X(MemcpyDtoH) \
+    X(MemcpyDtoDAsync) \
     X(MemcpyHtoDAsync) \
     X(MemcpyDtoHAsync) \
     X(MemsetD8Async) \

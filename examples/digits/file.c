@@ -10,7 +10,8 @@
 
 static _Noreturn void fail(const char *path)
 {
-    fprintf(stderr, "digits: %s: %s\n", path, strerror(errno));
+    fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, path,
+            strerror(errno));
     exit(1);
 }
 

@@ -2,6 +2,7 @@
 #ifndef DIGITS_HOST_H
 #define DIGITS_HOST_H
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@ static inline void *host_alloc(size_t count, size_t size)
 {
     void *memory = calloc(count, size);
     if (memory == NULL) {
-        fprintf(stderr, "digits: out of memory\n");
+        fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
         exit(1);
     }
     return memory;

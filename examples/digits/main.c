@@ -2,6 +2,7 @@
 #include "file.h"
 #include "host.h"
 #include "options.h"
+#include "probe.h"
 #include "state.h"
 #include "train.h"
 
@@ -11,6 +12,7 @@ static float train(struct model *model, const struct samples *samples,
     struct trainer trainer;
     trainer_open(&trainer, model, samples, options->batch, options->steps, options->checkpoint,
                  options->seed);
+    trainer.contrast = options->contrast;
     FILE *losses = options->losses != NULL ? file_open(options->losses, "w") : NULL;
     float loss = 0.0f;
     while (trainer.step < options->steps) {
@@ -41,8 +43,10 @@ int main(int argc, char **argv)
 
     driver_open();
     struct model model;
-    model_create(&model, ptx, options.seed);
+    model_create(&model, ptx, options.blocks, options.seed);
     float loss = train(&model, &data.train, &options);
+    if (options.contrast)
+        loss = probe_train(&model, &data.train, options.probe);
     int correct = model_count_correct(&model, &data.test);
 
     printf("steps %d\n", options.steps);

@@ -5,7 +5,13 @@
 
 #include <math.h>
 
-static const int block_size[BLOCKS + 1] = {PIXELS, 128, 96};
+enum { HIDDEN = 128, FEATURES = 96 };
+
+/* What goes into block `i`: out of the one before it. */
+static int size_before(int i)
+{
+    return i == 0 ? PIXELS : i == 1 ? HIDDEN : FEATURES;
+}
 
 static struct pool pool_alloc(size_t bytes)
 {
@@ -33,23 +39,23 @@ static void place_dense(struct model *model, int *used, struct dense *dense, int
 static int place_parameters(struct model *model)
 {
     int used = 0;
-    for (int i = 0; i < BLOCKS; i++) {
+    for (int i = 0; i < model->blocks; i++) {
         struct block *block = &model->block[i];
-        place_dense(model, &used, &block->dense, block_size[i], block_size[i + 1]);
-        block->norm.gamma = take_parameter(model, &used, block_size[i + 1]);
-        block->norm.beta = take_parameter(model, &used, block_size[i + 1]);
+        place_dense(model, &used, &block->dense, size_before(i), size_before(i + 1));
+        block->norm.gamma = take_parameter(model, &used, size_before(i + 1));
+        block->norm.beta = take_parameter(model, &used, size_before(i + 1));
     }
-    place_dense(model, &used, &model->project, block_size[BLOCKS], KEY_SIZE);
-    place_dense(model, &used, &model->classify, block_size[BLOCKS], CLASSES);
+    place_dense(model, &used, &model->project, FEATURES, KEY_SIZE);
+    place_dense(model, &used, &model->classify, FEATURES, CLASSES);
     return used;
 }
 
 static size_t place_running(struct model *model)
 {
     size_t used = 0;
-    for (int i = 0; i < BLOCKS; i++) {
+    for (int i = 0; i < model->blocks; i++) {
         struct norm *norm = &model->block[i].norm;
-        size_t bytes = (size_t)block_size[i + 1] * sizeof(float);
+        size_t bytes = (size_t)size_before(i + 1) * sizeof(float);
         norm->running_mean = model->running.base + used;
         norm->running_variance = norm->running_mean + bytes;
         norm->batches = norm->running_variance + bytes;
@@ -96,7 +102,7 @@ static void start_parameters(struct model *model, struct random *random)
     upload_zeros(model->parameters);
     upload_zeros(model->moments);
     upload_zeros(model->running);
-    for (int i = 0; i < BLOCKS; i++) {
+    for (int i = 0; i < model->blocks; i++) {
         const struct block *block = &model->block[i];
         start_dense(&block->dense, random);
         fill(block->norm.gamma.value, block->dense.outputs, 1.0f);
@@ -128,9 +134,9 @@ static void start_queue(struct model *model, struct random *random)
     free(keys);
 }
 
-void model_create(struct model *model, const char *ptx, uint64_t seed)
+void model_create(struct model *model, const char *ptx, int blocks, uint64_t seed)
 {
-    *model = (struct model){0};
+    *model = (struct model){.blocks = blocks};
     ops_create(&model->ops, ptx);
     model->parameter_count = place_parameters(model);
     size_t bytes = (size_t)model->parameter_count * sizeof(float);
@@ -182,13 +188,12 @@ static void apply_dense(const struct ops *ops, const struct dense *dense, CUdevi
                   dense->outputs);
 }
 
-/* The logits of all samples, in device memory that the caller frees. */
-static CUdeviceptr infer(const struct model *model, const struct samples *samples)
+CUdeviceptr model_features(const struct model *model, const struct samples *samples)
 {
     int rows = samples->count;
     CUdeviceptr x = device_alloc((size_t)rows * PIXELS * sizeof(float));
     upload(x, samples->pixels, (size_t)rows * PIXELS * sizeof(float));
-    for (int i = 0; i < BLOCKS; i++) {
+    for (int i = 0; i < model->blocks; i++) {
         const struct norm *norm = &model->block[i].norm;
         int columns = model->block[i].dense.outputs;
         CUdeviceptr y = device_alloc((size_t)rows * (size_t)columns * sizeof(float));
@@ -198,10 +203,7 @@ static CUdeviceptr infer(const struct model *model, const struct samples *sample
         device_free(&x);
         x = y;
     }
-    CUdeviceptr logits = device_alloc((size_t)rows * CLASSES * sizeof(float));
-    apply_dense(&model->ops, &model->classify, x, logits, rows);
-    device_free(&x);
-    return logits;
+    return x;
 }
 
 static int largest(const float *logits)
@@ -215,7 +217,10 @@ static int largest(const float *logits)
 
 int model_count_correct(const struct model *model, const struct samples *samples)
 {
-    CUdeviceptr on_device = infer(model, samples);
+    CUdeviceptr features = model_features(model, samples);
+    CUdeviceptr on_device = device_alloc((size_t)samples->count * CLASSES * sizeof(float));
+    apply_dense(&model->ops, &model->classify, features, on_device, samples->count);
+    device_free(&features);
     float *logits = host_alloc((size_t)samples->count * CLASSES, sizeof *logits);
     CU(StreamSynchronize, model->ops.stream);
     CU(MemcpyDtoH, logits, on_device, (size_t)samples->count * CLASSES * sizeof *logits);

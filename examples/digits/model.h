@@ -4,7 +4,8 @@
  *     pixels 64 -> block 128 -> block 96 -> features -> dense 10, cross-entropy
  *                                                 \-> dense 32, unit length -> contrast
  *
- * A block is dense, batch normalisation, rectifier, dropout. The contrast is a supervised
+ * Two blocks unless more are asked for; each of those has 96 outputs too. A block is dense, batch
+ * normalisation, rectifier, dropout. The contrast is a supervised
  * loss against a queue of the keys of earlier steps. All of it lives in device memory, in a
  * few pooled allocations; the pointers below point into them. Offsets are in bytes. */
 #ifndef DIGITS_MODEL_H
@@ -13,8 +14,11 @@
 #include "data.h"
 #include "ops.h"
 
-enum { BLOCKS = 2, KEY_SIZE = 32, QUEUE_ROWS = 512 };
+enum { BLOCKS = 2, MOST_BLOCKS = 32, KEY_SIZE = 32, QUEUE_ROWS = 512 };
 
+#define BETA1 0.9
+#define BETA2 0.999
+#define ADAM_EPSILON 1e-8f
 #define BN_EPSILON 1e-5f
 #define BN_MOMENTUM 0.1f
 #define KEEP 0.8f       /* what dropout lets through */
@@ -50,7 +54,8 @@ struct pool {
 
 struct model {
     struct ops ops;
-    struct block block[BLOCKS];
+    struct block block[MOST_BLOCKS];
+    int blocks;
     struct dense project, classify;
     int parameter_count;
 
@@ -63,8 +68,8 @@ struct model {
     CUdeviceptr queue_labels;
 };
 
-/* Starts a model; what is random in it comes from `seed`. */
-void model_create(struct model *model, const char *ptx, uint64_t seed);
+/* Starts a model of so many blocks, at least BLOCKS; what is random in it comes from `seed`. */
+void model_create(struct model *model, const char *ptx, int blocks, uint64_t seed);
 void model_destroy(struct model *model);
 
 /* The pools that make up the state after a run, in the order of a dump. */
@@ -75,6 +80,9 @@ struct state_pool {
 };
 void model_state(const struct model *model, struct state_pool state[STATE_POOLS]);
 
+/* The features of all samples, by running statistics and without dropout, in device memory that
+ * the caller frees. */
+CUdeviceptr model_features(const struct model *model, const struct samples *samples);
 /* How many samples the network gets right, by running statistics and without dropout. */
 int model_count_correct(const struct model *model, const struct samples *samples);
 

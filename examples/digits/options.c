@@ -18,6 +18,10 @@ static const char help[] =
     "  -c, --checkpoint    drop them, and run the segments again in the backward pass\n"
     "  -n, --steps=N       training steps (default 300)\n"
     "  -b, --batch=N       samples a step, 2 to 512 (default 64)\n"
+    "  -l, --blocks=N      blocks of the network, 2 to 32 (default 2)\n"
+    "      --contrast      train by the contrast alone, then a classifier on what that has\n"
+    "                      made, which stays as it is: a probe\n"
+    "      --probe=N       steps of the probe (default 40)\n"
     "  -s, --seed=N        start of all generators (default 1)\n"
     "      --losses=FILE   write the loss of each step, one hexadecimal float a line\n"
     "      --dump=FILE     write all bytes of the state after the last step\n"
@@ -26,10 +30,12 @@ static const char help[] =
     "      --kernels=FILE  the PTX (default kernels.ptx beside the program)\n"
     "  -h, --help          show this\n";
 
-enum { LOSSES = 256, DUMP, DATA, KERNELS };
+enum { LOSSES = 256, DUMP, DATA, KERNELS, CONTRAST, PROBE };
 static const struct option table[] = {
     {"eager", no_argument, NULL, 'e'},          {"checkpoint", no_argument, NULL, 'c'},
     {"steps", required_argument, NULL, 'n'},    {"batch", required_argument, NULL, 'b'},
+    {"blocks", required_argument, NULL, 'l'},   {"contrast", no_argument, NULL, CONTRAST},
+    {"probe", required_argument, NULL, PROBE},
     {"seed", required_argument, NULL, 's'},     {"losses", required_argument, NULL, LOSSES},
     {"dump", required_argument, NULL, DUMP},    {"data", required_argument, NULL, DATA},
     {"kernels", required_argument, NULL, KERNELS}, {"help", no_argument, NULL, 'h'},
@@ -57,6 +63,9 @@ static void take(struct options *options, int option, const char *value)
     case 'c': options->checkpoint = true; break;
     case 'n': options->steps = (int)number("steps", value, 1, 1000000); break;
     case 'b': options->batch = (int)number("batch", value, 2, QUEUE_ROWS); break;
+    case 'l': options->blocks = (int)number("blocks", value, BLOCKS, MOST_BLOCKS); break;
+    case CONTRAST: options->contrast = true; break;
+    case PROBE: options->probe = (int)number("probe", value, 1, 1000000); break;
     case 's': options->seed = number("seed", value, 0, UINT64_MAX); break;
     case LOSSES: options->losses = value; break;
     case DUMP: options->dump = value; break;
@@ -78,9 +87,10 @@ static const char *default_data(void)
 
 void options_parse(struct options *options, int argc, char **argv)
 {
-    *options = (struct options){.steps = 300, .batch = 64, .seed = 1, .data = default_data()};
+    *options = (struct options){.steps = 300, .batch = 64, .blocks = BLOCKS, .probe = 40,
+                                .seed = 1, .data = default_data()};
     int option;
-    while ((option = getopt_long(argc, argv, "ecn:b:s:h", table, NULL)) != -1)
+    while ((option = getopt_long(argc, argv, "ecn:b:l:s:h", table, NULL)) != -1)
         take(options, option, optarg);
     if (optind < argc) {
         fprintf(stderr, "digits: nothing is known of '%s'; see --help\n", argv[optind]);

@@ -7,7 +7,8 @@
 
 struct options {
     bool checkpoint;
-    int steps, batch;
+    bool contrast;
+    int steps, batch, blocks, probe; /* probe: its steps */
     uint64_t seed;
     const char *data, *kernels; /* kernels: NULL for the file beside the program */
     const char *losses, *dump;  /* NULL: not wanted */

@@ -3,16 +3,17 @@
 
 #include <math.h>
 #include <nvtx3/nvToolsExt.h>
+#include <stdio.h>
 
 #define RATE 4e-3
-#define BETA1 0.9
-#define BETA2 0.999
-#define ADAM_EPSILON 1e-8f
 
-/* What NVTX calls the parts of a step. */
-static const char *const forward_block[BLOCKS] = {"forward/block1", "forward/block2"};
-static const char *const recompute_block[BLOCKS] = {"recompute/block1", "recompute/block2"};
-static const char *const backward_block[BLOCKS] = {"backward/block1", "backward/block2"};
+/* NVTX hears of a part of a step. */
+static void push_block(const char *what, int block)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s/block%d", what, block + 1);
+    nvtxRangePushA(name);
+}
 
 static void *pinned(size_t bytes)
 {
@@ -60,7 +61,7 @@ static void load_batch(struct trainer *trainer)
 
 /* The activations of one step. */
 struct step {
-    struct block_pass block[BLOCKS];
+    struct block_pass block[MOST_BLOCKS];
     struct contrast_pass contrast;
     struct head_pass head;
 };
@@ -69,8 +70,8 @@ static void forward(struct trainer *trainer, struct step *step)
 {
     struct model *model = trainer->model;
     CUdeviceptr x = trainer->pixels;
-    for (int i = 0; i < BLOCKS; i++) {
-        nvtxRangePushA(forward_block[i]);
+    for (int i = 0; i < model->blocks; i++) {
+        push_block("forward", i);
         block_forward(model, &model->block[i], x, trainer->rows, &step->block[i]);
         nvtxRangePop();
         if (trainer->checkpoint)
@@ -84,6 +85,8 @@ static void forward(struct trainer *trainer, struct step *step)
     if (trainer->checkpoint)
         contrast_drop(&step->contrast);
 
+    if (trainer->contrast)
+        return;
     nvtxRangePushA("head");
     head_forward(model, x, trainer->labels, step->contrast.losses, trainer->loss, trainer->rows,
                  &step->head);
@@ -99,8 +102,9 @@ static CUdeviceptr backward_head(struct trainer *trainer, struct step *step)
     return dfeatures;
 }
 
-/* Adds what the contrast has to say to the gradient of the features. */
-static void backward_contrast(struct trainer *trainer, struct step *step, CUdeviceptr dfeatures)
+/* Adds what the contrast has to say to the gradient of the features, or is all of it. */
+static CUdeviceptr backward_contrast(struct trainer *trainer, struct step *step,
+                                     CUdeviceptr dfeatures)
 {
     struct model *model = trainer->model;
     struct contrast_pass replayed;
@@ -115,10 +119,16 @@ static void backward_contrast(struct trainer *trainer, struct step *step, CUdevi
     }
     nvtxRangePushA("backward/contrast");
     CUdeviceptr more = contrast_backward(model, pass, trainer->rows);
-    accumulate(&model->ops, more, dfeatures, trainer->rows * model->project.inputs);
-    device_free(&more);
+    if (dfeatures) {
+        accumulate(&model->ops, more, dfeatures, trainer->rows * model->project.inputs);
+        device_free(&more);
+    } else {
+        mean_loss(&model->ops, pass->losses, pass->losses, trainer->loss, trainer->rows, 0.0f);
+        dfeatures = more;
+    }
     contrast_release(pass);
     nvtxRangePop();
+    return dfeatures;
 }
 
 /* Takes the gradient of the block's output and gives that of its input; 0 for the first. */
@@ -130,13 +140,13 @@ static CUdeviceptr backward_through(struct trainer *trainer, struct step *step, 
     struct block_pass replayed;
     struct block_pass *pass = &step->block[i];
     if (trainer->checkpoint) {
-        nvtxRangePushA(recompute_block[i]);
+        push_block("recompute", i);
         block_forward(model, block, pass->input, trainer->rows, &replayed);
         nvtxRangePop();
         block_release(pass);
         pass = &replayed;
     }
-    nvtxRangePushA(backward_block[i]);
+    push_block("backward", i);
     CUdeviceptr dinput = block_backward(model, block, pass, doutput, trainer->rows, i > 0);
     device_free(&doutput);
     block_release(pass);
@@ -149,9 +159,9 @@ static void backward(struct trainer *trainer, struct step *step)
     struct pool gradients = trainer->model->gradients;
     nvtxRangePushA("backward");
     CU(MemsetD8Async, gradients.base, 0, gradients.bytes, trainer->model->ops.stream);
-    CUdeviceptr gradient = backward_head(trainer, step);
-    backward_contrast(trainer, step, gradient);
-    for (int i = BLOCKS - 1; i >= 0; i--)
+    CUdeviceptr gradient = trainer->contrast ? 0 : backward_head(trainer, step);
+    gradient = backward_contrast(trainer, step, gradient);
+    for (int i = trainer->model->blocks - 1; i >= 0; i--)
         gradient = backward_through(trainer, step, i, gradient);
     nvtxRangePop();
 }

@@ -17,6 +17,8 @@ struct trainer {
     void (*share)(struct trainer *trainer, void *ctx);
     void *share_ctx;
 
+    bool contrast; /* trains by the contrast alone, without the classifier */
+
     CUdeviceptr pixels, labels, loss;
     float *host_pixels; /* pinned, as what is copied asynchronously has to be */
     int *host_labels;
@@ -27,7 +29,7 @@ void trainer_open(struct trainer *trainer, struct model *model, const struct sam
                   int rows, int steps, bool checkpoint, uint64_t seed);
 void trainer_close(struct trainer *trainer);
 
-/* Returns the loss of the batch. */
+/* Returns the loss of the batch: the contrast's, where there is no other. */
 float trainer_step(struct trainer *trainer);
 
 #endif

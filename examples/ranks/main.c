@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     free(beside);
 
     driver_open();
-    model_create(&model, ptx, options.seed);
+    model_create(&model, ptx, options.blocks, options.seed);
     float loss = train(&model, &data.train, &options, &ranks);
     printf("rank %d\nloss %a\n", ranks.rank, (double)loss);
     state_print(&model, NULL);

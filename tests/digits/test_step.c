@@ -121,7 +121,7 @@ static int set_up(void **state)
     char *ptx = file_read_text(DIGITS_KERNELS);
     make_samples(&f->samples, &random);
     driver_open();
-    model_create(&f->model, ptx, 3);
+    model_create(&f->model, ptx, BLOCKS, 3);
     free(ptx);
     f->count = f->model.parameter_count;
     trainer_open(&f->trainer, &f->model, &f->samples, ROWS, STEPS, false, 4);
