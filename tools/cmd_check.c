@@ -6,7 +6,6 @@
 #include "tools/output.h"
 #include "tools/say.h"
 #include "tools/source.h"
-#include "tracker/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,6 +14,7 @@ struct check {
     const struct rp_options *options;
     struct rp_output output;
     json_t *hazards;
+    struct rp_filter filter;
     uint64_t counting; /* those that are not listed as harmless */
     uint64_t replays;
     bool had_contract;
@@ -37,17 +37,12 @@ static bool is_harmless(const json_t *hazard)
     return json_is_true(json_object_get(hazard, "harmless"));
 }
 
-/* Leaves the hazards of the segments that were asked for. */
-static void select_segments(struct check *check)
+static uint64_t count_harmful(const json_t *hazards)
 {
-    const char *glob = check->options->values[RP_OPT_SEGMENT].text;
-    for (size_t i = json_array_size(check->hazards); i-- > 0;) {
-        const json_t *hazard = json_array_get(check->hazards, i);
-        if (glob && !rp_glob_match(glob, rp_member_text(hazard, "segment"), NULL, 0))
-            json_array_remove(check->hazards, i);
-        else
-            check->counting += !is_harmless(hazard);
-    }
+    uint64_t count = 0;
+    for (size_t i = 0; i < json_array_size(hazards); i++)
+        count += !is_harmless(json_array_get(hazards, i));
+    return count;
 }
 
 /* ---- for people --------------------------------------------------------------- */
@@ -247,12 +242,12 @@ static int check_source(struct check *check, const struct rp_source *source)
     int reading = RP_EXIT_OK;
 
     check->replays = count_replays(source, &check->had_contract);
-    check->hazards = rp_hazards_collect(source, &check->replays, &reading);
+    check->hazards = rp_hazards_collect(source, &check->filter, &check->replays, &reading);
     if (!check->hazards) {
         rp_say("out of memory");
         return RP_EXIT_FAILURE;
     }
-    select_segments(check);
+    check->counting = count_harmful(check->hazards);
     if (source->summaries.count > 0 && !check->had_contract && check->replays == 0) {
         rp_say("this run had no contract, so no replay was followed; "
                "try `reprise run -m check -c FILE -- COMMAND`");
@@ -262,7 +257,7 @@ static int check_source(struct check *check, const struct rp_source *source)
     rp_output_begin(&check->output, check->options);
     if (rp_option_given(check->options, RP_OPT_JSON))
         print_json(check, code == RP_EXIT_OK);
-    else
+    else if (reading != RP_EXIT_NO || json_array_size(check->hazards) > 0)
         print_people(check);
     return rp_output_end(&check->output, code);
 }
@@ -277,11 +272,15 @@ int rp_cmd_check(int argc, char **argv)
 
     if (!rp_options_begin(command, argc, argv, false, &options, &code))
         return code;
-    code = rp_source_open(command, &options, &source);
+    code = rp_filter_create(command, &options, &check.filter);
     if (code != RP_EXIT_OK)
         return code;
-    code = check_source(&check, &source);
-    json_decref(check.hazards);
-    rp_source_close(&source);
+    code = rp_source_open(command, &options, &source);
+    if (code == RP_EXIT_OK) {
+        code = check_source(&check, &source);
+        json_decref(check.hazards);
+        rp_source_close(&source);
+    }
+    rp_filter_release(&check.filter);
     return code;
 }

@@ -100,10 +100,11 @@ static int write_contract(const struct rp_finding *finding, const struct rp_opti
     return RP_EXIT_OK;
 }
 
-static int discover(const struct rp_source *source, const struct rp_options *options)
+static int discover(const struct rp_source *source, const struct rp_options *options,
+                    const struct rp_filter *filter)
 {
     struct rp_story story;
-    int code = rp_story_read(source, &story);
+    int code = rp_story_read(source, filter, &story);
     struct rp_finding finding = {.story = &story};
 
     if (code == RP_EXIT_OK) {
@@ -126,19 +127,19 @@ int rp_cmd_discover(int argc, char **argv)
     const struct rp_command *command = rp_command_find("discover");
     struct rp_options options;
     struct rp_source source;
+    struct rp_filter filter;
     int code;
 
     if (!rp_options_begin(command, argc, argv, false, &options, &code))
         return code;
-    code = rp_source_open(command, &options, &source);
+    code = rp_filter_create(command, &options, &filter);
     if (code != RP_EXIT_OK)
         return code;
-    if (source.trace_count == 0) {
-        rp_say("%s holds no trace; was the job run with --no-trace?", source.name);
-        code = RP_EXIT_DATA;
-    } else {
-        code = discover(&source, &options);
+    code = rp_source_open(command, &options, &source);
+    if (code == RP_EXIT_OK) {
+        code = rp_source_has_trace(&source) ? discover(&source, &options, &filter) : RP_EXIT_DATA;
+        rp_source_close(&source);
     }
-    rp_source_close(&source);
+    rp_filter_release(&filter);
     return code;
 }

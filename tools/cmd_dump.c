@@ -28,7 +28,7 @@ struct dump {
     uint64_t pid;
     unsigned gone;          /* looks since the job that is followed ended */
     struct rp_builder text; /* not yet written */
-    bool no_memory;
+    bool any_line, no_memory;
 };
 
 /* ---- lines -------------------------------------------------------------------- */
@@ -102,6 +102,7 @@ static void write_lines(struct dump *dump)
     for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
         if (!rp_filter_line(&dump->filter, line))
             continue;
+        dump->any_line = true;
         bool bad = !dump->json && strstr(line, "-- hazard ") != NULL;
         fprintf(dump->output.file, "%s%s%s\n", bad ? rp_tint(&dump->output, RP_TINT_BAD) : "",
                 line, bad ? rp_tint(&dump->output, RP_TINT_NONE) : "");
@@ -207,12 +208,13 @@ static bool wait_for_more(void *ctx)
 static int dump_source(struct dump *dump, const struct rp_source *source)
 {
     bool follow = rp_option_given(dump->options, RP_OPT_FOLLOW);
-    const struct rp_group_visitor visitor = {begin_trace, take_group, end_trace, dump,
-                                             follow ? wait_for_more : NULL};
-    if (source->trace_count == 0) {
-        rp_say("%s holds no trace; was the job run with --no-trace?", source->name);
+    const struct rp_group_visitor visitor = {.begin = begin_trace,
+                                             .group = take_group,
+                                             .end = end_trace,
+                                             .ctx = dump,
+                                             .wait = follow ? wait_for_more : NULL};
+    if (!rp_source_has_trace(source))
         return RP_EXIT_DATA;
-    }
     rp_output_begin(&dump->output, dump->options);
     if (follow)
         signal(SIGINT, interrupt);
@@ -222,6 +224,8 @@ static int dump_source(struct dump *dump, const struct rp_source *source)
         rp_say("out of memory");
         code = RP_EXIT_FAILURE;
     }
+    if (code == RP_EXIT_OK && dump->filter.by_line && !dump->any_line)
+        code = rp_filter_none(&dump->filter);
     return rp_output_end(&dump->output, code);
 }
 

@@ -113,7 +113,8 @@ static void find_earliest(struct exporting *exporting, const struct rp_source *s
 static int read_all(struct exporting *exporting, const struct rp_source *source,
                     const struct rp_filter *filter)
 {
-    const struct rp_group_visitor visitor = {begin_trace, take_group, end_trace, exporting, NULL};
+    const struct rp_group_visitor visitor = {
+        .begin = begin_trace, .group = take_group, .end = end_trace, .ctx = exporting};
     const struct rp_export_format *format = exporting->format;
 
     if (format->look) {
@@ -165,10 +166,8 @@ static int export_source(const struct rp_options *options, const struct rp_sourc
 
 static int check(const struct rp_source *source, const struct rp_export_format *format)
 {
-    if (source->trace_count == 0) {
-        rp_say("%s holds no trace; was the job run with --no-trace?", source->name);
+    if (!rp_source_has_trace(source))
         return RP_EXIT_DATA;
-    }
     if (format->look && strcmp(source->traces[0], "-") == 0)
         return rp_say_usage("export", "%s reads the trace twice, so it can't be a pipe",
                             format->name);

@@ -291,8 +291,6 @@ static int print_proofs(const struct info *info, const char *glob)
                 rp_tint(&info->output, RP_TINT_NONE), rp_member_text(kernel, "verdict"));
         print_indented(out, proof);
     }
-    if (code != RP_EXIT_OK)
-        rp_say("no kernel '%s' was loaded in this run", glob);
     return code;
 }
 

@@ -78,17 +78,19 @@ static void end_trace(void *ctx, const char *path, const char *broken)
 }
 
 /* Twice: the length of a trace and its busiest allocations are known only at its end. */
-static int read_all(struct report *report, const struct rp_source *source)
+static int read_all(struct report *report, const struct rp_source *source,
+                    const struct rp_filter *filter)
 {
-    const struct rp_group_visitor visitor = {begin_trace, take_group, end_trace, report, NULL};
+    const struct rp_group_visitor visitor = {
+        .begin = begin_trace, .group = take_group, .end = end_trace, .ctx = report};
 
     report->looking = true;
-    int code = rp_groups_read(source, NULL, &visitor);
+    int code = rp_groups_read(source, filter, &visitor);
     report->looking = false;
     report->at = 0;
     if (code != RP_EXIT_FAILURE) {
         rp_say_hush(true); /* what is damaged has been said */
-        rp_groups_read(source, NULL, &visitor);
+        rp_groups_read(source, filter, &visitor);
         rp_say_hush(false);
     }
     return code;
@@ -134,24 +136,42 @@ static bool write_timelines(struct rp_file *file, const struct report *report)
     return good && rp_file_write(file, "]}", 2);
 }
 
-static json_t *summaries_of(const struct rp_source *source)
+/* None of a part of a run: a summary knows the whole only. */
+static json_t *summaries_of(const struct rp_source *source, const struct rp_filter *filter)
 {
     json_t *list = json_array();
+    if (!rp_filter_is_open(filter))
+        return list;
     for (size_t i = 0; i < source->summaries.count; i++)
         json_array_append(list, source->summaries.items[i]);
     return list;
 }
 
+/* What a page says of a part of a run: of which. */
+static bool write_part(struct rp_file *file, const struct rp_filter *filter)
+{
+    char words[512];
+
+    if (rp_filter_is_open(filter))
+        return true;
+    json_t *text = json_string(rp_filter_words(filter, words, sizeof(words)));
+    bool good = write_document(file, ",\"filter\":", text);
+    json_decref(text);
+    return good;
+}
+
 /* *code becomes RP_EXIT_DATA where something is damaged. */
 static bool write_data(struct rp_file *file, const struct report *report,
-                       const struct rp_source *source, json_t *old, int *code)
+                       const struct rp_source *source, const struct rp_filter *filter,
+                       json_t *old, int *code)
 {
     uint64_t replays = 0;
     int surveyed = RP_EXIT_OK, collected = RP_EXIT_OK;
 
     rp_say_hush(true);
-    json_t *survey = rp_survey(source, NULL, &surveyed), *summaries = summaries_of(source);
-    json_t *hazards = rp_hazards_collect(source, &replays, &collected);
+    json_t *survey = rp_survey(source, filter, &surveyed);
+    json_t *summaries = summaries_of(source, filter);
+    json_t *hazards = rp_hazards_collect(source, filter, &replays, &collected);
     rp_say_hush(false);
     if (*code == RP_EXIT_OK)
         *code = surveyed == RP_EXIT_OK ? collected : surveyed;
@@ -159,7 +179,8 @@ static bool write_data(struct rp_file *file, const struct report *report,
                                                           "\"version\":1,\"survey\":", survey) &&
                 write_document(file, ",\"hazards\":", hazards) &&
                 write_document(file, ",\"summaries\":", summaries) &&
-                (*code == RP_EXIT_OK || rp_file_write(file, ",\"damaged\":true", 15)) &&
+                (*code != RP_EXIT_DATA || rp_file_write(file, ",\"damaged\":true", 15)) &&
+                write_part(file, filter) &&
                 (!old || write_document(file, ",\"old\":", old)) && write_timelines(file, report);
     json_decref(survey);
     json_decref(hazards);
@@ -171,7 +192,7 @@ static bool write_data(struct rp_file *file, const struct report *report,
 
 /* The survey of the run to compare with; NULL when none is asked for. */
 static int read_old(const struct rp_command *command, const struct rp_options *options,
-                    json_t **old)
+                    const struct rp_filter *filter, json_t **old)
 {
     const char *name = options->values[RP_OPT_DIFF].text;
     char path[PATH_MAX], *words[] = {path, NULL};
@@ -185,13 +206,13 @@ static int read_old(const struct rp_command *command, const struct rp_options *o
     int code = rp_source_open(command, &of_old, &source);
     if (code != RP_EXIT_OK)
         return code;
-    *old = rp_survey(&source, NULL, &code);
+    *old = rp_survey(&source, filter, &code);
     rp_source_close(&source);
     return *old ? RP_EXIT_OK : RP_EXIT_FAILURE;
 }
 
 static int write_report(const struct rp_options *options, const struct rp_source *source,
-                        json_t *old)
+                        const struct rp_filter *filter, json_t *old)
 {
     const char *path = options->values[RP_OPT_REPORT_OUTPUT].text;
     struct report report = {0};
@@ -201,10 +222,10 @@ static int write_report(const struct rp_options *options, const struct rp_source
                               rp_option_given(options, RP_OPT_FORCE), &file);
     if (code != RP_EXIT_OK)
         return code;
-    code = read_all(&report, source);
+    code = read_all(&report, source, filter);
     bool good = code != RP_EXIT_FAILURE && !report.no_memory &&
                 rp_file_write(&file, rp_page_before, rp_page_before_bytes) &&
-                write_data(&file, &report, source, old, &code) &&
+                write_data(&file, &report, source, filter, old, &code) &&
                 rp_file_write(&file, rp_page_after, rp_page_after_bytes);
     if (!good && file.error == 0)
         rp_say("out of memory");
@@ -220,30 +241,40 @@ static int write_report(const struct rp_options *options, const struct rp_source
     return code;
 }
 
+static int report_source(const struct rp_command *command, const struct rp_options *options,
+                         const struct rp_source *source, const struct rp_filter *filter)
+{
+    json_t *old;
+
+    if (!rp_source_has_trace(source))
+        return RP_EXIT_DATA;
+    if (strcmp(source->traces[0], "-") == 0)
+        return rp_say_usage("report", "a report reads its traces twice, so none can be a pipe");
+    int code = read_old(command, options, filter, &old);
+    if (code == RP_EXIT_OK)
+        code = write_report(options, source, filter, old);
+    json_decref(old);
+    return code;
+}
+
 int rp_cmd_report(int argc, char **argv)
 {
     const struct rp_command *command = rp_command_find("report");
     struct rp_options options;
     struct rp_source source;
-    json_t *old;
+    struct rp_filter filter;
     int code;
 
     if (!rp_options_begin(command, argc, argv, false, &options, &code))
         return code;
-    code = rp_source_open(command, &options, &source);
+    code = rp_filter_create(command, &options, &filter);
     if (code != RP_EXIT_OK)
         return code;
-    if (source.trace_count > 0 && strcmp(source.traces[0], "-") == 0) {
-        code = rp_say_usage("report", "a report reads its traces twice, so none can be a pipe");
-    } else if (source.trace_count == 0) {
-        rp_say("%s holds no trace; was the job run with --no-trace?", source.name);
-        code = RP_EXIT_DATA;
-    } else {
-        code = read_old(command, &options, &old);
-        if (code == RP_EXIT_OK)
-            code = write_report(&options, &source, old);
-        json_decref(old);
+    code = rp_source_open(command, &options, &source);
+    if (code == RP_EXIT_OK) {
+        code = report_source(command, &options, &source, &filter);
+        rp_source_close(&source);
     }
-    rp_source_close(&source);
+    rp_filter_release(&filter);
     return code;
 }

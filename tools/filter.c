@@ -178,7 +178,7 @@ int rp_filter_create(const struct rp_command *command, const struct rp_options *
     const struct rp_option_value *values = options->values;
     int code = RP_EXIT_OK;
 
-    *filter = (struct rp_filter){0};
+    *filter = (struct rp_filter){.options = options};
     filter->call = take_glob(options, RP_OPT_CALL, RP_FACET_CALL, filter);
     filter->kernel = take_glob(options, RP_OPT_KERNEL, RP_FACET_KERNEL, filter);
     filter->segment = take_glob(options, RP_OPT_SEGMENT, RP_FACET_SEGMENT, filter);
@@ -206,6 +206,35 @@ void rp_filter_release(struct rp_filter *filter)
     if (filter->by_line)
         regfree(&filter->line);
     *filter = (struct rp_filter){0};
+}
+
+/* ---- words -------------------------------------------------------------------- */
+
+static bool is_filter(const struct rp_option *option)
+{
+    return (option->commands & RP_FILTERED) == RP_FILTERED && option->type != RP_OPTION_FLAG;
+}
+
+const char *rp_filter_words(const struct rp_filter *filter, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = 0;
+    for (int i = 0; i < RP_OPT_COUNT && used < size; i++) {
+        const char *value = filter->options->values[i].text;
+        if (value && (i == RP_OPT_GREP || is_filter(&rp_option_table[i])))
+            used += (size_t)snprintf(text + used, size - used, "%s--%s %s", used ? " " : "",
+                                     rp_option_table[i].name, value);
+    }
+    return text;
+}
+
+int rp_filter_none(const struct rp_filter *filter)
+{
+    char words[512];
+
+    rp_say("nothing passes %s", rp_filter_words(filter, words, sizeof(words)));
+    return RP_EXIT_NO;
 }
 
 /* ---- asking ------------------------------------------------------------------- */

@@ -29,6 +29,7 @@ struct rp_id_range {
 };
 
 struct rp_filter {
+    const struct rp_options *options; /* what was asked for, for words about it */
     unsigned facets; /* those that are asked for */
     bool by_id, by_line;
     struct rp_id_range *ranges;
@@ -49,6 +50,11 @@ static inline bool rp_filter_is_open(const struct rp_filter *filter)
 int rp_filter_create(const struct rp_command *command, const struct rp_options *options,
                      struct rp_filter *filter);
 void rp_filter_release(struct rp_filter *filter);
+/* "--kernel nosuch --step 3", as it was asked for; returns `text`. */
+const char *rp_filter_words(const struct rp_filter *filter, char *text, size_t size);
+/* What every reader ends with that had something to read and let nothing of it pass: says so,
+ * returns RP_EXIT_NO. */
+int rp_filter_none(const struct rp_filter *filter);
 
 bool rp_filter_id(const struct rp_filter *filter, uint64_t id);
 bool rp_filter_line(const struct rp_filter *filter, const char *line);
@@ -68,5 +74,9 @@ void rp_filter_state_release(struct rp_filter_state *state);
  * event's thread, the open segments that are asked for. False in *good: out of memory. */
 unsigned rp_filter_match(const struct rp_filter *filter, struct rp_filter_state *state,
                          uint64_t *segment_depth, const struct rp_event *event, bool *good);
+
+/* Whether a note that is known without its call and its moment passes by what it says itself.
+ * *whole becomes false where that can't be told: more is asked for than the note could say. */
+bool rp_filter_alone(const struct rp_filter *filter, const struct rp_event *event, bool *whole);
 
 #endif

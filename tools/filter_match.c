@@ -64,6 +64,15 @@ static bool on_buffer(const struct rp_filter *filter, struct rp_filter_state *st
     return false;
 }
 
+/* A hazard names the kernels that have a part in it. */
+static bool on_kernel(const struct rp_event *event, const char *glob)
+{
+    return names(event, "kernel", glob) ||
+           (rp_event_is(event, "note", "hazard") &&
+            (names(event, "reader", glob) || names(event, "writer", glob) ||
+             names(event, "other", glob)));
+}
+
 static bool is_call(const struct rp_event *event, const char *glob)
 {
     return strcmp(event->def->class_, "note") != 0 &&
@@ -96,7 +105,7 @@ unsigned rp_filter_match(const struct rp_filter *filter, struct rp_filter_state 
 
     if ((asked & RP_FACET_CALL) && is_call(event, filter->call))
         found |= RP_FACET_CALL;
-    if ((asked & RP_FACET_KERNEL) && names(event, "kernel", filter->kernel))
+    if ((asked & RP_FACET_KERNEL) && on_kernel(event, filter->kernel))
         found |= RP_FACET_KERNEL;
     if ((asked & RP_FACET_SEGMENT) && in_segment(filter, segment_depth, event))
         found |= RP_FACET_SEGMENT;
@@ -117,6 +126,22 @@ unsigned rp_filter_match(const struct rp_filter *filter, struct rp_filter_state 
         names(event, "kernel", filter->proof))
         found |= RP_FACET_PROOF;
     return found;
+}
+
+bool rp_filter_alone(const struct rp_filter *filter, const struct rp_event *event, bool *whole)
+{
+    const unsigned said = RP_FACET_KERNEL | RP_FACET_SEGMENT | RP_FACET_BUFFER |
+                          RP_FACET_ALLOCATION | RP_FACET_STEP;
+    struct rp_filter_state state = {.step = rp_event_number(event, "step")};
+    struct rp_filter alone = *filter;
+    uint64_t segment_depth = 0;
+    bool good = true;
+
+    alone.facets &= said;
+    unsigned found = rp_filter_match(&alone, &state, &segment_depth, event, &good);
+    rp_filter_state_release(&state);
+    *whole = alone.facets == filter->facets && !filter->by_id;
+    return good && found == alone.facets;
 }
 
 void rp_filter_state_release(struct rp_filter_state *state)

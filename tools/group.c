@@ -30,7 +30,7 @@ struct groups {
     size_t thread_count;
     struct thread *last; /* most events come from the thread of the one before */
     uint64_t pid, step;
-    bool no_memory;
+    bool any_passed, no_memory;
 };
 
 /* ---- copies ------------------------------------------------------------------- */
@@ -116,17 +116,30 @@ static bool passes(const struct groups *groups, const struct thread *thread)
                                rp_filter_id(groups->filter, thread->events[0].id));
 }
 
+static bool show(struct groups *groups, struct thread *thread, bool leaves)
+{
+    const struct rp_group_visitor *visitor = groups->visitor;
+    const struct rp_group group = {thread->events, thread->count, thread->enters, leaves,
+                                   groups->pid,    thread->id,    groups->step};
+    bool pass = passes(groups, thread), go_on = true;
+
+    groups->any_passed |= pass;
+    if (pass || visitor->held_back)
+        settle(thread);
+    if (pass)
+        go_on = visitor->group(visitor->ctx, &group);
+    else if (visitor->held_back)
+        visitor->held_back(visitor->ctx, &group);
+    return go_on;
+}
+
 /* Shows the group if it passes, and starts the next. */
 static bool finish(struct groups *groups, struct thread *thread, bool leaves)
 {
     bool go_on = true;
 
-    if (thread->count > 0 && passes(groups, thread)) {
-        const struct rp_group group = {thread->events, thread->count, thread->enters, leaves,
-                                       groups->pid, thread->id, groups->step};
-        settle(thread);
-        go_on = groups->visitor->group(groups->visitor->ctx, &group);
-    }
+    if (thread->count > 0)
+        go_on = show(groups, thread, leaves);
     thread->count = thread->used = 0;
     thread->facets = 0;
     thread->enters = false;
@@ -250,5 +263,8 @@ int rp_groups_read(const struct rp_source *source, const struct rp_filter *filte
         rp_say("out of memory");
         return RP_EXIT_FAILURE;
     }
+    if (code == RP_EXIT_OK && source->trace_count > 0 && filter && !rp_filter_is_open(filter) &&
+        !groups.any_passed)
+        return visitor->held_back ? RP_EXIT_NO : rp_filter_none(filter);
     return code;
 }

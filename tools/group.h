@@ -27,10 +27,14 @@ struct rp_group_visitor {
     void (*end)(void *ctx, const char *path, const char *broken);
     void *ctx;
     bool (*wait)(void *ctx); /* as of rp_event_visitor; may be NULL */
+    /* Every group that the filter does not let pass, valid until this returns; may be NULL. */
+    void (*held_back)(void *ctx, const struct rp_group *group);
 };
 
 /* Reads all traces of the source, one after the other. `filter` may be NULL. Exit codes as of
- * rp_source_read, and RP_EXIT_FAILURE after a message when the host is out of memory. */
+ * rp_source_read; RP_EXIT_FAILURE after a message when the host is out of memory; RP_EXIT_NO
+ * when there were traces and nothing in them passed, after a message unless the visitor takes what
+ * is held back: it may know more. */
 int rp_groups_read(const struct rp_source *source, const struct rp_filter *filter,
                    const struct rp_group_visitor *visitor);
 

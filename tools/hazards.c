@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/hazards.h"
 
+#include "tools/group.h"
+#include "tools/say.h"
+#include "tracker/events.h"
 #include "tracker/hazard.h"
 
 #include <stdlib.h>
@@ -8,23 +11,17 @@
 
 struct collecting {
     const struct rp_source *source;
-    json_t *list;
+    const struct rp_filter *filter;
+    json_t *list;   /* the answer */
+    json_t *passed; /* what the traces note of hazards: of calls that the filter lets pass, ... */
+    json_t *held;   /* ... and of the others */
     json_int_t pid;
     json_int_t rank; /* -1: none */
+    bool told;       /* the trace that is read has a summary */
     uint64_t *replays;
-    uint64_t noted; /* hazards of the trace that is read */
+    uint64_t noted;  /* hazards of the trace that is read */
+    uint64_t untold; /* hazards of which nobody can tell whether they pass */
 };
-
-static void add_summary(json_t *list, json_t *summary)
-{
-    json_t *hazards = json_object_get(summary, "hazards");
-    for (size_t i = 0; i < json_array_size(hazards); i++) {
-        json_t *hazard = json_array_get(hazards, i);
-        json_object_set(hazard, "pid", json_object_get(summary, "pid"));
-        json_object_set(hazard, "rank", json_object_get(summary, "rank"));
-        json_array_append(list, hazard);
-    }
-}
 
 /* ---- from a trace ------------------------------------------------------------- */
 
@@ -37,7 +34,14 @@ static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reade
     collecting->pid = pid ? strtoll(pid, NULL, 10) : 0;
     collecting->noted = 0;
     collecting->rank = rank ? strtoll(rank, NULL, 10) : -1;
-    return !rp_summaries_tell(&collecting->source->summaries, reader);
+    collecting->told = rp_summaries_tell(&collecting->source->summaries, reader);
+    return true;
+}
+
+/* Traces are only read for processes that left no summary: it may take a while. */
+static bool begin_untold(void *ctx, const char *path, const struct rp_trace_reader *reader)
+{
+    return begin_trace(ctx, path, reader) && !((struct collecting *)ctx)->told;
 }
 
 static json_t *value_json(const struct rp_event *event, uint32_t field)
@@ -86,21 +90,10 @@ static void leave_out_unknown(json_t *hazard)
     leave_out(hazard, kind == RP_HAZARD_DIVERGED, of_forward);
 }
 
-/* The same hazard is noted once; later ones only count, in the summary that isn't there. */
-static bool take_event(void *ctx, const struct rp_trace_reader *reader,
-                       const struct rp_event *event)
+static json_t *hazard_of(struct collecting *collecting, const struct rp_event *event)
 {
-    struct collecting *collecting = ctx;
-    (void)reader;
-
-    if (rp_event_is(event, "note", "segment")) {
-        char phase[32];
-        if (strcmp(rp_event_text(event, "phase", phase, sizeof(phase)), "replay begins") == 0)
-            *collecting->replays += event->count;
-    }
-    if (!rp_event_is(event, "note", "hazard"))
-        return true;
     json_t *hazard = json_object();
+
     for (uint32_t i = 0; i < event->def->field_count; i++) {
         json_t *value = value_json(event, i);
         if (value)
@@ -111,7 +104,43 @@ static bool take_event(void *ctx, const struct rp_trace_reader *reader,
     json_object_set_new(hazard, "pid", json_integer(collecting->pid));
     if (collecting->rank >= 0)
         json_object_set_new(hazard, "rank", json_integer(collecting->rank));
-    return json_array_append_new(collecting->list, hazard) == 0;
+    return hazard;
+}
+
+/* The same hazard is noted once; later ones only count, in the summary that isn't there. */
+static void take(struct collecting *collecting, const struct rp_event *event, json_t *list)
+{
+    if (rp_event_is(event, "note", "hazard"))
+        json_array_append_new(list, hazard_of(collecting, event));
+    if (!collecting->told && rp_event_is(event, "note", "segment")) {
+        char phase[32];
+        if (strcmp(rp_event_text(event, "phase", phase, sizeof(phase)), "replay begins") == 0)
+            *collecting->replays += event->count;
+    }
+}
+
+static bool take_event(void *ctx, const struct rp_trace_reader *reader,
+                       const struct rp_event *event)
+{
+    struct collecting *collecting = ctx;
+    (void)reader;
+    take(collecting, event, collecting->passed);
+    return true;
+}
+
+static bool take_group(void *ctx, const struct rp_group *group)
+{
+    struct collecting *collecting = ctx;
+    for (size_t i = 0; i < group->count; i++)
+        take(collecting, &group->events[i], collecting->passed);
+    return true;
+}
+
+static void hold_group(void *ctx, const struct rp_group *group)
+{
+    struct collecting *collecting = ctx;
+    for (size_t i = 0; i < group->count; i++)
+        take(collecting, &group->events[i], collecting->held);
 }
 
 static bool needs_each(void *ctx, const struct rp_event_def *def)
@@ -163,18 +192,131 @@ static json_t *sorted(json_t *list)
     return result;
 }
 
-json_t *rp_hazards_collect(const struct rp_source *source, uint64_t *replays, int *code)
-{
-    struct collecting collecting = {.source = source, .list = json_array(), .replays = replays};
-    const struct rp_event_visitor visitor = {
-        .begin = begin_trace, .event = take_event, .ctx = &collecting, .needs = needs_each};
+/* ---- all of them ---------------------------------------------------------------- */
 
-    for (size_t i = 0; i < source->summaries.count; i++)
-        add_summary(collecting.list, source->summaries.items[i]);
-    /* Traces are only read for processes that left no summary: it may take a while. */
+static void add_summaries(struct collecting *collecting,
+                          void (*add)(struct collecting *collecting, json_t *hazard))
+{
+    const struct rp_summaries *summaries = &collecting->source->summaries;
+
+    for (size_t i = 0; i < summaries->count; i++) {
+        const json_t *summary = summaries->items[i];
+        json_t *hazards = json_object_get(summary, "hazards");
+        for (size_t at = 0; at < json_array_size(hazards); at++) {
+            json_t *hazard = json_array_get(hazards, at);
+            json_object_set(hazard, "pid", json_object_get(summary, "pid"));
+            json_object_set(hazard, "rank", json_object_get(summary, "rank"));
+            add(collecting, hazard);
+        }
+    }
+}
+
+static void add_each(struct collecting *collecting, json_t *hazard)
+{
+    json_array_append(collecting->list, hazard);
+}
+
+static int collect_all(struct collecting *collecting)
+{
+    const struct rp_source *source = collecting->source;
+    const struct rp_event_visitor visitor = {
+        .begin = begin_untold, .event = take_event, .ctx = collecting, .needs = needs_each};
+
+    int code = source->damaged ? RP_EXIT_DATA : RP_EXIT_OK;
+
+    add_summaries(collecting, add_each);
     if (source->summaries.count < source->trace_count)
-        *code = rp_source_read(source, &visitor);
-    if (source->summaries.bad > 0 && *code == RP_EXIT_OK)
-        *code = RP_EXIT_DATA;
+        code = rp_source_read(source, &visitor);
+    json_array_extend(collecting->list, collecting->passed);
+    return code;
+}
+
+/* ---- some of them --------------------------------------------------------------- */
+
+/* Whether both are what was noted when a hazard was first met. */
+static bool is_same(const json_t *one, const json_t *other)
+{
+    static const char *const members[] = {"pid",    "hazard", "segment",    "buffer", "allocation",
+                                          "offset", "step",   "writer_seq", "reader", "key"};
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        json_t *mine = json_object_get(one, members[i]), *its = json_object_get(other, members[i]);
+        if (mine && its ? !json_equal(mine, its) : mine != its)
+            return false;
+    }
+    return true;
+}
+
+/* Takes it from the list, if it is there. */
+static bool take_same(json_t *list, const json_t *hazard)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (is_same(json_array_get(list, i), hazard))
+            return json_array_remove(list, i) == 0;
+    return false;
+}
+
+/* The note that the trace had of it. */
+static bool passes_alone(struct collecting *collecting, const json_t *hazard)
+{
+    const struct rp_event_def *def = &rp_event_defs[RP_EVENT_hazard];
+    union rp_value values[RP_EVENT_MAX_FIELDS];
+
+    for (uint32_t i = 0; i < def->field_count; i++) {
+        const char *name = def->fields[i].name, *text = rp_member_text(hazard, name);
+        if (def->fields[i].type == RP_FIELD_NAME || def->fields[i].type == RP_FIELD_TEXT)
+            values[i].t.text = text, values[i].t.length = strlen(text);
+        else if (def->fields[i].type == RP_FIELD_HEX)
+            values[i].u = strtoull(text, NULL, 16);
+        else
+            values[i].u = rp_member_number(hazard, name);
+    }
+    const struct rp_event event = {.def = def, .values = values, .count = 1};
+    bool whole, passes = rp_filter_alone(collecting->filter, &event, &whole);
+    collecting->untold += passes && !whole;
+    return passes && whole;
+}
+
+static void add_passing(struct collecting *collecting, json_t *hazard)
+{
+    if (take_same(collecting->passed, hazard) ||
+        (!take_same(collecting->held, hazard) && passes_alone(collecting, hazard)))
+        json_array_append(collecting->list, hazard);
+}
+
+/* A hazard has its summary's words where there is one: that knows how often it was met. */
+static int collect_some(struct collecting *collecting)
+{
+    const struct rp_group_visitor visitor = {.begin = begin_trace,
+                                             .group = take_group,
+                                             .held_back = hold_group,
+                                             .ctx = collecting};
+    int code = rp_groups_read(collecting->source, collecting->filter, &visitor);
+
+    add_summaries(collecting, add_passing);
+    json_array_extend(collecting->list, collecting->passed);
+    if (collecting->untold > 0) {
+        rp_say("%llu hazards are known from a summary alone, which can't say whether they pass",
+               (unsigned long long)collecting->untold);
+        return code == RP_EXIT_OK ? RP_EXIT_NO : code;
+    }
+    if (code != RP_EXIT_NO)
+        return code;
+    return json_array_size(collecting->list) > 0 ? RP_EXIT_OK : rp_filter_none(collecting->filter);
+}
+
+json_t *rp_hazards_collect(const struct rp_source *source, const struct rp_filter *filter,
+                           uint64_t *replays, int *code)
+{
+    struct collecting collecting = {.source = source,
+                                    .filter = filter,
+                                    .list = json_array(),
+                                    .passed = json_array(),
+                                    .held = json_array(),
+                                    .replays = replays};
+
+    *code = !filter || rp_filter_is_open(filter) ? collect_all(&collecting)
+                                                 : collect_some(&collecting);
+    json_decref(collecting.passed);
+    json_decref(collecting.held);
     return sorted(collecting.list);
 }

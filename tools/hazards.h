@@ -4,14 +4,19 @@
 #ifndef RP_TOOLS_HAZARDS_H
 #define RP_TOOLS_HAZARDS_H
 
+#include "tools/filter.h"
 #include "tools/source.h"
 
 #include <jansson.h>
 
 /* A list of JSON objects with the keys of a summary's hazards and "pid", most damaging first:
  * by kind, then by bytes, then in order of appearance. NULL when the host is out of memory.
- * *code becomes RP_EXIT_DATA when a trace that was needed is damaged. The replays of processes
- * without a summary are added to *replays. */
-json_t *rp_hazards_collect(const struct rp_source *source, uint64_t *replays, int *code);
+ * *code becomes RP_EXIT_DATA when a trace that was needed is damaged, RP_EXIT_NO when nothing that
+ * was read passes the filter. The replays of processes without a summary are added to *replays.
+ *
+ * A hazard passes with the call that met it, or, where the call is not in a trace, by what it says
+ * itself; where that is not enough, *code becomes RP_EXIT_NO after a message. */
+json_t *rp_hazards_collect(const struct rp_source *source, const struct rp_filter *filter,
+                           uint64_t *replays, int *code);
 
 #endif

@@ -22,7 +22,8 @@ enum rp_option_type {
 };
 
 #define RP_READING (RP_COMMAND_DUMP | RP_COMMAND_INFO | RP_COMMAND_CHECK)
-#define RP_FILTERED (RP_COMMAND_DUMP | RP_COMMAND_INFO | RP_COMMAND_EXPORT)
+#define RP_FILTERED                                                                              \
+    (RP_READING | RP_COMMAND_EXPORT | RP_COMMAND_REPORT | RP_COMMAND_DISCOVER)
 #define RP_WRITING                                                                               \
     (RP_COMMAND_PLAN | RP_COMMAND_EXPORT | RP_COMMAND_REPORT | RP_COMMAND_DISCOVER)
 #define RP_SHOWING (RP_READING | RP_COMMAND_DOCTOR)
@@ -110,7 +111,7 @@ enum rp_option_type {
       "lines that match an extended regular expression")                                          \
     X(KERNEL, "kernel", 'k', TEXT, RP_NO_ENV, RP_FILTERED, "GLOB",                                \
       "launches of these kernels")                                                                \
-    X(SEGMENT, "segment", 's', TEXT, RP_NO_ENV, RP_FILTERED | RP_COMMAND_CHECK, "GLOB",           \
+    X(SEGMENT, "segment", 's', TEXT, RP_NO_ENV, RP_FILTERED, "GLOB",                              \
       "what concerns these segments")                                                             \
     X(CALL, "call", 0, TEXT, RP_NO_ENV, RP_FILTERED, "GLOB", "calls of these names")              \
     X(BUFFER, "buffer", 0, TEXT, RP_NO_ENV, RP_FILTERED, "GLOB",                                  \

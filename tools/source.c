@@ -12,8 +12,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- finding ------------------------------------------------------------------ */
+
+/* run.json, if there is one. False after a message when it can't be read. */
+static bool load_run(struct rp_source *source)
+{
+    char path[PATH_MAX];
+    json_error_t error;
+
+    if (!rp_path_join(path, source->name, "run.json") || access(path, F_OK) != 0)
+        return true;
+    source->run = json_load_file(path, 0, &error);
+    if (json_is_object(source->run))
+        return true;
+    rp_say("%s: damaged%s%s", path, source->run ? "" : ": ", source->run ? "" : error.text);
+    json_decref(source->run);
+    source->run = NULL;
+    return false;
+}
 
 static int open_folder(struct rp_source *source)
 {
@@ -24,6 +42,7 @@ static int open_folder(struct rp_source *source)
         rp_say("%s: %s", source->name, strerror(errno));
         return RP_EXIT_USAGE;
     }
+    source->damaged = !load_run(source) || source->summaries.bad > 0;
     source->traces = calloc(count ? count : 1, sizeof(*source->traces));
     for (size_t i = 0; source->traces && i < count; i++) {
         char path[PATH_MAX];
@@ -82,7 +101,15 @@ void rp_source_close(struct rp_source *source)
         free(source->traces[i]);
     free(source->traces);
     rp_summaries_release(&source->summaries);
+    json_decref(source->run);
     *source = (struct rp_source){0};
+}
+
+bool rp_source_has_trace(const struct rp_source *source)
+{
+    if (source->trace_count == 0)
+        rp_say("%s holds no trace; was the job run with --no-trace?", source->name);
+    return source->trace_count > 0;
 }
 
 /* ---- reading ------------------------------------------------------------------ */
@@ -235,7 +262,7 @@ static bool read_trace(const struct rp_source *source, size_t *at,
 
 int rp_source_read(const struct rp_source *source, const struct rp_event_visitor *visitor)
 {
-    int code = RP_EXIT_OK;
+    int code = source->damaged ? RP_EXIT_DATA : RP_EXIT_OK;
     for (size_t i = 0; i < source->trace_count; i++)
         if (!read_trace(source, &i, visitor, &code))
             break;

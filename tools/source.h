@@ -15,6 +15,8 @@ struct rp_source {
     char **traces; /* paths, in order of process id; "-" is stdin */
     size_t trace_count;
     struct rp_summaries summaries; /* empty for a single trace */
+    json_t *run;                   /* run.json: what `reprise run` was asked for; or NULL */
+    bool damaged;                  /* a summary or run.json; it has been said */
 };
 
 /* Takes the one word that is left of the command line, or none. Returns RP_EXIT_OK, or a
@@ -23,6 +25,8 @@ struct rp_source {
 int rp_source_open(const struct rp_command *command, const struct rp_options *options,
                    struct rp_source *source);
 void rp_source_close(struct rp_source *source);
+/* For readers that can do nothing without one: false after a message. */
+bool rp_source_has_trace(const struct rp_source *source);
 
 /* Told each event of a trace. Returning false ends the reading of all; from `begin` it only
  * passes over this trace. */
@@ -40,8 +44,8 @@ struct rp_event_visitor {
 };
 
 /* Reads all traces, one after the other. `begin` and `end` may be NULL. Returns RP_EXIT_OK, or
- * RP_EXIT_DATA after a message when a trace was damaged; what came before the damage and
- * the other traces were visited all the same. */
+ * RP_EXIT_DATA after a message when a trace or what stands beside it was damaged; what came
+ * before the damage and the other traces were visited all the same. */
 int rp_source_read(const struct rp_source *source, const struct rp_event_visitor *visitor);
 
 /* Fields by name: 0 and "" for what the event does not have. */

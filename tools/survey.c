@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/survey.h"
 
-#include "tools/folder.h"
 #include "tools/group.h"
-#include "tools/say.h"
 #include "tracker/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct surveying {
     json_t *document;
@@ -358,25 +355,6 @@ static int survey_some(struct surveying *surveying, const struct rp_source *sour
     return rp_groups_read(source, filter, &visitor);
 }
 
-/* run.json, if there is one. False after a message when it can't be read. */
-static bool take_run(json_t *document, const struct rp_source *source)
-{
-    char path[PATH_MAX];
-    json_error_t error;
-
-    if (!source->is_folder || !rp_path_join(path, source->name, "run.json") ||
-        access(path, F_OK) != 0)
-        return true;
-    json_t *run = json_load_file(path, 0, &error);
-    if (json_is_object(run)) {
-        json_object_set_new(document, "run", run);
-        return true;
-    }
-    rp_say("%s: damaged%s%s", path, run ? "" : ": ", run ? "" : error.text);
-    json_decref(run);
-    return false;
-}
-
 json_t *rp_survey(const struct rp_source *source, const struct rp_filter *filter, int *code)
 {
     struct surveying surveying = {
@@ -386,8 +364,7 @@ json_t *rp_survey(const struct rp_source *source, const struct rp_filter *filter
         return NULL;
     *code = !filter || rp_filter_is_open(filter) ? survey_all(&surveying, source)
                                       : survey_some(&surveying, source, filter);
-    bool whole = source->summaries.bad == 0 && take_run(surveying.document, source);
-    if (!whole && *code == RP_EXIT_OK)
-        *code = RP_EXIT_DATA;
+    if (source->run)
+        json_object_set(surveying.document, "run", source->run);
     return surveying.document;
 }

@@ -7,7 +7,7 @@ usage: make_man.py REPRISE VERSION PAGE.md OUT
 The Markdown is as small as a manual page: `## HEADINGS`, paragraphs, indented examples, terms
 (a line, and below it one that begins with `: `), `code`, **bold** and *italic*. Of a command's
 page, @SYNOPSIS@ and @OPTIONS@ come from `reprise --list-details COMMAND`, so they can't go
-stale."""
+stale; @FILTERS@ is what all pages of commands that filter say of it."""
 import pathlib
 import re
 import subprocess
@@ -15,6 +15,10 @@ import sys
 
 REPRISE, VERSION = sys.argv[1:3]
 PAGE, OUT = (pathlib.Path(word) for word in sys.argv[3:5])
+FILTERS = """\
+Filters mean the same in **dump**, **info**, **check**, **export**, **report** and **discover**. They
+add up: a call passes, with its notes, when it or one of its notes has passed every filter that was
+given. Where nothing passes, the command says so and ends with 1."""
 
 
 def roff(text):
@@ -55,6 +59,8 @@ def body(lines, command):
             yield roff(f"**reprise {head[0]}** {head[1]}")
         elif line == "@OPTIONS@":
             yield from options_text(options)
+        elif line == "@FILTERS@":
+            yield ".PP\n" + roff(FILTERS)
         elif line.startswith("    "):
             if not example:
                 yield ".PP\n.RS 4\n.EX"

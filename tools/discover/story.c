@@ -284,13 +284,15 @@ static void end_trace(void *ctx, const char *path, const char *broken)
     reading->now = (struct rp_story){0};
 }
 
-int rp_story_read(const struct rp_source *source, struct rp_story *story)
+int rp_story_read(const struct rp_source *source, const struct rp_filter *filter,
+                  struct rp_story *story)
 {
     struct reading reading = {.best = story};
-    const struct rp_group_visitor visitor = {begin_trace, take_group, end_trace, &reading, NULL};
+    const struct rp_group_visitor visitor = {
+        .begin = begin_trace, .group = take_group, .end = end_trace, .ctx = &reading};
 
     *story = (struct rp_story){0};
-    int code = rp_groups_read(source, NULL, &visitor);
+    int code = rp_groups_read(source, filter, &visitor);
     bool no_memory = story->no_memory || reading.now.no_memory || story->names.no_memory;
     rp_story_release(&reading.now);
     if (!no_memory)

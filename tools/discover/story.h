@@ -7,6 +7,7 @@
 #ifndef RP_TOOLS_DISCOVER_STORY_H
 #define RP_TOOLS_DISCOVER_STORY_H
 
+#include "tools/filter.h"
 #include "tools/names.h"
 #include "tools/source.h"
 
@@ -64,9 +65,10 @@ struct rp_story {
     bool no_memory;
 };
 
-/* Reads the source's traces; the story is that of the one with the most launches. Returns an
- * exit code after a message, or RP_EXIT_OK. */
-int rp_story_read(const struct rp_source *source, struct rp_story *story);
+/* Reads what the filter lets pass of the source's traces; the story is that of the one with the
+ * most launches. Returns an exit code after a message, or RP_EXIT_OK. */
+int rp_story_read(const struct rp_source *source, const struct rp_filter *filter,
+                  struct rp_story *story);
 void rp_story_release(struct rp_story *story);
 
 const char *rp_story_name(const struct rp_story *story, uint32_t name);

@@ -134,6 +134,7 @@ function showDamage() {
   if (data.damaged && !data.survey.processes.some(process => process.broken))
     texts.push('A file of the run could not be read; what it held is missing here.');
   if (texts.length) texts.push('All that is below is of what is left.');
+  if (data.filter) texts.push(`A part of the run, and nothing else: what passes ${data.filter}.`);
   $('damage').append(...texts.map(textContent => element('p', {textContent})));
 }
 
