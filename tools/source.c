@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/source.h"
 
-#include "tools/event_shape.h"
 #include "tools/folder.h"
 #include "tools/say.h"
-#include "tracker/array.h"
 #include "tracker/text.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -112,162 +109,7 @@ bool rp_source_has_trace(const struct rp_source *source)
     return source->trace_count > 0;
 }
 
-/* ---- reading ------------------------------------------------------------------ */
-
-static bool is_older(const char *path)
-{
-    static const char tail[] = ".0.rpt";
-    size_t length = strlen(path), cut = sizeof(tail) - 1;
-    return length > cut && strcmp(path + length - cut, tail) == 0;
-}
-
-/* A trace that kept only its end is two files: what was put aside, NAME.0.rpt, and NAME.rpt,
- * which goes on from it. */
-static bool goes_on(const struct rp_source *source, size_t at)
-{
-    const char *older = at > 0 ? source->traces[at - 1] : "", *path = source->traces[at];
-    size_t stem = strlen(path), cut = strlen(".rpt");
-
-    stem -= stem >= cut ? cut : stem;
-    return at > 0 && strncmp(older, path, stem) == 0 && strcmp(older + stem, ".0.rpt") == 0;
-}
-
-/* The files of one trace, of which the first is open. Definitions of events point into their
- * reader, and a call can begin in one file and end in the next: all stay open to the end. */
-struct trace {
-    struct rp_trace_reader **readers;
-    size_t count, capacity;
-    bool broken;
-    char message[PATH_MAX + 256]; /* of the first damage */
-};
-
-__attribute__((format(printf, 3, 4))) static void say_broken(struct trace *trace, int *code,
-                                                             const char *format, ...)
-{
-    char message[sizeof(trace->message)];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(message, sizeof(message), format, arguments);
-    va_end(arguments);
-    rp_say("%s", message);
-    if (!trace->broken)
-        memcpy(trace->message, message, sizeof(message));
-    trace->broken = true;
-    *code = RP_EXIT_DATA;
-}
-
-static struct rp_trace_reader *last_of(const struct trace *trace)
-{
-    return trace->readers[trace->count - 1];
-}
-
-static bool keep_reader(struct trace *trace, struct rp_trace_reader *reader)
-{
-    struct rp_trace_reader **grown = rp_array_reserve(trace->readers, &trace->capacity,
-                                                      trace->count + 1, sizeof(*grown));
-    if (!grown) {
-        rp_trace_reader_close(reader);
-        return false;
-    }
-    trace->readers = grown;
-    trace->readers[trace->count++] = reader;
-    return true;
-}
-
-static bool open_next(struct trace *trace, const char *path, int *code)
-{
-    struct rp_trace_reader *reader;
-    char message[512];
-
-    if (rp_trace_reader_open(path, &reader, message, sizeof(message)) != RP_OK)
-        say_broken(trace, code, "%s", message);
-    else if (keep_reader(trace, reader))
-        return true;
-    else
-        say_broken(trace, code, "%s: out of memory", path);
-    return false;
-}
-
-/* Where the file that was read is whole, the next begins with the event that is due. */
-static void check_seam(struct trace *trace, const char *path, int *code)
-{
-    uint64_t due = rp_trace_reader_next_id(trace->readers[trace->count - 2]);
-    uint64_t first = rp_trace_reader_next_id(last_of(trace));
-
-    if (!trace->broken && first != due)
-        say_broken(trace, code, "%s: begins with event %llu where event %llu was due", path,
-                   (unsigned long long)first, (unsigned long long)due);
-}
-
-/* True to go on with what follows. */
-static bool read_file(struct trace *trace, const struct rp_event_visitor *visitor, int *code)
-{
-    struct rp_trace_reader *reader = last_of(trace);
-    enum rp_status status = RP_OK;
-    struct rp_event event;
-    bool wanted = true;
-
-    if (visitor->wait)
-        rp_trace_reader_follow(reader, visitor->wait, visitor->ctx);
-    if (visitor->needs)
-        rp_trace_reader_brief(reader, visitor->needs, visitor->ctx);
-    while (wanted && (status = rp_trace_next(reader, &event)) == RP_OK)
-        wanted = visitor->event(visitor->ctx, reader, &event);
-    if (wanted && status != RP_END)
-        say_broken(trace, code, "%s", rp_trace_reader_message(reader));
-    return wanted;
-}
-
-/* The files of one trace that follow the first, one after the other. True to go on with what
- * follows them. */
-static bool read_on(struct trace *trace, const struct rp_source *source, size_t *at,
-                    const struct rp_event_visitor *visitor, int *code)
-{
-    while (*at + 1 < source->trace_count && goes_on(source, *at + 1)) {
-        const char *path = source->traces[++*at];
-        if (!open_next(trace, path, code))
-            return true;
-        check_seam(trace, path, code);
-        if (!read_file(trace, visitor, code))
-            return false;
-    }
-    if (source->is_folder && !trace->broken && is_older(source->traces[*at]))
-        say_broken(trace, code, "%s: breaks off after %llu events: the file that goes on from it "
-                   "is missing", source->traces[*at],
-                   (unsigned long long)rp_trace_reader_next_id(last_of(trace)));
-    return true;
-}
-
-static bool read_trace(const struct rp_source *source, size_t *at,
-                       const struct rp_event_visitor *visitor, int *code)
-{
-    const char *path = source->traces[*at];
-    struct trace trace = {.count = 0};
-    bool wanted = true;
-
-    if (!open_next(&trace, path, code))
-        return true;
-    if (!visitor->begin || visitor->begin(visitor->ctx, path, trace.readers[0])) {
-        wanted = read_file(&trace, visitor, code) && read_on(&trace, source, at, visitor, code);
-        if (visitor->end)
-            visitor->end(visitor->ctx, path, trace.broken ? trace.message : NULL);
-    }
-    rp_event_shapes_forget();
-    while (trace.count > 0)
-        rp_trace_reader_close(trace.readers[--trace.count]);
-    free(trace.readers);
-    return wanted;
-}
-
-int rp_source_read(const struct rp_source *source, const struct rp_event_visitor *visitor)
-{
-    int code = source->damaged ? RP_EXIT_DATA : RP_EXIT_OK;
-    for (size_t i = 0; i < source->trace_count; i++)
-        if (!read_trace(source, &i, visitor, &code))
-            break;
-    return code;
-}
+/* ---- fields ------------------------------------------------------------------- */
 
 uint64_t rp_event_number(const struct rp_event *event, const char *field)
 {

@@ -80,7 +80,7 @@ struct rp_trace_options {
 
 /* Creates `path` (mode 0600, never following a link, never overwriting). `options` may be
  * NULL: all defaults, which zeros mean too. The property "start_ns" is added: the time of day
- * that event times count from, in nanoseconds since 1970. RP_IO with errno on failure. */
+ * that event times count from, in nanoseconds since 1970; and with RP_TRACE_KEEP_LAST "keep". RP_IO with errno on failure. */
 enum rp_status rp_trace_writer_open(const char *path, const struct rp_trace_options *options,
                                     struct rp_trace_writer **out);
 /* Hands over all buffers and waits until they are in the file. RP_IO with errno when events
@@ -153,6 +153,10 @@ struct rp_event {
 enum rp_status rp_trace_reader_open(const char *path, struct rp_trace_reader **out, char *message,
                                     size_t message_size);
 void rp_trace_reader_close(struct rp_trace_reader *reader);
+
+/* Goes on with the next file of the same trace, which `next` has just opened; the types of events
+ * stay the pointers that they are. `next` is gone then. */
+void rp_trace_reader_go_on(struct rp_trace_reader *reader, struct rp_trace_reader *next);
 
 /* Where the file ends before its end mark, as that of a running job does, `wait` is asked before
  * the reading is over: true to look again for more, after a while that `wait` has spent. */

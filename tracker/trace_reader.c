@@ -158,6 +158,26 @@ void rp_trace_reader_follow(struct rp_trace_reader *reader, bool (*wait)(void *c
     reader->input.wait_ctx = ctx;
 }
 
+void rp_trace_reader_go_on(struct rp_trace_reader *reader, struct rp_trace_reader *next)
+{
+    struct rp_trace_reader was = *reader;
+
+    rp_input_release(&reader->input);
+    reader->input = next->input;
+    reader->path = next->path;
+    reader->properties = next->properties;
+    reader->property_count = next->property_count;
+    reader->next_id = next->next_id;
+    reader->finished = reader->broken_off = reader->damaged = false;
+    reader->has_resumed = reader->has_tally = reader->in_tally = reader->in_chunk = false;
+    reader->events.decoder.times_inside = next->events.decoder.times_inside;
+    next->input = (struct rp_trace_input){.fd = -1};
+    next->path = was.path;
+    next->properties = was.properties;
+    next->property_count = was.property_count;
+    rp_trace_reader_close(next);
+}
+
 void rp_trace_reader_close(struct rp_trace_reader *reader)
 {
     if (reader == NULL)

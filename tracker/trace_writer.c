@@ -145,24 +145,30 @@ static uint64_t realtime_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+static void put_pair(const char *pair[2], const char *key, const char *value)
+{
+    pair[0] = key;
+    pair[1] = value;
+}
+
 /* The caller's properties and the moment that all times count from. */
 static enum rp_status create_file(struct rp_trace_writer *writer, const char *path,
                                   const struct rp_trace_options *options)
 {
     char start[24];
-    const char *(*pairs)[2] = calloc(options->property_count + 1, sizeof(*pairs));
+    const char *(*pairs)[2] = calloc(options->property_count + 2, sizeof(*pairs));
+    size_t count = 0;
 
     if (pairs == NULL)
         return RP_NO_MEMORY;
     snprintf(start, sizeof(start), "%llu", (unsigned long long)realtime_ns());
-    pairs[0][0] = "start_ns";
-    pairs[0][1] = start;
-    for (size_t i = 0; i < options->property_count; i++) {
-        pairs[i + 1][0] = options->properties[i][0];
-        pairs[i + 1][1] = options->properties[i][1];
-    }
-    enum rp_status status = rp_trace_file_create(
-        &writer->file, path, (const char *const(*)[2])pairs, options->property_count + 1);
+    put_pair(pairs[count++], "start_ns", start);
+    if (options->keep == RP_TRACE_KEEP_LAST)
+        put_pair(pairs[count++], "keep", "last");
+    for (size_t i = 0; i < options->property_count; i++)
+        put_pair(pairs[count++], options->properties[i][0], options->properties[i][1]);
+    enum rp_status status = rp_trace_file_create(&writer->file, path,
+                                                 (const char *const(*)[2])pairs, count);
     free(pairs);
     return status;
 }
