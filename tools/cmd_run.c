@@ -18,6 +18,7 @@
 #include "tracker/contract.h"
 #include "tracker/refusal.h"
 #include "tracker/text.h"
+#include "tracker/trace.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -36,6 +37,7 @@ struct run {
     char *job;           /* the command line, as profiles and plans name it */
     char plan[PATH_MAX]; /* "" without one */
     char program[PATH_MAX], layer[PATH_MAX], folder[PATH_MAX];
+    int shelter; /* for what the job has not yet written when it ends; -1 for none */
     int held; /* keeps other runs out of the folder until we end */
     struct rp_driver_choice driver;
     struct rp_environment environment;
@@ -366,6 +368,21 @@ static void add_cache(struct run *run)
         rp_environment_add(&run->environment, "REPRISE_CACHE", "%s/%s", here, cache);
 }
 
+/* Where there is none, or no trace, what a killed job has not yet written is lost. */
+static void add_shelter(struct run *run)
+{
+    char path[64];
+
+    run->shelter = -1;
+    if (!rp_option_given(&run->options, RP_OPT_NO_TRACE) &&
+        !rp_option_given(&run->options, RP_OPT_NOP))
+        run->shelter = rp_trace_shelter_create(path, sizeof(path));
+    if (run->shelter >= 0)
+        rp_environment_add(&run->environment, "REPRISE_SHELTER", "%s", path);
+    else
+        rp_environment_remove(&run->environment, "REPRISE_SHELTER");
+}
+
 static void prepare_environment(struct run *run)
 {
     struct rp_environment *list = &run->environment;
@@ -405,6 +422,7 @@ static void prepare_environment(struct run *run)
         rp_environment_add(list, "REPRISE_AUDIT", "%llu",
                            (unsigned long long)values[RP_OPT_AUDIT].number);
     add_cache(run);
+    add_shelter(run);
     if (strcmp(run->mode, "guard") == 0 || strcmp(run->mode, "recompute") == 0)
         rp_environment_add(list, "REPRISE_STRICT", "1");
     prepare_search(run);
@@ -425,6 +443,22 @@ static int prepare(struct run *run)
 
 /* ---- the job ------------------------------------------------------------------ */
 
+/* A job that ended well has left nothing to be saved. */
+static void rescue(const struct run *run)
+{
+    struct rp_trace_rescue rescued;
+
+    if (run->shelter < 0)
+        return;
+    rp_trace_shelter_rescue(run->shelter, &rescued);
+    if (rescued.lost > 0)
+        rp_say("%llu events that the job had not yet written when it ended are lost",
+               (unsigned long long)rescued.lost);
+    else if (rescued.events > 0 && !rp_option_given(&run->options, RP_OPT_QUIET))
+        rp_say("%llu events that the job had not yet written when it ended are saved",
+               (unsigned long long)rescued.events);
+}
+
 static int run_job(struct run *run)
 {
     struct rp_job job;
@@ -435,6 +469,7 @@ static int run_job(struct run *run)
         rp_say("%s: %s", run->options.rest[0], strerror(error));
         return error == ENOENT ? RP_EXIT_NOT_FOUND : RP_EXIT_CANNOT_RUN;
     }
+    rescue(run);
     struct rp_outcome outcome;
     rp_outcome_read(run->folder, &outcome);
     if (!rp_option_given(&run->options, RP_OPT_QUIET))

@@ -33,6 +33,7 @@ static const struct {
     {"REPRISE_JOB", "set by run: the command line, for profiles and plans"},
     {"REPRISE_TIMES", "cupti: profiles by the profiler's records"},
     {"REPRISE_TRACE", "set by run: 1 with a trace, 0 without"},
+    {"REPRISE_SHELTER", "set by run: where unwritten events outlive a crash"},
     {"REPRISE_STRICT", "set by run: 1 where the job never runs unguarded"},
 };
 

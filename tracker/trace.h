@@ -11,8 +11,9 @@
  * The writer is thread-safe: events go to a buffer of the calling thread and a writer
  * thread compresses and writes full buffers. By default a thread that finds no free buffer
  * waits (counted); with `lossy` its events are dropped, counted, and marked by a gap
- * event. Only events in full chunks on disk survive a kill, so buffers are also handed
- * over when they grow old (see max_age_ns). The reader is not thread-safe. */
+ * event. Only events in full chunks on disk survive a kill, or in a shelter (rp_trace_shelter_create),
+ * so buffers are also handed over when they grow old (see max_age_ns). The reader is not
+ * thread-safe. */
 #ifndef RP_TRACKER_TRACE_H
 #define RP_TRACKER_TRACE_H
 
@@ -73,6 +74,7 @@ struct rp_trace_options {
     bool lossy;
     enum rp_trace_keep keep;
     uint64_t limit; /* bytes on disk, all files together; at least 64 KiB are taken */
+    const char *shelter; /* of rp_trace_shelter_create; NULL: what is in buffers dies with us */
     /* Pairs of strings written into the header: "command", "pid", "device", "driver" ... */
     const char *const (*properties)[2];
     size_t property_count;
@@ -95,10 +97,6 @@ enum rp_status rp_trace_writer_close(struct rp_trace_writer *writer);
 /* In the child of a fork: forgets the parent's file without touching it, and frees. Until
  * then the child may emit in vain; in the parent this does nothing. */
 void rp_trace_writer_abandon(struct rp_trace_writer *writer);
-/* For a handler of crash signals, and safe there: has the writing thread save what it can
- * reach, and waits for it, a second at most. */
-void rp_trace_writer_rescue(struct rp_trace_writer *writer);
-
 /* Registers an event type; `def` must outlive the writer. The same id is returned for
  * the same `def` pointer. Cheap enough to call before the first emit of each type. UINT32_MAX
  * when there are too many (4095) or the host is out of memory; such events are lost, counted. */
@@ -135,6 +133,22 @@ struct rp_trace_stats {
     uint64_t lost;          /* events */
 };
 void rp_trace_writer_stats(const struct rp_trace_writer *writer, struct rp_trace_stats *stats);
+
+/* ---- what outlives a process ----------------------------------------------------- */
+
+/* For who starts other processes that write traces: memory for their buffers that stays when they
+ * crash or are killed. They find it by `path`, while this process keeps the descriptor open, which
+ * is returned; -1 where there is no such memory. */
+int rp_trace_shelter_create(char *path, size_t size);
+
+struct rp_trace_rescue {
+    uint64_t traces; /* that something was put into */
+    uint64_t events; /* that were */
+    uint64_t lost;   /* that could not be: the file is gone, or full, or these made no sense */
+};
+/* Puts into their traces what processes that have ended left there, behind what they had written
+ * themselves. These traces still have no end mark: their jobs came to none. Once. */
+void rp_trace_shelter_rescue(int shelter, struct rp_trace_rescue *rescued);
 
 /* ---- reading ------------------------------------------------------------------ */
 

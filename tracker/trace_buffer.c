@@ -6,11 +6,21 @@
 
 #define WORTH_A_TALLY ((size_t)64 << 10)
 
-static struct rp_trace_buffer *buffer_create(size_t bytes)
+static struct rp_trace_buffer *buffer_create(struct rp_trace_writer *writer, size_t bytes)
 {
-    struct rp_trace_buffer *buffer = malloc(sizeof(*buffer) + bytes);
+    struct rp_trace_buffer *buffer = NULL;
+    unsigned slot = 0;
 
+    if (writer->shelter != NULL)
+        buffer = rp_shelter_take(writer->shelter, RP_SHELTER_BUFFER, sizeof(*buffer) + bytes,
+                                 &slot);
+    if (buffer == NULL) {
+        slot = 0;
+        buffer = malloc(sizeof(*buffer) + bytes);
+    }
     if (buffer != NULL) {
+        buffer->slot = slot;
+        buffer->trace_slot = slot > 0 ? writer->shelter->trace_slot : 0;
         buffer->capacity = (uint32_t)bytes;
         /* Without one the trace is the same but for what it takes to count it. */
         buffer->tally = bytes >= WORTH_A_TALLY ? malloc(sizeof(*buffer->tally)) : NULL;
@@ -18,11 +28,17 @@ static struct rp_trace_buffer *buffer_create(size_t bytes)
     return buffer;
 }
 
-void rp_trace_buffer_destroy(struct rp_trace_buffer *buffer)
+void rp_trace_buffer_destroy(struct rp_trace_writer *writer, struct rp_trace_buffer *buffer)
 {
-    if (buffer != NULL)
-        free(buffer->tally);
-    free(buffer);
+    if (buffer == NULL)
+        return;
+    free(buffer->tally);
+    if (buffer->slot > 0)
+        rp_shelter_give(writer->shelter, buffer->slot, buffer,
+                        sizeof(*buffer) + buffer->capacity,
+                        rp_trace_phase_of(writer) == RP_TRACE_FORKED);
+    else
+        free(buffer);
 }
 
 void rp_trace_queue(struct rp_trace_writer *writer, struct rp_trace_buffer *buffer)
@@ -30,7 +46,7 @@ void rp_trace_queue(struct rp_trace_writer *writer, struct rp_trace_buffer *buff
     buffer->next = NULL;
     *writer->queue_end = buffer;
     writer->queue_end = &buffer->next;
-    writer->queued++;
+    atomic_store_explicit(&buffer->order, ++writer->queued, memory_order_release);
 }
 
 static struct rp_trace_buffer *queue_pop(struct rp_trace_writer *writer)
@@ -48,12 +64,26 @@ static struct rp_trace_buffer *queue_pop(struct rp_trace_writer *writer)
 void rp_trace_retire(struct rp_trace_writer *writer, struct rp_trace_buffer *buffer)
 {
     if (buffer->capacity > writer->buffer_bytes) { /* made for one huge event */
-        rp_trace_buffer_destroy(buffer);
+        rp_trace_buffer_destroy(writer, buffer);
         writer->buffer_count--;
     } else {
+        atomic_store_explicit(&buffer->order, 0, memory_order_release);
         buffer->next = writer->empty;
         writer->empty = buffer;
     }
+}
+
+/* Behind a part that could not be written nothing is put: where something is missing, a trace ends or
+ * says so. */
+static void shelter_tell(struct rp_trace_writer *writer, const struct rp_trace_buffer *buffer,
+                         enum rp_status status)
+{
+    struct rp_shelter_trace *trace = writer->shelter->trace;
+
+    if (status == RP_OK)
+        rp_shelter_progress(trace, &writer->file, buffer->order);
+    else
+        atomic_store(&trace->over, true);
 }
 
 void rp_trace_drain(struct rp_trace_writer *writer)
@@ -68,6 +98,8 @@ void rp_trace_drain(struct rp_trace_writer *writer)
             pthread_mutex_lock(&writer->lock);
         if (status != RP_OK)
             writer->lost_on_disk += buffer->events;
+        if (writer->shelter != NULL)
+            shelter_tell(writer, buffer, status);
         writer->error = writer->file.error;
         writer->bytes_raw = writer->file.bytes_raw;
         writer->bytes_written = writer->file.older_bytes + writer->file.offset;
@@ -94,12 +126,12 @@ struct rp_trace_buffer *rp_trace_take(struct rp_trace_writer *writer, size_t byt
         buffer = writer->empty;
         writer->empty = buffer->next;
     } else if (writer->buffer_count < writer->buffer_limit) {
-        buffer = buffer_create(writer->buffer_bytes);
+        buffer = buffer_create(writer, writer->buffer_bytes);
         writer->buffer_count += buffer != NULL;
     }
     if (buffer != NULL && buffer->capacity < bytes) {
-        rp_trace_buffer_destroy(buffer);
-        buffer = buffer_create(bytes);
+        rp_trace_buffer_destroy(writer, buffer);
+        buffer = buffer_create(writer, bytes);
         if (buffer == NULL) {
             writer->buffer_count--;
             pthread_cond_broadcast(&writer->changed);

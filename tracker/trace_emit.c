@@ -110,7 +110,9 @@ static bool make_room(struct rp_trace_thread *t, const struct rp_trace_type *typ
 {
     struct rp_trace_writer *writer = t->writer;
 
-    if (t->buffer != NULL && t->buffer->capacity - t->buffer->used - t->buffer->times >= bytes) {
+    bytes += RP_TRACE_MAX_VARINT; /* its time, once more */
+    if (t->buffer != NULL &&
+        t->buffer->capacity - t->buffer->used >= bytes + 2 * (size_t)t->buffer->times) {
         enum rp_status status = rp_trace_coder_prepare(&t->coder, type);
         if (status != RP_END)
             return status == RP_OK;
@@ -123,6 +125,8 @@ static bool make_room(struct rp_trace_thread *t, const struct rp_trace_type *typ
     t->buffer->events = 0;
     t->buffer->used = 0;
     t->buffer->times = 0;
+    atomic_store_explicit(&t->buffer->committed, 0, memory_order_release);
+    atomic_store_explicit(&t->buffer->order, RP_TRACE_FILLING, memory_order_release);
     if (t->buffer->tally != NULL)
         rp_trace_tally_begin(t->buffer->tally);
     rp_trace_coder_begin(&t->coder);

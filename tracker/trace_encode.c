@@ -357,6 +357,8 @@ void rp_trace_encode(struct rp_trace_coder *coder, struct rp_trace_buffer *buffe
     buffer->last_ns = time_ns;
     buffer->used = (uint32_t)(out - buffer->data);
     buffer->events++;
+    atomic_store_explicit(&buffer->committed, (uint64_t)buffer->used << 32 | buffer->events,
+                          memory_order_release);
     if (buffer->tally != NULL)
         rp_trace_tally_add(buffer->tally, known->number, names, values);
 }

@@ -10,6 +10,8 @@
 
 #include "tracker/trace.h"
 
+#include <stdatomic.h>
+
 struct rp_trace_brief;
 struct rp_trace_tally;
 
@@ -33,11 +35,18 @@ struct rp_trace_type {
 struct rp_trace_type *rp_trace_type_create(const struct rp_event_def *def, uint32_t id);
 void rp_trace_type_destroy(struct rp_trace_type *type);
 
+#define RP_TRACE_FILLING UINT64_MAX
+
 /* Records on their way to the file: they grow from the front of `data`, their times from its
- * back, until the buffer is sealed. */
+ * back, until the buffer is sealed. Between the two there is room for the times once more, so that
+ * sealing copies them and what is there stays whole. */
 struct rp_trace_buffer {
     struct rp_trace_buffer *next;
     uint64_t thread;
+    /* For who finds it in a shelter: bytes of records, shifted by 32, plus the number of events, all
+     * of them whole; and when it was queued, or RP_TRACE_FILLING, or 0 for empty. */
+    _Atomic uint64_t committed, order;
+    uint32_t slot, trace_slot; /* in the shelter; slot 0: in the process's own memory */
     uint64_t first_ns, last_ns; /* since the start of the trace */
     uint32_t events;
     uint32_t used, times, capacity; /* bytes */

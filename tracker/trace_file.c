@@ -155,6 +155,39 @@ enum rp_status rp_trace_file_create(struct rp_trace_file *file, const char *path
     return status;
 }
 
+static enum rp_status resume(struct rp_trace_file *file)
+{
+    struct stat now;
+
+    file->fd = open(file->path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file->fd < 0 || fstat(file->fd, &now) != 0)
+        return RP_IO;
+    errno = ESTALE;
+    if (now.st_dev != file->device || now.st_ino != file->inode ||
+        (uint64_t)now.st_size < file->offset)
+        return RP_IO;
+    return ftruncate(file->fd, (off_t)file->offset) == 0 ? RP_OK : RP_IO;
+}
+
+enum rp_status rp_trace_file_resume(struct rp_trace_file *file, const char *path, dev_t device,
+                                    ino_t inode, uint64_t offset, uint64_t events)
+{
+    *file = (struct rp_trace_file){.fd = -1,
+                                   .path = strdup(path),
+                                   .device = device,
+                                   .inode = inode,
+                                   .offset = offset,
+                                   .events = events};
+    enum rp_status status = file->path != NULL ? resume(file) : RP_NO_MEMORY;
+    if (status != RP_OK) {
+        int error = errno;
+        file->inode = 0; /* whatever was opened is to be closed */
+        rp_trace_file_release(file);
+        errno = error;
+    }
+    return status;
+}
+
 /* ---- a limit of bytes ------------------------------------------------------------- */
 
 void rp_trace_file_limit(struct rp_trace_file *file, enum rp_trace_keep keep, uint64_t limit)

@@ -182,7 +182,7 @@ static size_t bound_of_all(const struct rp_trace_tally *tally, const struct rp_t
         if (type == NULL)
             return 0;
         set_values(tally, chunk, &tally->rows[i], values);
-        bytes += rp_trace_bound(type, values);
+        bytes += rp_trace_bound(type, values) + RP_TRACE_MAX_VARINT; /* its time, twice */
     }
     return bytes;
 }

@@ -82,14 +82,11 @@ static void *write_on(void *argument)
     while (!stop) {
         await_work(writer, period);
         rp_trace_clock_compare(&writer->clock);
-        bool rescue = atomic_load(&writer->rescue);
-        collect(writer, rescue ? 0 : period);
+        collect(writer, period);
         pthread_mutex_lock(&writer->lock);
         rp_trace_drain(writer);
         stop = writer->stop;
         pthread_mutex_unlock(&writer->lock);
-        if (rescue)
-            atomic_store(&writer->rescue, false);
     }
     return NULL;
 }
@@ -109,27 +106,31 @@ bool rp_trace_start(struct rp_trace_writer *writer)
 
 /* ---- birth and death -------------------------------------------------------------- */
 
+static void destroy_buffers(struct rp_trace_writer *writer, struct rp_trace_buffer *list)
+{
+    while (list != NULL) {
+        struct rp_trace_buffer *next = list->next;
+        rp_trace_buffer_destroy(writer, list);
+        list = next;
+    }
+}
+
 static void release(struct rp_trace_writer *writer)
 {
     struct rp_trace_thread *t = atomic_load(&writer->threads);
-    struct rp_trace_buffer *lists[2] = {writer->queue, writer->empty};
 
     pthread_key_delete(writer->key); /* no thread that ends comes back here from now on */
     rp_trace_delist(writer);
     while (t != NULL) {
         struct rp_trace_thread *next = t->next;
-        rp_trace_buffer_destroy(t->buffer);
+        rp_trace_buffer_destroy(writer, t->buffer);
         rp_trace_coder_release(&t->coder);
         free(t);
         t = next;
     }
-    for (size_t i = 0; i < 2; i++) {
-        for (struct rp_trace_buffer *b = lists[i]; b != NULL;) {
-            struct rp_trace_buffer *next = b->next;
-            rp_trace_buffer_destroy(b);
-            b = next;
-        }
-    }
+    destroy_buffers(writer, writer->queue);
+    destroy_buffers(writer, writer->empty);
+    rp_shelter_close(writer->shelter, rp_trace_phase_of(writer) == RP_TRACE_FORKED);
     for (unsigned i = 0; i < atomic_load(&writer->type_count); i++)
         rp_trace_type_destroy(writer->types[i]);
     rp_idmap_release(&writer->type_of);
@@ -197,6 +198,24 @@ static void apply_limit(struct rp_trace_writer *writer, const struct rp_trace_op
         writer->buffer_bytes = limit / 4;
 }
 
+/* Who rescues may run in another folder. */
+static void seek_shelter(struct rp_trace_writer *writer, const char *path, const char *shelter)
+{
+    struct rp_trace_shelter *found = rp_shelter_open(shelter);
+
+    if (found == NULL)
+        return;
+    if (realpath(path, found->trace->path) == NULL) {
+        rp_shelter_close(found, false);
+        return;
+    }
+    found->trace->level = writer->level;
+    found->trace->keep = writer->file.keep;
+    found->trace->limit = writer->file.limit;
+    rp_shelter_progress(found->trace, &writer->file, 0);
+    writer->shelter = found;
+}
+
 enum rp_status rp_trace_writer_open(const char *path, const struct rp_trace_options *options,
                                     struct rp_trace_writer **out)
 {
@@ -223,6 +242,8 @@ enum rp_status rp_trace_writer_open(const char *path, const struct rp_trace_opti
     }
     if (options != NULL)
         apply_limit(writer, options);
+    if (options != NULL && options->shelter != NULL)
+        seek_shelter(writer, path, options->shelter);
     writer->serial = atomic_fetch_add(&serials, 1) + 1;
     writer->pid = getpid();
     writer->queue_end = &writer->queue;
@@ -292,6 +313,21 @@ static void tell_what_is_missing(struct rp_trace_writer *writer)
     rp_trace_leave(t);
 }
 
+/* All is in the file. What was sheltered may go, though the process may live long, and many more of
+ * its kind. */
+static void leave_shelter(struct rp_trace_writer *writer)
+{
+    pthread_mutex_lock(&writer->lock);
+    struct rp_trace_buffer *empty = writer->empty;
+    writer->empty = NULL;
+    for (struct rp_trace_buffer *buffer = empty; buffer != NULL; buffer = buffer->next)
+        writer->buffer_count--;
+    pthread_mutex_unlock(&writer->lock);
+    destroy_buffers(writer, empty);
+    if (writer->shelter != NULL)
+        atomic_store(&writer->shelter->trace->over, true);
+}
+
 enum rp_status rp_trace_writer_finish(struct rp_trace_writer *writer)
 {
     int open = RP_TRACE_OPEN;
@@ -307,6 +343,7 @@ enum rp_status rp_trace_writer_finish(struct rp_trace_writer *writer)
         pthread_join(writer->thread, NULL);
     }
     tell_what_is_missing(writer);
+    leave_shelter(writer);
     enum rp_status status = rp_trace_file_finish(&writer->file);
     int error = errno;
     pthread_mutex_lock(&writer->lock);
@@ -341,19 +378,6 @@ void rp_trace_writer_abandon(struct rp_trace_writer *writer)
      * is not destroyed: that would wait for threads that the child does not have. */
     if (writer != NULL && writer->pid != getpid())
         release(writer);
-}
-
-void rp_trace_writer_rescue(struct rp_trace_writer *writer)
-{
-    const struct timespec pause = {.tv_nsec = 1000000};
-
-    if (rp_trace_phase_of(writer) != RP_TRACE_OPEN || !atomic_load(&writer->running) ||
-        pthread_equal(pthread_self(), writer->thread))
-        return;
-    atomic_store(&writer->rescue, true);
-    sem_post(&writer->work);
-    for (int i = 0; i < 1000 && atomic_load(&writer->rescue); i++)
-        nanosleep(&pause, NULL);
 }
 
 void rp_trace_writer_stats(const struct rp_trace_writer *writer, struct rp_trace_stats *stats)

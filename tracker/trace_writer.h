@@ -17,6 +17,7 @@
 #include "tracker/trace_encode.h"
 #include "tracker/trace_file.h"
 #include "tracker/trace_format.h"
+#include "tracker/trace_shelter.h"
 #include "tracker/trace_tally.h"
 
 #include <pthread.h>
@@ -50,6 +51,7 @@ struct rp_trace_writer {
     uint64_t max_age_ns;
     int level;
     bool lossy;
+    struct rp_trace_shelter *shelter; /* where buffers outlive the process; NULL: nowhere */
     pthread_key_t key; /* this thread's state */
     _Atomic(struct rp_trace_thread *) threads;
     atomic_uint_fast64_t lost_early; /* by threads that could get no state */
@@ -72,7 +74,6 @@ struct rp_trace_writer {
     pthread_t thread;
     atomic_bool running; /* the writing thread is there */
     sem_t work;
-    atomic_bool rescue;            /* asked for, from a signal handler */
     struct rp_trace_writer *older; /* in the list for forks */
 };
 
@@ -104,7 +105,7 @@ static inline void rp_trace_leave(struct rp_trace_thread *t)
 
 /* ---- trace_buffer.c: all with the writer's lock held, but for rp_trace_take ------------ */
 
-void rp_trace_buffer_destroy(struct rp_trace_buffer *buffer);
+void rp_trace_buffer_destroy(struct rp_trace_writer *writer, struct rp_trace_buffer *buffer);
 /* Appends to what is to be written. */
 void rp_trace_queue(struct rp_trace_writer *writer, struct rp_trace_buffer *buffer);
 /* Makes an empty buffer of it. */

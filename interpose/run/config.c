@@ -140,6 +140,9 @@ static enum rp_status read_output(struct rp_config *config)
     if (rp_rank())
         snprintf(config->rank, sizeof(config->rank), "%s", rp_rank());
     config->trace_lossy = is_set("REPRISE_LOSSY");
+    const char *shelter = getenv("REPRISE_SHELTER");
+    if (shelter && strlen(shelter) < sizeof(config->shelter))
+        strcpy(config->shelter, shelter);
     if (read_size("REPRISE_LIMIT", &config->trace_limit))
         config->trace_keep = RP_TRACE_KEEP_FIRST;
     if (read_size("REPRISE_LAST", &config->trace_limit))

@@ -19,6 +19,7 @@ struct rp_config {
     enum rp_trace_keep trace_keep; /* REPRISE_LAST, REPRISE_LIMIT: bytes */
     uint64_t trace_limit;
     bool trace_lossy;              /* REPRISE_LOSSY */
+    char shelter[64];              /* REPRISE_SHELTER: memory that outlives this process, or "" */
     bool only_ptx;                 /* CUDA_FORCE_PTX_JIT: the driver ignores machine code */
     bool strict;                   /* REPRISE_STRICT: run as asked or not at all */
     uint64_t budget;               /* REPRISE_BUDGET or the contract's; UINT64_MAX: none */

@@ -220,7 +220,8 @@ static enum rp_status open_trace(const char *command)
         .property_count = sizeof properties / sizeof *properties - (*rank == 0),
         .lossy = rp_core.config.trace_lossy,
         .keep = rp_core.config.trace_keep,
-        .limit = rp_core.config.trace_limit};
+        .limit = rp_core.config.trace_limit,
+        .shelter = *rp_core.config.shelter ? rp_core.config.shelter : NULL};
     return rp_trace_writer_open(path, &options, &rp_core.trace);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trace among files, descriptors, signals and processes that it doesn't own. */
+#include "tests/tracker/trace_child.h"
 #include "tests/tracker/trace_emit.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 /* ---- when things go wrong outside ------------------------------------------------- */
 
@@ -46,35 +46,12 @@ static void after_finish_events_are_ignored(void **state)
     emit_count(writer, 2);
     assert_int_equal(rp_trace_writer_finish(writer), RP_INVALID);
     assert_int_equal(rp_trace_writer_flush(writer), RP_INVALID);
-    rp_trace_writer_rescue(writer);
     assert_ok(rp_trace_writer_close(writer));
     assert_ok(rp_trace_writer_close(NULL));
     struct kept kept = read_whole(trace_path);
     assert_int_equal(kept.count, 1);
     kept_release(&kept);
 }
-
-/* Runs `body` in a child process; the child reports by its exit status. */
-static int in_child(void (*body)(void))
-{
-    int status = 0;
-    pid_t child = fork();
-
-    assert_true(child >= 0);
-    if (child == 0) {
-        alarm(60);
-        body();
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return status;
-}
-
-#define CHILD_ASSERT(condition)                                                                  \
-    do {                                                                                         \
-        if (!(condition))                                                                        \
-            _exit(__LINE__ % 250 + 1);                                                           \
-    } while (0)
 
 static void fill_the_disk(void)
 {
@@ -256,38 +233,6 @@ static void a_killed_job_leaves_what_was_flushed(void **state)
     munmap(shared, 4096);
 }
 
-static void rescue_and_die(int signal)
-{
-    rp_trace_writer_rescue(inherited);
-    _exit(signal);
-}
-
-static void crash_in_a_call(void)
-{
-    /* A buffer that would not be handed over for an hour. */
-    const struct rp_trace_options options = {.max_age_ns = UINT64_C(3600000000000)};
-    const struct sigaction action = {.sa_handler = rescue_and_die};
-
-    CHILD_ASSERT(rp_trace_writer_open(trace_path, &options, &inherited) == RP_OK);
-    sigaction(SIGUSR1, &action, NULL);
-    emit_count(inherited, 1);
-    emit_count(inherited, 2);
-    raise(SIGUSR1);
-}
-
-static void a_crash_shows_the_last_call(void **state)
-{
-    (void)state;
-    int status = in_child(crash_in_a_call);
-
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == SIGUSR1);
-    struct kept kept = read_all(trace_path);
-    assert_int_equal(kept.count, 2);
-    assert_int_equal(kept.events[1].values[0].u, 2);
-    assert_true(kept.broke_off);
-    kept_release(&kept);
-}
-
 static void a_buffer_that_grows_old_is_written(void **state)
 {
     (void)state;
@@ -348,7 +293,6 @@ int main(void)
         TEST(a_fork_leaves_the_parents_trace_alone),
         TEST(forks_while_threads_emit),
         TEST(a_killed_job_leaves_what_was_flushed),
-        TEST(a_crash_shows_the_last_call),
         TEST(a_buffer_that_grows_old_is_written),
         TEST(the_writing_thread_takes_no_signals),
     };

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Out of a shelter, into the traces that it belongs to. */
+#include "tracker/trace_decode.h"
+#include "tracker/trace_format.h"
+#include "tracker/trace_shelter.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct found {
+    const struct rp_trace_buffer *buffer;
+    uint64_t order;
+};
+
+struct rescue {
+    int fd;
+    struct rp_shelter_head *head;
+    struct rp_trace_rescue *result;
+};
+
+/* ---- slots ---------------------------------------------------------------------- */
+
+static void *map_slot(const struct rescue *rescue, unsigned slot)
+{
+    void *memory = mmap(NULL, RP_SHELTER_SLOT_BYTES, PROT_READ, MAP_SHARED, rescue->fd,
+                        (off_t)(slot * RP_SHELTER_SLOT_BYTES));
+    return memory != MAP_FAILED ? memory : NULL;
+}
+
+static void unmap_slot(const void *memory)
+{
+    munmap((void *)(uintptr_t)memory, RP_SHELTER_SLOT_BYTES);
+}
+
+/* One that has ended and is not yet asked for counts as ended. */
+static bool is_alive(unsigned pid)
+{
+    char path[32], line[256] = "";
+
+    snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+    bool read = fgets(line, sizeof(line), file) != NULL;
+    fclose(file);
+    const char *name_end = strrchr(line, ')');
+    return !read || name_end == NULL || (name_end[1] == ' ' && !strchr("ZX", name_end[2]));
+}
+
+/* ---- buffers -------------------------------------------------------------------- */
+
+/* How many bytes the times of so many events take, from the back of the buffer. Each varint stands
+ * there in reverse: its first byte is the last. SIZE_MAX: these are no times. */
+static size_t times_of(const struct rp_trace_buffer *buffer, uint32_t events, size_t used)
+{
+    const uint8_t *floor = buffer->data + used, *end = buffer->data + buffer->capacity, *at = end;
+
+    for (; events > 0; events--) {
+        int length = 0;
+        do {
+            if (at == floor || ++length > RP_TRACE_MAX_VARINT)
+                return SIZE_MAX;
+            at--;
+        } while (*at & 0x80);
+    }
+    return (size_t)(end - at);
+}
+
+static bool makes_sense(const struct rp_trace_buffer *buffer)
+{
+    struct rp_trace_decoder decoder = {.at = NULL};
+    struct rp_event event;
+    enum rp_status status;
+    uint32_t events = 0;
+
+    rp_trace_decoder_expect(&decoder, RP_TRACE_VERSION);
+    rp_trace_decoder_begin(&decoder, buffer->data, buffer->used, buffer->first_ns, buffer->thread);
+    while ((status = rp_trace_decode(&decoder, &event)) == RP_OK)
+        events++;
+    rp_trace_decoder_release(&decoder);
+    return status == RP_END && events == buffer->events;
+}
+
+/* What the process had put into the buffer, sealed; NULL where it is nothing, or nonsense. */
+static struct rp_trace_buffer *copy_of(const struct rp_trace_buffer *found)
+{
+    uint64_t committed = atomic_load_explicit(&found->committed, memory_order_acquire);
+    size_t used = (size_t)(committed >> 32), room = RP_SHELTER_SLOT_BYTES - sizeof(*found);
+    uint32_t events = (uint32_t)committed;
+
+    if (found->capacity > room || used > found->capacity || used + events > RP_TRACE_MAX_RAW)
+        return NULL;
+    size_t times = times_of(found, events, used);
+    if (times == SIZE_MAX || used + times > RP_TRACE_MAX_RAW)
+        return NULL;
+    struct rp_trace_buffer *copy = malloc(sizeof(*copy) + used + times);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, found, sizeof(*copy));
+    copy->tally = NULL;
+    copy->events = events;
+    copy->used = copy->capacity = (uint32_t)(used + times);
+    copy->times = 0;
+    memcpy(copy->data, found->data, used);
+    memcpy(copy->data + used, found->data + found->capacity - times, times);
+    if (makes_sense(copy))
+        return copy;
+    free(copy);
+    return NULL;
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* The buffers of a trace that are not in its file, in the order of their writing. Those that nobody
+ * had queued come last: no thread has two of them. */
+static size_t find_buffers(const struct rescue *rescue, unsigned trace, uint64_t written,
+                           struct found *found)
+{
+    unsigned owner = atomic_load(&rescue->head->owner[trace]);
+    unsigned kind = owner - RP_SHELTER_TRACE + RP_SHELTER_BUFFER;
+    size_t count = 0;
+
+    for (unsigned slot = 1; slot < RP_SHELTER_SLOTS; slot++) {
+        if (atomic_load(&rescue->head->owner[slot]) != kind)
+            continue;
+        const struct rp_trace_buffer *buffer = map_slot(rescue, slot);
+        if (buffer == NULL)
+            continue;
+        uint64_t order = atomic_load(&buffer->order);
+        if (buffer->trace_slot == trace && order > written && (uint32_t)buffer->committed > 0)
+            found[count++] = (struct found){buffer, order};
+        else
+            unmap_slot(buffer);
+    }
+    qsort(found, count, sizeof(*found), by_order);
+    return count;
+}
+
+/* ---- traces --------------------------------------------------------------------- */
+
+static void add_buffer(const struct rescue *rescue, struct rp_trace_file *file, int level,
+                       const struct rp_trace_buffer *found)
+{
+    struct rp_trace_buffer *copy = copy_of(found);
+
+    if (copy != NULL && rp_trace_file_append(file, copy, level) == RP_OK)
+        rescue->result->events += copy->events;
+    else
+        rescue->result->lost += (uint32_t)found->committed;
+    free(copy);
+}
+
+static void add_buffers(const struct rescue *rescue, const struct rp_shelter_trace *trace,
+                        const struct found *found, size_t count)
+{
+    const struct rp_shelter_progress *at = &trace->progress[atomic_load(&trace->which) & 1];
+    struct rp_trace_file file;
+    enum rp_status status = RP_IO;
+
+    if (memchr(trace->path, 0, sizeof(trace->path)) != NULL)
+        status = rp_trace_file_resume(&file, trace->path, at->device, at->inode, at->offset,
+                                      at->events);
+    if (status != RP_OK) {
+        for (size_t i = 0; i < count; i++)
+            rescue->result->lost += (uint32_t)found[i].buffer->committed;
+        return;
+    }
+    if (trace->keep == RP_TRACE_KEEP_FIRST)
+        rp_trace_file_limit(&file, RP_TRACE_KEEP_FIRST, trace->limit);
+    for (size_t i = 0; i < count; i++)
+        add_buffer(rescue, &file, trace->level, found[i].buffer);
+    rp_trace_file_release(&file);
+    rescue->result->traces++;
+}
+
+static void rescue_trace(const struct rescue *rescue, unsigned slot, struct found *found)
+{
+    const struct rp_shelter_trace *trace = map_slot(rescue, slot);
+    size_t count = 0;
+
+    if (trace == NULL)
+        return;
+    if (!atomic_load(&trace->over)) {
+        unsigned which = atomic_load(&trace->which) & 1;
+        count = find_buffers(rescue, slot, trace->progress[which].written, found);
+    }
+    if (count > 0)
+        add_buffers(rescue, trace, found, count);
+    for (size_t i = 0; i < count; i++)
+        unmap_slot(found[i].buffer);
+    unmap_slot(trace);
+}
+
+void rp_trace_shelter_rescue(int fd, struct rp_trace_rescue *result)
+{
+    struct rescue rescue = {.fd = fd, .result = result};
+    struct found *found = calloc(RP_SHELTER_SLOTS, sizeof(*found));
+
+    *result = (struct rp_trace_rescue){0};
+    rescue.head = mmap(NULL, sizeof(*rescue.head), PROT_READ, MAP_SHARED, fd, 0);
+    for (unsigned slot = 1; found && rescue.head != MAP_FAILED && slot < RP_SHELTER_SLOTS; slot++) {
+        unsigned owner = atomic_load(&rescue.head->owner[slot]);
+        if (owner % 4 == RP_SHELTER_TRACE && !is_alive(owner / 4))
+            rescue_trace(&rescue, slot, found);
+    }
+    if (rescue.head != MAP_FAILED)
+        munmap(rescue.head, sizeof(*rescue.head));
+    free(found);
+}
