@@ -73,8 +73,8 @@ void rp_trace_retire(struct rp_trace_writer *writer, struct rp_trace_buffer *buf
     }
 }
 
-/* Behind a part that could not be written nothing is put: where something is missing, a trace ends or
- * says so. */
+/* Behind a part that could not be written nothing is put: where something is missing, a trace ends
+ * or says so. */
 static void shelter_tell(struct rp_trace_writer *writer, const struct rp_trace_buffer *buffer,
                          enum rp_status status)
 {

@@ -244,6 +244,20 @@ class Job(harness.Case):
         self.assertIn("stale-read", check.stdout)
         self.assertEqual(check.returncode, 65)  # and there may be more
 
+    def test_a_killed_job_leaves_its_last_call(self):
+        """What it had not yet written is there, down to the call that it was in."""
+        script = f"'{DIGITS}' --steps 100000 & job=$!; sleep 1; kill -9 $job; wait $job"
+        done = self.reprise("run", "--device", "soft", "--", "sh", "-c", script)
+        self.assertRegex(done.stderr, r"reprise: \d+ events that the job had not yet written when it "
+                         "ended are saved\n")
+        saved = int(re.search(r"reprise: (\d+) events that", done.stderr)[1])
+        events = [json.loads(line) for line in self.reprise("dump", "--json").stdout.splitlines()]
+        self.assertEqual([event["id"] for event in events[1:]], list(range(len(events) - 1)))
+        self.assertGreater(len(events), saved)
+        calls = [event for event in events if event.get("class") in ("enter", "leave")]
+        self.assertEqual([event["class"] for event in calls],
+                         ["enter", "leave"] * (len(calls) // 2) + ["enter"] * (len(calls) % 2))
+
     def test_without_a_trace(self):
         self.run_job("--no-trace", "-m", "check", "-c", str(CONTRACT))
         self.assertEqual(list((self.folder / "reprise.data").glob("trace-*")), [])
