@@ -25,7 +25,8 @@ struct flight {
 
 static struct {
     struct flight flights[IN_FLIGHT];
-    struct flight *now; /* the step that is running, if it is measured */
+    struct flight *now;   /* the step that is running, if it is measured */
+    struct flight *ended; /* the one before it */
     enum rp_phase phase;
     uint32_t place, last_replay;
     uint32_t late; /* the segment that is to be replayed next and has made late copies */
@@ -67,7 +68,6 @@ void rp_cost_depart(const char *reason)
 void rp_cost_step_begins(void)
 {
     rp_cost_step_ends();
-    rp_cost_collect();
     struct flight *flight = free_flight();
     if (!flight || (!flight->timeline &&
                     rp_timeline_create(&rp_core.driver, &flight->timeline) != RP_OK))
@@ -100,6 +100,7 @@ void rp_cost_step_ends(void)
     if (flight->cost.count > rp_chain_length())
         flight->cost.count = rp_chain_length(); /* a first forward never came */
     flight->is_out = true;
+    costs.ended = flight;
     costs.now = NULL;
 }
 
@@ -223,13 +224,12 @@ void rp_cost_phase(enum rp_phase phase, uint32_t place)
     rp_cost_memory();
 }
 
-void rp_cost_call(rp_stream stream)
+void rp_cost_call(rp_stream stream, bool repeats)
 {
-    if (!costs.now) {
-        rp_cost_collect();
+    if (!costs.now)
         return;
-    }
-    mark(costs.phase, costs.place, stream);
+    bool intrudes = costs.phase == RP_PHASE_OF_REPLAY && !repeats;
+    mark(intrudes ? RP_PHASE_OF_BACKWARD : costs.phase, costs.place, stream);
     rp_cost_memory();
 }
 
@@ -325,13 +325,16 @@ static void take_in(struct flight *flight)
         keep_step(cost);
 }
 
-void rp_cost_collect(void)
+void rp_cost_collect(bool all)
 {
     if (rp_core.captures)
         return; /* even asking for an event may break a capture */
-    for (size_t i = 0; i < IN_FLIGHT; i++)
-        if (costs.flights[i].is_out && rp_timeline_is_over(costs.flights[i].timeline))
-            take_in(&costs.flights[i]);
+    for (size_t i = 0; i < IN_FLIGHT; i++) {
+        struct flight *flight = &costs.flights[i];
+        if (flight->is_out && (all || flight != costs.ended) &&
+            rp_timeline_is_over(flight->timeline))
+            take_in(flight);
+    }
 }
 
 size_t rp_cost_steps(const struct rp_step_cost *steps[RP_COST_STEPS])
@@ -376,7 +379,7 @@ void rp_cost_lost(void)
         costs.flights[i].timeline = NULL;
         costs.flights[i].is_out = false;
     }
-    costs.now = NULL;
+    costs.now = costs.ended = NULL;
 }
 
 void rp_cost_forget(void)

@@ -6,7 +6,8 @@
  *     forward k    from the first call of segment k's forward to that of the next segment's, or
  *                  of the first replay. What comes before the first forward counts for it.
  *     replay k     the calls of the replay
- *     backward k   from the replay's end to the next replay, or to the step's end
+ *     backward k   from the replay's end to the next replay, or to the step's end, and calls
+ *                  between those of the replay that are no part of it
  *     copies       of the layer's own, by what they are for, whosever calls they stand between
  *
  * Nothing here waits for the device: a step's times are collected when they have come. A step
@@ -64,8 +65,9 @@ void rp_cost_step_begins(void);
 void rp_cost_step_ends(void);
 /* The segment at `place` is in this phase now. */
 void rp_cost_phase(enum rp_phase phase, uint32_t place);
-/* A call is about to go out, after all that the layer has put before it. */
-void rp_cost_call(rp_stream stream);
+/* A call is about to go out, after all that the layer has put before it; `repeats`, if it is one
+ * of the replay that it stands in. */
+void rp_cost_call(rp_stream stream, bool repeats);
 /* The job's memory has changed. */
 void rp_cost_memory(void);
 /* rp_bench.meter. */
@@ -85,8 +87,11 @@ void rp_cost_forward_ends(uint32_t place);
 /* The replay of `execution` is about to begin: whether the order is one that can be planned. */
 void rp_cost_replay(const struct rp_execution *execution);
 
-/* Takes in the times that have come. */
-void rp_cost_collect(void);
+/* Takes in the times that have come; of the step that ended last only with `all`, for when
+ * nothing is to come. To be told that it is over, as early as that, is to learn where the device
+ * is, and on a model clock a host that has run ahead waits for that moment: whether it did would
+ * be a matter of luck, and of the step's time. */
+void rp_cost_collect(bool all);
 /* The steps that were measured by part, oldest first. Once there are RP_COST_STEPS, later
  * steps' sums alone are measured, until rp_cost_restart; so are those of steps under a plan, which
  * the marks would slow down. Valid until the next call of any function here. */

@@ -318,7 +318,7 @@ void rp_estimate_write(void)
 {
     struct rp_profile *profile;
     char path[4096], message[256];
-    rp_cost_collect();
+    rp_cost_collect(true);
     if (!rp_core.config.output || rp_estimate_profile(&profile) != RP_OK)
         return;
     /* Not fit for planning, perhaps; the file is written all the same, and says what is absent. */

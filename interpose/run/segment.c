@@ -266,7 +266,7 @@ static void begin_step(void)
 {
     rp_executions_expire();
     rp_cost_step_ends();
-    rp_cost_collect();
+    rp_cost_collect(false);
     rp_policy_step_begins();
     rp_chain_step_began();
     rp_recompute_step_begins();

@@ -205,7 +205,7 @@ void rp_track(struct rp_footprint *call)
     if (call->served)
         rp_retain_deliver(call->replay->execution, call);
     else
-        rp_cost_call(call->stream);
+        rp_cost_call(call->stream, call->repeats);
 }
 
 static void note_outcome(struct rp_footprint *call, enum rp_outcome outcome)

@@ -64,6 +64,15 @@ class Clock(jobs.Case):
             profiles.append(self.profile())
         self.assertEqual(*profiles)
 
+    def test_so_it_does_where_the_host_runs_ahead(self):
+        """Nothing in the job waits for the device, and neither may the layer."""
+        self.contract(buffers=[{"name": "state", "at": {"kernel": "step_state", "param": 0}}])
+        profiles = []
+        for _ in range(4):
+            self.good(self.law("accumulator", REPRISE_SOFT_CLOCK=self.clock))
+            profiles.append(self.profile())
+        self.assertEqual(profiles, profiles[:1] * 4)
+
     def test_another_devices_plan_is_refused(self):
         self.contract()
         job = [str(jobs.DIGITS), "-c", "-n", "4"]

@@ -50,6 +50,16 @@ class Costs(jobs.Case):
                     for name, term in options["regions"]["terms"].items() if name.endswith("_ns"))
         jobs.near(self, total, self.summary()["step_costs"]["last_ns"], 0.02)
 
+    def test_a_call_amid_a_replay_that_is_none_of_it_counts_for_the_backward(self):
+        """Both jobs have the same backward, but one writes a gradient amid its replay."""
+        self.contract(buffers=[{"name": "state", "at": {"kernel": "step_state", "param": 0}}])
+        backward = {}
+        for scenario in ("accumulator", "live-write"):
+            self.good(self.law(scenario, REPRISE_SOFT_CLOCK="h200"))
+            terms = self.options()["segment/only"]["regions"]["terms"]
+            backward[scenario] = terms["backward_ns"]["value"]
+        self.assertGreater(backward["live-write"], backward["accumulator"])
+
     def test_only_what_guard_preserves_is_measured(self):
         self.contract()
         self.good(self.digits("-m", "check"))
