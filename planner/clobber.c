@@ -13,6 +13,20 @@ enum rp_status rp_round_up(const struct rp_profile *profile, uint64_t bytes, uin
     return RP_OK;
 }
 
+enum rp_status rp_round_pieces(const struct rp_profile *profile, const struct rp_spans *pieces,
+                               uint64_t *rounded)
+{
+    *rounded = 0;
+    for (size_t i = 0; i < pieces->count; i++) {
+        uint64_t piece;
+        if (rp_round_up(profile, pieces->items[i].hi - pieces->items[i].lo, &piece) != RP_OK ||
+            piece > INT64_MAX - *rounded)
+            return RP_INVALID;
+        *rounded += piece;
+    }
+    return RP_OK;
+}
+
 static enum rp_status lay_out(const struct rp_profile *profile, struct rp_clobbers *clobbers)
 {
     size_t count;

@@ -27,5 +27,8 @@ void rp_clobbers_release(struct rp_clobbers *clobbers);
 
 /* Up to the next multiple of the profile's quantum. RP_INVALID beyond 63 bits. */
 enum rp_status rp_round_up(const struct rp_profile *profile, uint64_t bytes, uint64_t *rounded);
+/* The same of each contiguous piece, in sum: what copies of them take. */
+enum rp_status rp_round_pieces(const struct rp_profile *profile, const struct rp_spans *pieces,
+                               uint64_t *rounded);
 
 #endif

@@ -138,12 +138,12 @@ enum rp_status rp_derive_replay(const struct rp_profile *profile, const struct r
                                 const struct rp_replay *replay, struct rp_cost *cost)
 {
     struct sizes sizes;
-    uint64_t stashed;
+    uint64_t stashed = replay->held_stash;
     enum rp_status status = round_sizes(profile, facts, &sizes);
 
     start(cost, facts);
-    if (status != RP_OK || rp_round_up(profile, replay->stashed, &stashed) != RP_OK)
-        return RP_INVALID;
+    if (status != RP_OK)
+        return status;
     set(cost, RP_TERM_HOLD, replay->held);
     set(cost, RP_TERM_STASH, stashed);
     cost->terms[RP_TERM_REPLAY_TIME] = facts->replay_time;
@@ -172,7 +172,8 @@ static enum rp_status private_replay(const struct rp_profile *profile,
                                  .restored_pieces = preserved->count,
                                  .stashed = rp_spans_bytes(stashed),
                                  .stashed_pieces = stashed->count};
-    if (rp_round_up(profile, bytes, &replay->held) != RP_OK ||
+    if (rp_round_pieces(profile, preserved, &replay->held) != RP_OK ||
+        rp_round_pieces(profile, stashed, &replay->held_stash) != RP_OK ||
         rp_copy_time(profile, bytes, preserved->count, &replay->preserve_time) != RP_OK)
         return RP_INVALID;
     replay->held_forward = replay->held;
@@ -321,7 +322,7 @@ enum rp_status rp_derive_costs(const struct rp_profile *profile,
         status = derive_segment(profile, &clobbers, k, &segments[k]);
         if (status == RP_INVALID)
             snprintf(message, message_size, "segment '%s': a figure leaves 63 bits",
-                     segments[k].name);
+                     rp_profile_segment(profile, k)->name);
     }
     rp_clobbers_release(&clobbers);
     return status;

@@ -13,6 +13,8 @@
  *   extra time    0        copy(P) preserve, copy(T) stash, copy(P) restore, replay,
  *                          copy(T) reinstate; regions: and tracking
  *
+ * Sizes are rounded up to the profile's quantum, those of copies piece by piece.
+ *
  * This is right as long as a replay leaves all state as it found it. */
 #ifndef RP_PLANNER_DERIVE_H
 #define RP_PLANNER_DERIVE_H
@@ -36,7 +38,8 @@ struct rp_replay {
     uint64_t held;          /* the same when the replay begins */
     uint64_t preserve_time; /* of making those copies, whenever that is */
     uint64_t restored, restored_pieces; /* bytes put back, and in how many contiguous pieces */
-    uint64_t stashed, stashed_pieces;   /* bytes put aside meanwhile */
+    uint64_t stashed, stashed_pieces;   /* bytes put aside meanwhile, which ... */
+    uint64_t held_stash;                /* ... take this much */
     bool tracks;
 };
 enum rp_status rp_derive_replay(const struct rp_profile *profile, const struct rp_facts *facts,

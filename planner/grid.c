@@ -65,15 +65,85 @@ static enum rp_status fill(const struct rp_profile *profile, uint64_t page,
     return status == RP_OK ? rp_profile_close(grid, message, sizeof(message)) : status;
 }
 
+/* The rows that the facts alone give when ranges are widened. */
+static enum rp_status derive(const struct rp_profile *profile, uint64_t page,
+                             struct rp_profile **out)
+{
+    *out = NULL;
+    enum rp_status status = rp_profile_create(out);
+    if (status == RP_OK)
+        status = fill(profile, page, *out);
+    if (status != RP_OK) {
+        rp_profile_destroy(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* ---- rows of their own --------------------------------------------------------- */
+
+/* What was measured, and what pages add to it (or take from it). */
+static void shift(struct rp_cost *cost, const struct rp_cost *fine, const struct rp_cost *wide)
+{
+    for (int t = 0; t < RP_TERM_COUNT; t++) {
+        uint64_t from = fine->terms[t].value, to = wide->terms[t].value;
+        struct rp_measure *term = &cost->terms[t];
+        if (from == to)
+            continue;
+        if (to > from) /* both are below 2^63; what the sum leaves is found on closing */
+            term->value += to - from;
+        else
+            term->value -= from - to < term->value ? from - to : term->value;
+        term->source = RP_SOURCE_DERIVED;
+    }
+}
+
+static enum rp_status shift_segment(const struct rp_profile *profile, size_t k,
+                                    const struct rp_profile *fine, const struct rp_profile *wide,
+                                    struct rp_profile *grid)
+{
+    const struct rp_segment *segment = rp_profile_segment(profile, k);
+    struct rp_cost costs[RP_CHOICE_COUNT];
+
+    for (int c = 0; c < RP_CHOICE_COUNT; c++)
+        costs[c] = segment->costs[c];
+    if (costs[RP_CHOICE_REGIONS].allowed)
+        shift(&costs[RP_CHOICE_REGIONS], &rp_profile_segment(fine, k)->costs[RP_CHOICE_REGIONS],
+              &rp_profile_segment(wide, k)->costs[RP_CHOICE_REGIONS]);
+    return rp_profile_add_row(grid, segment->name, costs);
+}
+
+/* Replaces *grid, which was derived from the facts alone. */
+static enum rp_status shift_rows(const struct rp_profile *profile, struct rp_profile **grid)
+{
+    struct rp_profile *wide = *grid, *fine = NULL;
+    char message[200];
+
+    *grid = NULL;
+    enum rp_status status = derive(profile, 1, &fine);
+    if (status == RP_OK)
+        status = rp_profile_create(grid);
+    for (size_t k = 0; k < rp_profile_count(profile) && status == RP_OK; k++)
+        status = shift_segment(profile, k, fine, wide, *grid);
+    if (status == RP_OK) {
+        rp_profile_set_base(*grid, rp_profile_base(profile));
+        rp_profile_set_quantum(*grid, rp_profile_quantum(profile));
+        status = rp_profile_close(*grid, message, sizeof(message));
+    }
+    rp_profile_destroy(fine);
+    rp_profile_destroy(wide);
+    return status;
+}
+
 enum rp_status rp_grid_create(const struct rp_profile *profile, uint64_t page,
                               struct rp_profile **out)
 {
     *out = NULL;
     if (rp_profile_count(profile) == 0 || rp_profile_facts(profile, 0) == NULL)
         return RP_UNSUPPORTED;
-    enum rp_status status = rp_profile_create(out);
-    if (status == RP_OK)
-        status = fill(profile, page, *out);
+    enum rp_status status = derive(profile, page, out);
+    if (status == RP_OK && rp_profile_has_rows(profile))
+        status = shift_rows(profile, out);
     if (status != RP_OK) {
         rp_profile_destroy(*out);
         *out = NULL;

@@ -2,7 +2,8 @@
 /* A profile as a tracker that knows pages only would see it.
  *
  * Internal to planner/. Every range of state is widened to whole pages of its buffer, so that what
- * two passes have in common is told by the page. */
+ * two passes have in common is told by the page. Where a profile has rows beside its facts, those
+ * of regions change by as much as pages would change what is derived from the facts. */
 #ifndef RP_PLANNER_GRID_H
 #define RP_PLANNER_GRID_H
 

@@ -14,7 +14,7 @@
 struct part {
     size_t event;
     uint64_t bytes, pieces;
-    int64_t held; /* rounded up */
+    int64_t held; /* rounded up, piece by piece */
 };
 
 struct segment {
@@ -57,7 +57,7 @@ static enum rp_status take_part(const struct rp_profile *profile, struct segment
             realloc(segment->parts, (segment->part_count + 1) * sizeof(*parts));
         if (parts != NULL)
             segment->parts = parts;
-        status = parts == NULL ? RP_NO_MEMORY : rp_round_up(profile, bytes, &held);
+        status = parts == NULL ? RP_NO_MEMORY : rp_round_pieces(profile, &taken, &held);
         if (status == RP_OK)
             parts[segment->part_count++] =
                 (struct part){event, bytes, taken.count, (int64_t)held};

@@ -158,6 +158,17 @@ enum rp_status rp_plan_fits(const struct rp_plan *plan, const struct rp_purpose 
     return fit_names(plan, names, count, message, message_size);
 }
 
+enum rp_status rp_plan_holds(const struct rp_plan *plan, char *message, size_t message_size)
+{
+    if (plan->model == RP_MODEL_NESTED)
+        return RP_OK;
+    snprintf(message, message_size,
+             "the plan was made under the %s model, which counts less memory than the copies of a "
+             "run take",
+             rp_model_name(plan->model));
+    return RP_INVALID;
+}
+
 enum rp_status rp_plan_choice(const struct rp_plan *plan, const char *name,
                               enum rp_choice *choice)
 {

@@ -81,6 +81,10 @@ static inline bool rp_plan_has_choices(const struct rp_plan *plan)
 enum rp_status rp_plan_fits(const struct rp_plan *plan, const struct rp_purpose *purpose,
                             const char *const *names, size_t count, char *message,
                             size_t message_size);
+/* RP_OK when a run takes no more memory under it than it says: it was made under the nested
+ * model, for a run keeps a copy for each reader, and one for each write. Otherwise RP_INVALID, and
+ * `message` says so. */
+enum rp_status rp_plan_holds(const struct rp_plan *plan, char *message, size_t message_size);
 
 /* The choice for a segment by its name; RP_NOT_FOUND when the plan doesn't know it. */
 enum rp_status rp_plan_choice(const struct rp_plan *plan, const char *name,

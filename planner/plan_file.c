@@ -232,9 +232,8 @@ static const struct rp_json_key segment_keys[] = {
     {"masked", RP_JSON_OBJECT, false, NULL},
 };
 
-#define SHAPE(title, keys) {title, keys, sizeof(keys) / sizeof(*(keys))}
-static const struct rp_json_shape root_shape = SHAPE("the plan", root_keys);
-static const struct rp_json_shape segment_shape = SHAPE("a segment", segment_keys);
+static const struct rp_json_shape root_shape = RP_JSON_SHAPE("the plan", root_keys);
+static const struct rp_json_shape segment_shape = RP_JSON_SHAPE("a segment", segment_keys);
 
 struct reader {
     struct rp_json json;

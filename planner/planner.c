@@ -31,10 +31,12 @@ static enum rp_status check_model(const struct rp_question *question, char *mess
     }
     if (question->model != RP_MODEL_NESTED && rp_profile_count(profile) > 0 &&
         rp_profile_facts(profile, 0) == NULL) {
+        const char *why = rp_profile_no_facts(profile);
         snprintf(message, message_size,
                  "the %s model needs facts, with the byte ranges of state, and the profile has "
-                 "only options; the nested model does with them",
-                 rp_model_name(question->model));
+                 "only options%s%s; the nested model does with them",
+                 rp_model_name(question->model), why != NULL ? ": " : "",
+                 why != NULL ? why : "");
         return RP_UNSUPPORTED;
     }
     return RP_OK;

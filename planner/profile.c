@@ -1,25 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "planner/profile.h"
+#include "planner/profile_inside.h"
 
-#include "planner/derive.h"
-
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct rp_profile {
-    uint64_t base, quantum;
-    struct rp_copy_price price;
-    struct rp_purpose purpose;
-    struct rp_buffer *buffers;
-    size_t buffer_count, buffer_capacity;
-    struct rp_segment *segments;
-    struct rp_facts *facts; /* one a segment; NULL for a profile of rows */
-    size_t count, capacity, facts_capacity;
-    char *departure; /* why no model fits, or NULL */
-    size_t culprit;  /* the segment that is refused; `count` for none */
-};
 
 /* ---- building ----------------------------------------------------------------- */
 
@@ -71,6 +54,7 @@ void rp_profile_destroy(struct rp_profile *profile)
     free(profile->segments);
     free(profile->facts);
     free(profile->departure);
+    free(profile->no_facts);
     free(profile);
 }
 
@@ -113,15 +97,25 @@ enum rp_status rp_profile_set_purpose(struct rp_profile *profile,
     return RP_OK;
 }
 
-enum rp_status rp_profile_set_departure(struct rp_profile *profile, const char *reason)
+static enum rp_status set_text(char **to, const char *text)
 {
-    char *copy = strdup(reason);
+    char *copy = strdup(text);
 
     if (copy == NULL)
         return RP_NO_MEMORY;
-    free(profile->departure);
-    profile->departure = copy;
+    free(*to);
+    *to = copy;
     return RP_OK;
+}
+
+enum rp_status rp_profile_set_departure(struct rp_profile *profile, const char *reason)
+{
+    return set_text(&profile->departure, reason);
+}
+
+enum rp_status rp_profile_set_no_facts(struct rp_profile *profile, const char *reason)
+{
+    return set_text(&profile->no_facts, reason);
 }
 
 static void *grow(void *items, size_t *capacity, size_t count, size_t size)
@@ -206,179 +200,44 @@ enum rp_status rp_profile_add_facts(struct rp_profile *profile, const char *name
     return RP_OK;
 }
 
-enum rp_status rp_profile_add_row(struct rp_profile *profile, const char *name,
-                                  const struct rp_cost costs[RP_CHOICE_COUNT])
+static enum rp_status set_costs(struct rp_segment *segment,
+                                const struct rp_cost costs[RP_CHOICE_COUNT])
 {
-    enum rp_status status = add_segment(profile, name);
+    enum rp_status status = RP_OK;
 
     for (int c = 0; c < RP_CHOICE_COUNT && status == RP_OK; c++) {
-        struct rp_cost *cost = &profile->segments[profile->count - 1].costs[c];
-        *cost = costs[c];
-        if (!copy_text(costs[c].masked, &cost->masked))
+        segment->costs[c] = costs[c];
+        if (!copy_text(costs[c].masked, &segment->costs[c].masked))
             status = RP_NO_MEMORY;
     }
     return status;
 }
 
-/* ---- closing ------------------------------------------------------------------ */
-
-__attribute__((format(printf, 3, 4))) static enum rp_status
-refuse(char *message, size_t message_size, const char *format, ...)
+enum rp_status rp_profile_add_row(struct rp_profile *profile, const char *name,
+                                  const struct rp_cost costs[RP_CHOICE_COUNT])
 {
-    va_list arguments;
+    enum rp_status status = add_segment(profile, name);
 
-    va_start(arguments, format);
-    vsnprintf(message, message_size, format, arguments);
-    va_end(arguments);
-    return RP_INVALID;
+    profile->has_rows = true;
+    return status == RP_OK ? set_costs(&profile->segments[profile->count - 1], costs) : status;
 }
 
-static enum rp_status check_cost(const struct rp_segment *segment, enum rp_choice choice,
-                                 struct rp_cost *cost, char *message, size_t message_size)
+enum rp_status rp_profile_add_both(struct rp_profile *profile, const char *name,
+                                   const struct rp_cost costs[RP_CHOICE_COUNT],
+                                   const struct rp_facts *facts)
 {
-    const char *option = rp_choice_name(choice), *name = segment->name;
+    enum rp_status status = rp_profile_add_facts(profile, name, facts);
 
-    if (!cost->allowed)
-        return RP_OK;
-    for (int t = 0; cost->has_terms && t < RP_TERM_COUNT; t++) {
-        if (cost->terms[t].source == RP_SOURCE_ABSENT)
-            return refuse(message, message_size,
-                          "segment '%s', option %s: %s is absent; measure it or leave the option "
-                          "out",
-                          name, option, rp_term_name((enum rp_term)t));
-    }
-    if ((cost->has_terms && rp_cost_sum(cost) != RP_OK) || cost->hold > INT64_MAX ||
-        cost->peak > INT64_MAX || cost->time > INT64_MAX)
-        return refuse(message, message_size, "segment '%s', option %s: a figure leaves 63 bits",
-                      name, option);
-    if (cost->peak < cost->hold)
-        return refuse(message, message_size,
-                      "segment '%s', option %s: the peak of %llu bytes is smaller than what is "
-                      "held, %llu bytes",
-                      name, option, (unsigned long long)cost->peak,
-                      (unsigned long long)cost->hold);
-    return RP_OK;
+    profile->has_rows = true;
+    return status == RP_OK ? set_costs(&profile->segments[profile->count - 1], costs) : status;
 }
 
-/* No plan's sum, and no sum on the way to one, may leave 63 bits; the largest number of 63 bits
- * itself stands for "none" in the searches. */
-static enum rp_status check_sums(struct rp_profile *profile, char *message,
-                                 size_t message_size)
-{
-    uint64_t bytes = profile->base, time = 0;
-    bool overflows = bytes >= INT64_MAX;
-
-    for (size_t k = 0; k < profile->count && !overflows; k++) {
-        profile->culprit = k;
-        uint64_t most_bytes = 0, most_time = 0;
-        for (int c = 0; c < RP_CHOICE_COUNT; c++) {
-            const struct rp_cost *cost = &profile->segments[k].costs[c];
-            if (cost->allowed && cost->peak > most_bytes)
-                most_bytes = cost->peak;
-            if (cost->allowed && cost->time > most_time)
-                most_time = cost->time;
-        }
-        bytes += most_bytes; /* both terms were below 2^63 */
-        time += most_time;
-        overflows = bytes >= INT64_MAX || time >= INT64_MAX;
-        if (overflows)
-            return refuse(message, message_size,
-                          "segment '%s': the %s of all segments up to here leave 63 bits",
-                          profile->segments[k].name, bytes >= INT64_MAX ? "bytes" : "times");
-    }
-    profile->culprit = profile->count;
-    if (overflows)
-        return refuse(message, message_size, "the base leaves 63 bits");
-    return RP_OK;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static size_t last_called(const struct rp_profile *profile, const char *name)
-{
-    size_t k = profile->count - 1;
-
-    while (strcmp(profile->segments[k].name, name) != 0)
-        k--;
-    return k;
-}
-
-/* A plan tells segments apart by their names. */
-static enum rp_status check_names(struct rp_profile *profile, char *message,
-                                  size_t message_size)
-{
-    const char **names = calloc(profile->count + 1, sizeof(*names));
-    enum rp_status status = names != NULL ? RP_OK : RP_NO_MEMORY;
-
-    for (size_t k = 0; k < profile->count && names != NULL; k++)
-        names[k] = profile->segments[k].name;
-    if (names != NULL)
-        qsort(names, profile->count, sizeof(*names), compare_names);
-    for (size_t k = 1; k < profile->count && status == RP_OK; k++) {
-        if (strcmp(names[k - 1], names[k]) != 0)
-            continue;
-        profile->culprit = last_called(profile, names[k]);
-        status = refuse(message, message_size, "two segments are called '%s'", names[k]);
-    }
-    free(names);
-    return status;
-}
-
-static enum rp_status check_segment(struct rp_profile *profile, size_t k, char *message,
-                                    size_t message_size)
-{
-    struct rp_segment *segment = &profile->segments[k];
-    enum rp_status status = RP_OK;
-    bool has_option = false;
-
-    profile->culprit = k;
-
-    for (int c = 0; c < RP_CHOICE_COUNT && status == RP_OK; c++) {
-        status = check_cost(segment, (enum rp_choice)c, &segment->costs[c], message,
-                            message_size);
-        has_option |= segment->costs[c].allowed;
-    }
-    if (status == RP_OK && !has_option)
-        status = refuse(message, message_size, "segment '%s' has no option", segment->name);
-    return status;
-}
-
-enum rp_status rp_profile_close(struct rp_profile *profile, char *message, size_t message_size)
-{
-    enum rp_status status = RP_OK;
-
-    profile->culprit = profile->count;
-    if (profile->count > RP_PROFILE_MAX_SEGMENTS)
-        return refuse(message, message_size, "%zu segments are more than the %d that are planned",
-                      profile->count, RP_PROFILE_MAX_SEGMENTS);
-    if (profile->quantum == 0)
-        return refuse(message, message_size, "the quantum is 0 bytes");
-    if (profile->facts != NULL)
-        status = rp_derive_costs(profile, &profile->price, profile->segments, &profile->culprit,
-                                 message, message_size);
-    else if (profile->price.bytes_per_us.source != RP_SOURCE_ABSENT &&
-             profile->price.bytes_per_us.value == 0)
-        return refuse(message, message_size, "the price of a copy: 0 bytes per microsecond");
-    if (status == RP_OK)
-        status = check_names(profile, message, message_size);
-    for (size_t k = 0; k < profile->count && status == RP_OK; k++)
-        status = check_segment(profile, k, message, message_size);
-    if (status == RP_OK)
-        status = check_sums(profile, message, message_size);
-    if (status == RP_NO_MEMORY)
-        snprintf(message, message_size, "%s", rp_status_text(status));
-    return status;
-}
+/* ---- reading ------------------------------------------------------------------ */
 
 size_t rp_profile_culprit(const struct rp_profile *profile)
 {
     return profile->culprit;
 }
-
-/* ---- reading ------------------------------------------------------------------ */
 
 size_t rp_profile_count(const struct rp_profile *profile)
 {
@@ -413,6 +272,16 @@ const struct rp_purpose *rp_profile_purpose(const struct rp_profile *profile)
 const char *rp_profile_departure(const struct rp_profile *profile)
 {
     return profile->departure;
+}
+
+const char *rp_profile_no_facts(const struct rp_profile *profile)
+{
+    return profile->no_facts;
+}
+
+bool rp_profile_has_rows(const struct rp_profile *profile)
+{
+    return profile->has_rows;
 }
 
 const struct rp_facts *rp_profile_facts(const struct rp_profile *profile, size_t index)

@@ -11,6 +11,10 @@
  *            each pass reads and writes. The rows are derived from them. The shared and the lazy
  *            model need these, because they ask which bytes two segments have in common.
  *
+ * Where there are both, the rows (in full) say what the options cost, and the facts are for what
+ * rows can't say: what regions cost under the shared and the lazy model. So a run leaves it, which
+ * has measured the options as wholes.
+ *
  * Either way each option of each segment ends as one row:
  *   hold   bytes that stay from the segment's forward to its backward
  *   peak   the most bytes at its forward or backward, above what outer segments hold; >= hold
@@ -144,18 +148,23 @@ void rp_profile_set_copy_price(struct rp_profile *profile, const struct rp_copy_
 enum rp_status rp_profile_set_purpose(struct rp_profile *profile,
                                       const struct rp_purpose *purpose);
 
-/* Copies what it is given. A profile is made either of rows or of facts. */
+/* Copies what it is given. All segments of a profile are added in the same way. */
 enum rp_status rp_profile_add_buffer(struct rp_profile *profile, const char *name,
                                      uint64_t bytes);
 enum rp_status rp_profile_add_facts(struct rp_profile *profile, const char *name,
                                     const struct rp_facts *facts);
 enum rp_status rp_profile_add_row(struct rp_profile *profile, const char *name,
                                   const struct rp_cost costs[RP_CHOICE_COUNT]);
+enum rp_status rp_profile_add_both(struct rp_profile *profile, const char *name,
+                                   const struct rp_cost costs[RP_CHOICE_COUNT],
+                                   const struct rp_facts *facts);
 
 /* Says that the job does what no model covers: overlapping streams, a backward pass in another
  * order, replays that begin several segments back, writes that depend on what is replayed.
  * Planning is refused with this reason. */
 enum rp_status rp_profile_set_departure(struct rp_profile *profile, const char *reason);
+/* Says why there are no facts, to those who ask for a model that needs them. */
+enum rp_status rp_profile_set_no_facts(struct rp_profile *profile, const char *reason);
 
 /* Derives the rows from the facts, and checks everything: that no figure is absent, that every
  * segment has an option, that ranges lie in their buffers, that no sum can leave 63 bits.
@@ -179,7 +188,10 @@ uint64_t rp_profile_fingerprint(const struct rp_profile *profile);
 /* The same, name by name. */
 uint64_t rp_fingerprint_begin(void);
 uint64_t rp_fingerprint_add(uint64_t hash, const char *name);
-/* NULL when the profile was made of rows. */
+const char *rp_profile_no_facts(const struct rp_profile *profile);  /* or NULL */
+/* False when the rows were derived from the facts. */
+bool rp_profile_has_rows(const struct rp_profile *profile);
+/* NULL when the profile was made of rows alone. */
 const struct rp_facts *rp_profile_facts(const struct rp_profile *profile, size_t index);
 const struct rp_buffer *rp_profile_buffers(const struct rp_profile *profile, size_t *count);
 

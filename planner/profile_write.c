@@ -109,9 +109,11 @@ static json_t *segments_of(const struct rp_profile *profile, bool rows)
         const struct rp_segment *segment = rp_profile_segment(profile, k);
         const struct rp_facts *facts = rows ? NULL : rp_profile_facts(profile, k);
         json_t *object = json_object();
-        good = rp_document_set(object, "name", rp_document_text(segment->name)) &&
-               (facts != NULL ? rp_document_set(object, "facts", facts_of(profile, facts))
-                              : rp_document_set(object, "options", options_of(segment)));
+        good = rp_document_set(object, "name", rp_document_text(segment->name));
+        if (good && (facts == NULL || rp_profile_has_rows(profile)))
+            good = rp_document_set(object, "options", options_of(segment));
+        if (good && facts != NULL)
+            good = rp_document_set(object, "facts", facts_of(profile, facts));
         good = rp_document_append(list, object) && good;
     }
     return drop_unless(list, good);
@@ -144,6 +146,7 @@ static json_t *document_of(const struct rp_profile *profile, bool rows)
 {
     const struct rp_purpose *purpose = rp_profile_purpose(profile);
     const char *departure = rp_profile_departure(profile);
+    const char *no_facts = rp_profile_no_facts(profile);
     bool has_facts = rp_profile_count(profile) > 0 && rp_profile_facts(profile, 0) != NULL;
     json_t *root = json_object();
 
@@ -156,6 +159,8 @@ static json_t *document_of(const struct rp_profile *profile, bool rows)
         rp_document_set(root, "quantum_bytes", count(rp_profile_quantum(profile)));
     if (good && departure != NULL)
         good = rp_document_set(root, "departure", rp_document_text(departure));
+    if (good && no_facts != NULL && !rows)
+        good = rp_document_set(root, "no_facts", rp_document_text(no_facts));
     if (good && !rows && rp_profile_copy_price(profile)->fixed.source != RP_SOURCE_ABSENT)
         good = rp_document_set(root, "copy", copy_price_of(profile));
     if (good && has_facts && !rows)

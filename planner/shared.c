@@ -29,8 +29,7 @@ static void cost_of_regions(const struct rp_shared *shared, size_t k, uint64_t p
     struct rp_replay replay = shared->replays[k];
     uint64_t bytes, pieces;
 
-    rp_shared_missing(&shared->versions, k, preserved, &bytes, &pieces);
-    rp_round_up(profile, bytes, &replay.held);
+    rp_shared_missing(&shared->versions, profile, k, preserved, &bytes, &pieces, &replay.held);
     rp_copy_time(profile, bytes, pieces, &replay.preserve_time);
     replay.held_forward = replay.held;
     rp_derive_replay(profile, rp_profile_facts(profile, k), &replay, cost);

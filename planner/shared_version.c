@@ -90,7 +90,6 @@ static enum rp_status visit_epochs(const struct rp_clobbers *clobbers, epoch_fn 
 
 struct version {
     size_t *readers, reader_count;
-    uint64_t bytes;
     unsigned bit;
     struct version *next; /* another one with the same first reader */
 };
@@ -118,25 +117,21 @@ static enum rp_status collect_version(void *context, uint64_t lo, uint64_t hi,
 {
     struct builder *builder = context;
 
-    if (count == 1) {
-        builder->to->private_bytes[readers[0]] += hi - lo;
+    (void)lo;
+    (void)hi;
+    if (count == 1 || find_version(builder, readers, count) != NULL)
         return RP_OK;
+    struct version *version = calloc(1, sizeof(*version));
+    if (version != NULL)
+        version->readers = malloc(count * sizeof(*readers));
+    if (version == NULL || version->readers == NULL) {
+        free(version);
+        return RP_NO_MEMORY;
     }
-    struct version *version = find_version(builder, readers, count);
-    if (version == NULL) {
-        version = calloc(1, sizeof(*version));
-        if (version != NULL)
-            version->readers = malloc(count * sizeof(*readers));
-        if (version == NULL || version->readers == NULL) {
-            free(version);
-            return RP_NO_MEMORY;
-        }
-        memcpy(version->readers, readers, count * sizeof(*readers));
-        version->reader_count = count;
-        version->next = builder->by_first[readers[0]];
-        builder->by_first[readers[0]] = version;
-    }
-    version->bytes += hi - lo;
+    memcpy(version->readers, readers, count * sizeof(*readers));
+    version->reader_count = count;
+    version->next = builder->by_first[readers[0]];
+    builder->by_first[readers[0]] = version;
     return RP_OK;
 }
 
@@ -152,10 +147,8 @@ static void give_bit(struct builder *builder, struct version *version, unsigned 
 
     version->bit = bit;
     to->first_read[version->readers[0]] |= mask;
-    for (size_t i = 0; i < version->reader_count; i++) {
+    for (size_t i = 0; i < version->reader_count; i++)
         to->read[version->readers[i]] |= mask;
-        to->bytes[version->readers[i]][bit] = version->bytes;
-    }
     for (size_t k = version->readers[0]; k < last_reader(version); k++)
         to->wanted_after[k] |= mask;
 }
@@ -179,22 +172,36 @@ static enum rp_status assign_bits(struct builder *builder)
     return RP_OK;
 }
 
+static enum rp_status add_share(struct rp_shared_span *span, uint64_t version, uint64_t bytes)
+{
+    for (size_t i = 0; i < span->count; i++)
+        if (span->shares[i].version == version) {
+            span->shares[i].bytes += bytes;
+            return RP_OK;
+        }
+    struct rp_shared_share *shares =
+        realloc(span->shares, (span->count + 1) * sizeof(*shares));
+    if (shares == NULL)
+        return RP_NO_MEMORY;
+    span->shares = shares;
+    shares[span->count++] = (struct rp_shared_share){version, bytes};
+    return RP_OK;
+}
+
 static enum rp_status collect_span(void *context, uint64_t lo, uint64_t hi,
                                    const size_t *readers, size_t count)
 {
     struct builder *builder = context;
     const struct version *version = count > 1 ? find_version(builder, readers, count) : NULL;
+    uint64_t bit = version != NULL ? (uint64_t)1 << version->bit : 0;
+    enum rp_status status = RP_OK;
 
-    (void)hi;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && status == RP_OK; i++) {
         size_t k = readers[i];
         size_t span = rp_spans_seek(&builder->clobbers->clobbered[k], lo);
-        if (version != NULL)
-            builder->to->spans[k][span].versions |= (uint64_t)1 << version->bit;
-        else
-            builder->to->spans[k][span].has_private = true;
+        status = add_share(&builder->to->spans[k][span], bit, hi - lo);
     }
-    return RP_OK;
+    return status;
 }
 
 static enum rp_status allot(const struct rp_clobbers *clobbers, struct rp_shared_versions *to)
@@ -204,16 +211,13 @@ static enum rp_status allot(const struct rp_clobbers *clobbers, struct rp_shared
 
     *to = (struct rp_shared_versions){
         .count = count,
-        .private_bytes = calloc(count + 1, sizeof(uint64_t)),
         .read = calloc(count + 1, sizeof(uint64_t)),
         .first_read = calloc(count + 1, sizeof(uint64_t)),
         .wanted_after = calloc(count + 1, sizeof(uint64_t)),
-        .bytes = calloc(count + 1, sizeof(*to->bytes)),
         .spans = calloc(count + 1, sizeof(*to->spans)),
         .span_count = calloc(count + 1, sizeof(size_t)),
     };
-    good = to->private_bytes && to->read && to->first_read && to->wanted_after && to->bytes &&
-           to->spans && to->span_count;
+    good = to->read && to->first_read && to->wanted_after && to->spans && to->span_count;
     for (size_t k = 0; good && k < count; k++) {
         to->span_count[k] = clobbers->clobbered[k].count;
         to->spans[k] = calloc(to->span_count[k] + 1, sizeof(**to->spans));
@@ -258,29 +262,33 @@ enum rp_status rp_shared_versions_create(const struct rp_clobbers *clobbers,
 
 void rp_shared_versions_release(struct rp_shared_versions *versions)
 {
-    for (size_t k = 0; versions->spans != NULL && k < versions->count; k++)
+    for (size_t k = 0; versions->spans != NULL && k < versions->count; k++) {
+        for (size_t i = 0; versions->spans[k] != NULL && i < versions->span_count[k]; i++)
+            free(versions->spans[k][i].shares);
         free(versions->spans[k]);
-    free(versions->private_bytes);
+    }
     free(versions->read);
     free(versions->first_read);
     free(versions->wanted_after);
-    free(versions->bytes);
     free(versions->spans);
     free(versions->span_count);
     *versions = (struct rp_shared_versions){.count = 0};
 }
 
-void rp_shared_missing(const struct rp_shared_versions *versions, size_t k, uint64_t preserved,
-                       uint64_t *bytes, uint64_t *pieces)
+void rp_shared_missing(const struct rp_shared_versions *versions,
+                       const struct rp_profile *profile, size_t k, uint64_t preserved,
+                       uint64_t *bytes, uint64_t *pieces, uint64_t *held)
 {
-    uint64_t missing = versions->read[k] & ~preserved;
-
-    *bytes = versions->private_bytes[k];
-    for (uint64_t rest = missing; rest != 0; rest &= rest - 1)
-        *bytes += versions->bytes[k][__builtin_ctzll(rest)];
-    *pieces = 0;
+    *bytes = *pieces = *held = 0;
     for (size_t i = 0; i < versions->span_count[k]; i++) {
         const struct rp_shared_span *span = &versions->spans[k][i];
-        *pieces += span->has_private || (span->versions & missing) != 0;
+        uint64_t missing = 0, rounded = 0;
+        for (size_t j = 0; j < span->count; j++)
+            if ((span->shares[j].version & preserved) == 0)
+                missing += span->shares[j].bytes;
+        rp_round_up(profile, missing, &rounded); /* the whole span's fits */
+        *bytes += missing;
+        *pieces += missing > 0;
+        *held += rounded;
     }
 }

@@ -10,18 +10,24 @@
 
 #include "planner/clobber.h"
 
+/* The bytes that one contiguous span has of one version. */
+struct rp_shared_share {
+    uint64_t version; /* its bit; 0 for private bytes */
+    uint64_t bytes;
+};
+
+/* What a segment preserves in one piece, where it preserves all of it. */
+struct rp_shared_span {
+    struct rp_shared_share *shares;
+    size_t count;
+};
+
 struct rp_shared_versions {
-    size_t count; /* segments; the arrays below have one entry each */
-    uint64_t *private_bytes;
-    uint64_t *read;         /* bits of the versions that the segment reads */
-    uint64_t *first_read;   /* those among them that nobody reads before it */
+    size_t count;         /* segments; the arrays below have one entry each */
+    uint64_t *read;       /* bits of the versions that the segment reads */
+    uint64_t *first_read; /* those among them that nobody reads before it */
     uint64_t *wanted_after; /* versions that the segment or an earlier one reads, and a later one */
-    uint64_t (*bytes)[64];  /* of each version that the segment reads, by bit */
-    /* The contiguous spans that the segment preserves: which versions each has bytes of. */
-    struct rp_shared_span {
-        uint64_t versions;
-        bool has_private;
-    } **spans;
+    struct rp_shared_span **spans;
     size_t *span_count;
 };
 
@@ -30,8 +36,10 @@ enum rp_status rp_shared_versions_create(const struct rp_clobbers *clobbers,
                                          struct rp_shared_versions *versions);
 void rp_shared_versions_release(struct rp_shared_versions *versions);
 
-/* What segment k still has to preserve: bytes, and spans with any of them. */
-void rp_shared_missing(const struct rp_shared_versions *versions, size_t k, uint64_t preserved,
-                       uint64_t *bytes, uint64_t *pieces);
+/* What segment k still has to preserve: bytes, spans with any of them, and what copies of those
+ * take, each rounded up to the profile's quantum. */
+void rp_shared_missing(const struct rp_shared_versions *versions,
+                       const struct rp_profile *profile, size_t k, uint64_t preserved,
+                       uint64_t *bytes, uint64_t *pieces, uint64_t *held);
 
 #endif

@@ -233,9 +233,13 @@ static int save_plan(const struct arguments *arguments, const struct rp_plan *pl
     if (arguments->output == NULL)
         return RP_EXIT_OK;
     int code = write_text(arguments, arguments->output, rp_plan_to_json(plan, profile));
-    if (code == RP_EXIT_OK && !arguments->quiet)
+    if (code != RP_EXIT_OK || arguments->quiet)
+        return code;
+    if (plan->model == RP_MODEL_NESTED)
         rp_say("wrote %s; next: reprise run --plan %s -- COMMAND", arguments->output,
                arguments->output);
+    else
+        rp_say("wrote %s; runs obey plans of the nested model only", arguments->output);
     return code;
 }
 

@@ -192,7 +192,13 @@ static int check_plan(struct run *run, const char *path)
     enum rp_status status = rp_plan_fits(plan, &purpose, (const char *const *)plan->names,
                                          plan->count, message, sizeof(message));
     uint64_t peak = plan->peak;
+    bool holds = status != RP_OK ||
+                 rp_plan_holds(plan, message, sizeof(message)) == RP_OK;
     rp_plan_destroy(plan);
+    if (!holds) {
+        rp_say("%s: %s: make one with `reprise plan --model nested`", path, message);
+        return RP_EXIT_USAGE;
+    }
     if (status == RP_OK)
         return check_peak(run, path, peak);
     rp_say("%s: %s; plan anew: `reprise run` without a plan, then `reprise plan`. Where words of "

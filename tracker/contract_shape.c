@@ -70,16 +70,15 @@ static const struct rp_json_key step[] = {
     {"nvtx", RP_JSON_TEXT, true, NULL},
 };
 
-#define SHAPE(title, keys) {title, keys, sizeof(keys) / sizeof(keys[0])}
 
 const struct rp_json_shape rp_contract_shapes[RP_CONTRACT_OBJECT_COUNT] = {
-    [RP_CONTRACT_ROOT] = SHAPE("the contract", root),
-    [RP_CONTRACT_SEGMENT] = SHAPE("a segment", segment),
-    [RP_CONTRACT_FORWARD] = SHAPE("\"forward\"", forward),
-    [RP_CONTRACT_REPLAY] = SHAPE("\"replay\"", replay),
-    [RP_CONTRACT_LAUNCHES] = SHAPE("\"launches\"", launches),
-    [RP_CONTRACT_BUFFER] = SHAPE("a buffer", buffer),
-    [RP_CONTRACT_AT] = SHAPE("\"at\"", at),
-    [RP_CONTRACT_ALLOCATION] = SHAPE("\"allocation\"", allocation),
-    [RP_CONTRACT_STEP] = SHAPE("\"step\"", step),
+    [RP_CONTRACT_ROOT] = RP_JSON_SHAPE("the contract", root),
+    [RP_CONTRACT_SEGMENT] = RP_JSON_SHAPE("a segment", segment),
+    [RP_CONTRACT_FORWARD] = RP_JSON_SHAPE("\"forward\"", forward),
+    [RP_CONTRACT_REPLAY] = RP_JSON_SHAPE("\"replay\"", replay),
+    [RP_CONTRACT_LAUNCHES] = RP_JSON_SHAPE("\"launches\"", launches),
+    [RP_CONTRACT_BUFFER] = RP_JSON_SHAPE("a buffer", buffer),
+    [RP_CONTRACT_AT] = RP_JSON_SHAPE("\"at\"", at),
+    [RP_CONTRACT_ALLOCATION] = RP_JSON_SHAPE("\"allocation\"", allocation),
+    [RP_CONTRACT_STEP] = RP_JSON_SHAPE("\"step\"", step),
 };

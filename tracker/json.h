@@ -39,6 +39,7 @@ struct rp_json_shape {
     const struct rp_json_key *keys;
     size_t key_count;
 };
+#define RP_JSON_SHAPE(title, keys) {title, keys, sizeof(keys) / sizeof((keys)[0])}
 
 struct rp_json {
     json_t *root;

@@ -41,6 +41,7 @@ static struct {
 static void release(struct rp_step_cost *cost)
 {
     free(cost->parts);
+    rp_notes_release(&cost->notes);
     *cost = (struct rp_step_cost){0};
 }
 
@@ -72,11 +73,11 @@ void rp_cost_step_begins(void)
     if (!flight || (!flight->timeline &&
                     rp_timeline_create(&rp_core.driver, &flight->timeline) != RP_OK))
         return;
-    struct rp_part *parts = flight->cost.parts;
-    size_t capacity = flight->cost.capacity;
-    flight->cost = (struct rp_step_cost){.step = rp_core.step, .parts = parts,
-                                         .capacity = capacity, .plan = rp_policy_plan(),
-                                         .by_part = wants_parts()};
+    const struct rp_step_cost old = flight->cost;
+    flight->cost = (struct rp_step_cost){.step = rp_core.step, .parts = old.parts,
+                                         .capacity = old.capacity, .notes = old.notes,
+                                         .plan = rp_policy_plan(), .by_part = wants_parts()};
+    rp_notes_clear(&flight->cost.notes);
     if (flight->cost.by_part && rp_profiler_start())
         flight->first_tag = ++costs.tagged_steps * MOST_TAGS;
     (void)rp_clock_device(); /* now, while there is a context to ask */
@@ -158,6 +159,36 @@ void rp_cost_forward_ends(uint32_t place)
     struct rp_part *part = rp_cost_part(place);
     if (part)
         part->forward_over = true;
+}
+
+/* ---- state ---------------------------------------------------------------------------- */
+
+static void note(const struct rp_execution *execution, struct rp_note note)
+{
+    if (rp_cost_by_part() && execution->instance->step == rp_core.step)
+        rp_notes_add(&costs.now->cost.notes, note);
+}
+
+void rp_cost_kept(const struct rp_execution *execution, rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    note(execution, (struct rp_note){.place = execution->place, .by = costs.place,
+                                     .backward = costs.phase != RP_PHASE_OF_FORWARD, .id = id,
+                                     .lo = lo, .hi = hi});
+}
+
+void rp_cost_stashed(const struct rp_execution *execution, rp_alloc_id id, uint64_t lo,
+                     uint64_t hi)
+{
+    const struct rp_live *live = rp_instance_live(execution->instance, id);
+    static const struct rp_spans none;
+    struct rp_spans written = {0};
+    /* What was kept is known, and who wrote it. */
+    if (rp_spans_missing(live ? &live->kept : &none, lo, hi, &written) != RP_OK)
+        rp_cost_depart("the host is out of memory");
+    for (size_t i = 0; i < written.count; i++)
+        note(execution, (struct rp_note){.place = execution->place, .written = true, .id = id,
+                                         .lo = written.items[i].lo, .hi = written.items[i].hi});
+    rp_spans_release(&written);
 }
 
 /* ---- memory --------------------------------------------------------------------------- */
@@ -302,7 +333,8 @@ static void keep_step(struct rp_step_cost *cost)
     }
     struct rp_step_cost *slot = &costs.steps[costs.count];
     struct rp_step_cost taken = *cost;
-    *cost = (struct rp_step_cost){.parts = slot->parts, .capacity = slot->capacity};
+    *cost = (struct rp_step_cost){.parts = slot->parts, .capacity = slot->capacity,
+                                  .notes = slot->notes};
     *slot = taken;
     costs.count++;
 }
@@ -319,6 +351,7 @@ static void take_in(struct flight *flight)
     take_activity(flight);
     costs.last = *cost;
     costs.last.parts = NULL;
+    costs.last.notes = (struct rp_notes){0};
     costs.collected++;
     rp_policy_measured(cost);
     if (cost->by_part && cost->count && wants_parts())

@@ -21,6 +21,7 @@
 
 #include "cuda/preserve.h"
 #include "interpose/plan/amount.h"
+#include "interpose/plan/notes.h"
 #include "interpose/run/execution.h"
 #include "planner/profile.h"
 
@@ -53,6 +54,7 @@ struct rp_step_cost {
     uint32_t step;
     struct rp_part *parts; /* by place in the chain */
     size_t count, capacity;
+    struct rp_notes notes; /* of the state that was preserved and written */
     uint64_t ns;           /* from the step's first call to its end */
     uint64_t peak;         /* bytes on the device, of job and layer together */
     const char *departure; /* why it is not what a plan can be made from, or NULL */
@@ -82,6 +84,11 @@ struct rp_part *rp_cost_part(uint32_t place);
 /* A copy that the segment at `place` is to hold until its replay is made now; early, if its
  * forward is not over. */
 void rp_cost_keep(struct rp_keeping *keeping, uint32_t place, bool early, uint64_t bytes);
+/* Bytes of state were preserved for the execution, for somebody is about to write them. */
+void rp_cost_kept(const struct rp_execution *execution, rp_alloc_id id, uint64_t lo, uint64_t hi);
+/* Its replay has put these bytes aside, to write them or what was kept of them. */
+void rp_cost_stashed(const struct rp_execution *execution, rp_alloc_id id, uint64_t lo,
+                     uint64_t hi);
 /* The forward of the segment at `place` is over. */
 void rp_cost_forward_ends(uint32_t place);
 /* The replay of `execution` is about to begin: whether the order is one that can be planned. */

@@ -3,6 +3,8 @@
 
 #include "interpose/plan/clock.h"
 #include "interpose/plan/cost.h"
+#include "interpose/plan/facts.h"
+#include "interpose/plan/ranges.h"
 #include "interpose/plan/sample.h"
 #include "interpose/run/core.h"
 #include "interpose/run/price.h"
@@ -20,6 +22,7 @@ struct estimate {
     struct rp_profile *profile;
     uint64_t base;
     bool priced; /* copies that were not made can be priced */
+    struct rp_ranges *ranges; /* of state, or NULL: then there are rows alone */
 };
 
 static struct rp_measure timed(uint64_t ns)
@@ -240,7 +243,11 @@ static enum rp_status add_segment(const struct estimate *estimate, size_t place)
     for (int c = 0; c < RP_CHOICE_COUNT; c++)
         if (costs[c].allowed && (enum rp_choice)c != part->choice && has_absent(&costs[c]))
             mask(&costs[c], "no copy was made by which its own could be priced");
-    return rp_profile_add_row(estimate->profile, rp_name(part->name), costs);
+    if (!estimate->ranges)
+        return rp_profile_add_row(estimate->profile, rp_name(part->name), costs);
+    struct rp_facts facts = rp_facts_of(&estimate->sample, place, estimate->base);
+    rp_ranges_of(estimate->ranges, (uint32_t)place, &facts);
+    return rp_profile_add_both(estimate->profile, rp_name(part->name), costs, &facts);
 }
 
 /* ---- the profile ------------------------------------------------------------ */
@@ -256,6 +263,29 @@ const char *rp_estimate_refused(void)
     return sample.count ? rp_sample_departure(&sample) : "no step was measured to its end";
 }
 
+static enum rp_status set_head(struct estimate *estimate)
+{
+    struct rp_profile *profile = estimate->profile;
+    struct rp_copy_price price;
+    estimate->priced = rp_price_copies(estimate->sample.steps, estimate->sample.count, &price);
+    if (estimate->priced)
+        rp_profile_set_copy_price(profile, &price);
+    estimate->base = rp_sample_least_job(&estimate->sample);
+    rp_profile_set_base(profile, estimate->base);
+    rp_profile_set_quantum(profile, RP_STORE_QUANTUM);
+    const char *departure = rp_sample_departure(&estimate->sample);
+    enum rp_status status = rp_profile_set_purpose(profile, rp_estimate_purpose());
+    return status == RP_OK && departure ? rp_profile_set_departure(profile, departure) : status;
+}
+
+static enum rp_status open_ranges(struct estimate *estimate)
+{
+    const char *missing = rp_facts_missing(&estimate->sample, estimate->priced);
+    return missing ? rp_profile_set_no_facts(estimate->profile, missing)
+                   : rp_ranges_create(rp_facts_notes(&estimate->sample), estimate->profile,
+                                      &estimate->ranges);
+}
+
 enum rp_status rp_estimate_profile(struct rp_profile **out)
 {
     struct estimate estimate = {.base = 0};
@@ -265,19 +295,12 @@ enum rp_status rp_estimate_profile(struct rp_profile **out)
     enum rp_status status = rp_profile_create(&estimate.profile);
     if (status != RP_OK)
         return status;
-    struct rp_copy_price price;
-    estimate.priced = rp_price_copies(estimate.sample.steps, estimate.sample.count, &price);
-    if (estimate.priced)
-        rp_profile_set_copy_price(estimate.profile, &price);
-    estimate.base = rp_sample_least_job(&estimate.sample);
-    rp_profile_set_base(estimate.profile, estimate.base);
-    rp_profile_set_quantum(estimate.profile, RP_STORE_QUANTUM);
-    status = rp_profile_set_purpose(estimate.profile, rp_estimate_purpose());
-    const char *departure = rp_sample_departure(&estimate.sample);
-    if (status == RP_OK && departure)
-        status = rp_profile_set_departure(estimate.profile, departure);
+    status = set_head(&estimate);
+    if (status == RP_OK)
+        status = open_ranges(&estimate);
     for (size_t k = 0; status == RP_OK && k < estimate.sample.steps[0]->count; k++)
         status = add_segment(&estimate, k);
+    rp_ranges_destroy(estimate.ranges);
     if (status == RP_OK)
         *out = estimate.profile;
     else

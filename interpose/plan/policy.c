@@ -84,6 +84,8 @@ void rp_policy_refused(void)
 static enum rp_status check(const struct rp_plan *plan, char *message, size_t message_size)
 {
     uint64_t budget = rp_core.config.budget;
+    if (rp_plan_holds(plan, message, message_size) != RP_OK)
+        return RP_INVALID;
     if (plan->peak > budget) {
         snprintf(message, message_size,
                  "the plan takes %llu bytes and the budget is %llu: make a plan for it with "

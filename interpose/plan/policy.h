@@ -20,9 +20,9 @@
 #include "planner/plan.h"
 
 /* Reads the plan that the configuration names. RP_INVALID with one line in `message` when it is
- * none, was made for another job, or takes more than the budget. That it was made for another
- * device shows before the first step: the job is stopped then, if it was to run as planned or
- * not at all (REPRISE_STRICT). */
+ * none, was made for another job or under another model than nested, or takes more than the
+ * budget. That it was made for another device shows before the first step: the job is stopped
+ * then, if it was to run as planned or not at all (REPRISE_STRICT). */
 enum rp_status rp_policy_start(char *message, size_t message_size);
 void rp_policy_forget(void);
 

@@ -2,6 +2,7 @@
 #include "interpose/run/guard.h"
 
 #include "cuda/switches.h"
+#include "interpose/plan/cost.h"
 #include "interpose/run/core.h"
 #include "interpose/run/keep.h"
 #include "interpose/run/report.h"
@@ -277,6 +278,11 @@ static void clobber_by_end(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi)
     }
 }
 
+static void note_stashed(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    rp_cost_stashed(ctx, id, lo, hi);
+}
+
 void rp_guard_end(struct rp_scope *scope)
 {
     if (!scope->transaction)
@@ -285,6 +291,8 @@ void rp_guard_end(struct rp_scope *scope)
     struct ending ending = {scope, {.name = rp_names_id(rp_core.names, "reinstatement"),
                                     .stream = rp_transaction_stream(scope->transaction)}};
     rp_transaction_each(scope->transaction, clobber_by_end, &ending);
+    if (rp_cost_by_part())
+        rp_transaction_each(scope->transaction, note_stashed, scope->execution);
     enum rp_status status = rp_transaction_end(scope->transaction, &bytes);
     scope->transaction = NULL;
     rp_core.figures.bytes_reinstated += bytes;

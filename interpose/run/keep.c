@@ -2,6 +2,7 @@
 #include "interpose/run/keep.h"
 
 #include "cuda/switches.h"
+#include "interpose/plan/cost.h"
 #include "interpose/plan/policy.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
@@ -71,6 +72,7 @@ static enum rp_status keep_span(struct rp_execution *execution, rp_alloc_id id,
         status = rp_instance_keep(execution->instance, id, span.lo, span.hi);
     if (status != RP_OK)
         return status;
+    rp_cost_kept(execution, id, span.lo, span.hi);
     execution->last_stream = stream;
     rp_core.figures.bytes_preserved += span.hi - span.lo;
     RP_NOTE(preserve, RP_U(execution->instance->id), RP_U(id), RP_U(span.lo),
@@ -199,9 +201,11 @@ static enum rp_status recall_span(struct rp_execution *execution, rp_alloc_id id
     if (status == RP_OK)
         status = rp_kept_preserve(execution->recalled, &rp_core.bench, id, span.lo, span.hi,
                                   stream);
-    if (status == RP_OK)
-        rp_core.figures.bytes_recalled += span.hi - span.lo;
-    return status == RP_OK ? rp_instance_recall(execution->instance, id, span.lo, span.hi) : status;
+    if (status != RP_OK)
+        return status;
+    rp_cost_kept(execution, id, span.lo, span.hi);
+    rp_core.figures.bytes_recalled += span.hi - span.lo;
+    return rp_instance_recall(execution->instance, id, span.lo, span.hi);
 }
 
 /* The forward has written these bytes itself and read them. Its replay makes them again, as a

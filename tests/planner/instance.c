@@ -219,3 +219,40 @@ size_t instance_enumerate(const struct rp_profile *profile, enum rp_model model,
     *points = all;
     return kept;
 }
+
+/* ---- rows beside facts ----------------------------------------------------------- */
+
+static void add_measured(const struct rp_profile *facts, size_t k, struct random *random,
+                         struct rp_profile *both)
+{
+    const struct rp_segment *segment = rp_profile_segment(facts, k);
+    struct rp_cost costs[RP_CHOICE_COUNT];
+
+    memcpy(costs, segment->costs, sizeof(costs));
+    for (int c = 0; c < RP_CHOICE_COUNT && random != NULL; c++)
+        for (int t = 0; t < RP_TERM_COUNT; t++) {
+            bool is_hold = t == RP_TERM_HOLD; /* never more than the peaks */
+            costs[c].terms[t].value += is_hold ? 0 : random_below(random, 4);
+        }
+    assert_ok(rp_profile_add_both(both, segment->name, costs, rp_profile_facts(facts, k)));
+}
+
+struct rp_profile *instance_with_rows(const struct rp_profile *facts, struct random *random)
+{
+    size_t buffer_count;
+    const struct rp_buffer *buffers = rp_profile_buffers(facts, &buffer_count);
+    struct rp_profile *both;
+    char message[200] = "";
+
+    assert_ok(rp_profile_create(&both));
+    rp_profile_set_base(both, rp_profile_base(facts));
+    rp_profile_set_quantum(both, rp_profile_quantum(facts));
+    rp_profile_set_copy_price(both, rp_profile_copy_price(facts));
+    for (size_t b = 0; b < buffer_count; b++)
+        assert_ok(rp_profile_add_buffer(both, buffers[b].name, buffers[b].bytes));
+    for (size_t k = 0; k < rp_profile_count(facts); k++)
+        add_measured(facts, k, random, both);
+    if (rp_profile_close(both, message, sizeof(message)) != RP_OK)
+        fail_msg("%s", message);
+    return both;
+}

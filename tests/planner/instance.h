@@ -46,4 +46,8 @@ uint64_t instance_eager_peak(const struct rp_profile *profile);
 size_t instance_enumerate(const struct rp_profile *profile, enum rp_model model,
                           unsigned allowed, struct rp_curve_point **points);
 
+/* The same facts, with the rows that follow from them beside them; with `random`, such as they
+ * might have been measured: each term of them a little more. */
+struct rp_profile *instance_with_rows(const struct rp_profile *facts, struct random *random);
+
 #endif

@@ -47,27 +47,39 @@ static const struct rp_cost *cost_of(const struct shared *shared, size_t k, int 
     return &rp_profile_segment(shared->profile, k)->costs[c];
 }
 
+/* The bytes that segment k preserves of a version; of none, 0, those that it alone reads. */
+static uint64_t bytes_of(const struct shared *shared, size_t k, uint64_t version)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < shared->versions.span_count[k]; i++) {
+        const struct rp_shared_span *span = &shared->versions.spans[k][i];
+        for (size_t j = 0; j < span->count; j++)
+            bytes += span->shares[j].version == version ? span->shares[j].bytes : 0;
+    }
+    return bytes;
+}
+
 /* Of regions without the copies of versions, which have columns of their own. */
 static uint64_t time_of(const struct shared *shared, size_t k, int c)
 {
     const struct rp_cost *cost = cost_of(shared, k, c);
     if (c != REGIONS || !cost->allowed)
         return cost->time;
-    return cost->time - cost->terms[RP_TERM_PRESERVE_TIME].value +
-           shared->versions.private_bytes[k];
+    return cost->time - cost->terms[RP_TERM_PRESERVE_TIME].value + bytes_of(shared, k, 0);
 }
 
 static void write_versions(FILE *out, const struct shared *shared, size_t k)
 {
     for (int bit = 0; bit < 64; bit++)
         if (reads(shared, k, bit))
-            fprintf(out, " + %llu y%zu_%d\n", U(shared->versions.bytes[k][bit]), k, bit);
+            fprintf(out, " + %llu y%zu_%d\n", U(bytes_of(shared, k, (uint64_t)1 << bit)), k, bit);
 }
 
 /* What segment k preserves, as terms of a row: `more` and what it alone reads, and versions. */
 static void write_preserved(FILE *out, const struct shared *shared, size_t k, uint64_t more)
 {
-    fprintf(out, " + %llu x%zu_%d\n", U(more + shared->versions.private_bytes[k]), k, REGIONS);
+    fprintf(out, " + %llu x%zu_%d\n", U(more + bytes_of(shared, k, 0)), k, REGIONS);
     write_versions(out, shared, k);
 }
 

@@ -217,7 +217,7 @@ static void options_are_complete(void **state)
                    "\"options\": {}}]}",
                    "p:1:72: no option is allowed; a segment needs one at least");
     assert_refused("{\"version\": 1, \"base_bytes\": 0, \"segments\": [{\"name\": \"s0\"}]}",
-                   "p:1:46: a segment needs \"options\" or \"facts\", one of the two");
+                   "p:1:46: a segment needs \"options\" or \"facts\", or both");
     assert_refused("{\"version\": 1, \"base_bytes\": 0, \"segments\": [{\"name\": \"s0\", "
                    "\"options\": {\"retain\": " ROW(1, 2, 3) "}}, {\"name\": \"s0\", "
                    "\"options\": {\"retain\": " ROW(1, 2, 3) "}}]}",
@@ -377,6 +377,67 @@ static void profiles_survive_being_written(void **state)
         }
         rp_profile_destroy(profile);
     }
+}
+
+/* What stands beside facts is what the options cost; the facts are for other models. */
+static void options_may_have_facts_beside_them(void **state)
+{
+    struct random random = random_begin("both");
+
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        struct rp_profile *facts = walker_random(&random, 4);
+        struct rp_profile *both = instance_with_rows(facts, &random);
+        char *text = rp_profile_to_json(both, false);
+        struct rp_profile *again = read_profile(text);
+        char *twice = rp_profile_to_json(again, false);
+        assert_string_equal(text, twice);
+        assert_same_rows(both, again);
+        assert_true(rp_profile_has_rows(again));
+        assert_non_null(rp_profile_facts(again, 0));
+        free(text);
+        free(twice);
+        rp_profile_destroy(again);
+        rp_profile_destroy(both);
+        rp_profile_destroy(facts);
+    }
+}
+
+static void assert_both_refused(const char *key, const char *value, const char *expected)
+{
+    struct rp_profile *profile;
+    char message[400] = "", *text = facts_with("no_replay", "\"x\"");
+    json_t *root = json_loads(text, 0, NULL);
+    json_t *segment = json_array_get(json_object_get(root, "segments"), 0);
+    json_t *second = json_deep_copy(segment);
+
+    json_object_set_new(segment, "options", json_loads(value, JSON_DECODE_ANY, NULL));
+    if (key != NULL) { /* and one more segment, without this */
+        json_object_set_new(segment, "options", json_loads("{\"retain\": {\"terms\": {"
+            "\"hold_bytes\": " MEASURED(1) ", \"peak_forward_bytes\": " MEASURED(1)
+            ", \"peak_backward_bytes\": " MEASURED(1) ", \"forward_ns\": " MEASURED(1)
+            ", \"backward_ns\": " MEASURED(1) "}}}", 0, NULL));
+        json_object_del(second, key);
+        json_array_append(json_object_get(root, "segments"), second);
+    }
+    free(text);
+    text = json_dumps(root, 0);
+    assert_int_equal(
+        rp_profile_parse(text, strlen(text), "p", &profile, message, sizeof(message)),
+        RP_INVALID);
+    if (strstr(message, expected) == NULL)
+        fail_msg("'%s' doesn't say '%s'", message, expected);
+    free(text);
+    json_decref(second);
+    json_decref(root);
+}
+
+static void options_beside_facts_are_in_full(void **state)
+{
+    (void)state;
+    assert_both_refused(NULL, "{\"retain\": " ROW(1, 2, 3) "}",
+                        "option retain: beside \"facts\" an option needs its terms");
+    assert_both_refused("options", "{}", "where another has not; all need the same");
 }
 
 /* ---- plans -------------------------------------------------------------------- */
@@ -581,6 +642,8 @@ int main(void)
         cmocka_unit_test(the_largest_figures_are_planned_with),
         cmocka_unit_test(options_are_complete),
         cmocka_unit_test(facts_are_complete),
+        cmocka_unit_test(options_may_have_facts_beside_them),
+        cmocka_unit_test(options_beside_facts_are_in_full),
         cmocka_unit_test(another_backward_order_fits_no_model),
         cmocka_unit_test(too_many_segments_are_refused),
         cmocka_unit_test(profiles_survive_being_written),

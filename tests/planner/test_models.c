@@ -120,6 +120,40 @@ static void every_model_finds_its_optimum(void **state)
     }
 }
 
+/* Rows that were measured stand for what they say, and the facts beside them for what regions cost
+ * under the other models. */
+static void so_it_does_where_rows_stand_beside_the_facts(void **state)
+{
+    struct random random = random_begin("both");
+
+    (void)state;
+    for (int round = 0; round < 30; round++) {
+        struct rp_profile *facts = walker_random(&random, 1 + random_below(&random, 6));
+        struct rp_profile *both = instance_with_rows(facts, &random);
+        check_search(both, RP_MODEL_NESTED, &random);
+        check_search(both, RP_MODEL_SHARED, &random);
+        check_search(both, RP_MODEL_LAZY, &random);
+        rp_profile_destroy(both);
+        rp_profile_destroy(facts);
+    }
+}
+
+static void rows_that_follow_from_the_facts_change_nothing(void **state)
+{
+    struct random random = random_begin("follow");
+
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        struct rp_profile *facts = walker_random(&random, 1 + random_below(&random, 5));
+        struct rp_profile *both = instance_with_rows(facts, NULL);
+        check_every_plan(both, RP_MODEL_NESTED);
+        check_every_plan(both, RP_MODEL_SHARED);
+        check_every_plan(both, RP_MODEL_LAZY);
+        rp_profile_destroy(both);
+        rp_profile_destroy(facts);
+    }
+}
+
 static void truncated_answers_stay_true(void **state)
 {
     struct random random = random_begin("truncated");
@@ -371,6 +405,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_need_what_executing_them_needs),
         cmocka_unit_test(every_model_finds_its_optimum),
+        cmocka_unit_test(so_it_does_where_rows_stand_beside_the_facts),
+        cmocka_unit_test(rows_that_follow_from_the_facts_change_nothing),
         cmocka_unit_test(truncated_answers_stay_true),
         cmocka_unit_test(three_readers_of_a_version_need_one_copy),
         cmocka_unit_test(versions_that_meet_in_a_segment_are_told_apart),

@@ -12,7 +12,7 @@ typedef struct {
     bool has[MAX_BYTES];
 } set;
 
-/* One allocation with copies of bytes of state, owned by a segment. */
+/* Copies of bytes of state that a segment has made at one event. */
 struct copy {
     bool live;
     set bytes;
@@ -109,6 +109,21 @@ static uint64_t runs_with(const struct walker *walker, const set *all, const set
     return runs;
 }
 
+/* What copies of the bytes take: an allocation for what `all` has in one piece. */
+static uint64_t allocate_pieces(struct walker *walker, const set *all, const set *bytes)
+{
+    uint64_t size = 0, piece = 0;
+
+    for (size_t i = 0; i < walker->bytes; i++) {
+        if (begins_run(walker, all, i)) {
+            size += round_up(walker, piece);
+            piece = 0;
+        }
+        piece += bytes->has[i];
+    }
+    return allocate(walker, size + round_up(walker, piece));
+}
+
 static void charge_copy(struct walker *walker, uint64_t bytes, uint64_t pieces)
 {
     const struct rp_copy_price *price = rp_profile_copy_price(walker->profile);
@@ -170,8 +185,9 @@ static set whole_buffers(const struct walker *walker, size_t k)
     return bytes;
 }
 
-static void make_copy(struct walker *walker, size_t k, size_t event, const set *bytes,
-                      uint64_t pieces)
+/* `all`: with what the bytes make a piece. */
+static void make_copy(struct walker *walker, size_t k, size_t event, const set *all,
+                      const set *bytes)
 {
     struct copy *copy = &walker->copies[k][event];
 
@@ -180,8 +196,8 @@ static void make_copy(struct walker *walker, size_t k, size_t event, const set *
     *copy = (struct copy){.live = true, .bytes = *bytes};
     memcpy(copy->values, walker->state, sizeof(copy->values));
     memcpy(copy->versions, walker->version, sizeof(copy->versions));
-    copy->allocated = allocate(walker, size_of(bytes));
-    charge_copy(walker, size_of(bytes), pieces);
+    copy->allocated = allocate_pieces(walker, all, bytes);
+    charge_copy(walker, size_of(bytes), runs_with(walker, all, bytes));
 }
 
 /* The live copy of a byte's version that any segment has made. */
@@ -211,7 +227,7 @@ static void preserve(struct walker *walker, size_t k)
         for (size_t i = 0; walker->model == RP_MODEL_SHARED && i < walker->bytes; i++)
             missing.has[i] &= find_copy(walker, i, walker->version[i]) == NULL;
     }
-    make_copy(walker, k, k, &missing, runs_with(walker, &bytes, &missing));
+    make_copy(walker, k, k, &bytes, &missing);
 }
 
 /* Lazy: what this event is about to write, and somebody still needs as it is. */
@@ -228,7 +244,7 @@ static void preserve_late(struct walker *walker, size_t event, const set *writes
                 if (walker->copies[k][before].live)
                     missing.has[i] &= !walker->copies[k][before].bytes.has[i];
         }
-        make_copy(walker, k, event, &missing, runs_of(walker, &missing));
+        make_copy(walker, k, event, &missing, &missing);
     }
 }
 
@@ -288,7 +304,7 @@ static void replay(struct walker *walker, size_t k, const unsigned *seen)
     for (size_t i = 0; i < walker->bytes; i++)
         stashed.has[i] |= walker->writes[k].has[i];
     memcpy(before, walker->state, sizeof(before));
-    uint64_t stash = allocate(walker, size_of(&stashed));
+    uint64_t stash = allocate_pieces(walker, &stashed, &stashed);
     charge_copy(walker, size_of(&stashed), runs_of(walker, &stashed));
     restore(walker, k, &preserved, seen);
     release_copies(walker, k);

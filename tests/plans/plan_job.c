@@ -3,9 +3,10 @@
  * segments in a chain, each with a ring of rows of which a step overwrites one, and a state that
  * it steps. It prints a digest of all that a run leaves behind.
  *
- * usage: plan_job KERNELS eager|replay SEGMENTS NUMBERS STEPS [CHANGE]
+ * usage: plan_job KERNELS eager|replay SEGMENTS NUMBERS STEPS [CHANGE [common]]
  *
- * From step CHANGE on there is one segment less. */
+ * From step CHANGE on, if it is not 0, there is one segment less. With `common` all read the ring
+ * of the first, and its row is overwritten only after the first backward. */
 #include "tests/laws/driver.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -29,7 +30,7 @@ struct pass {
 
 static struct segment segments[MOST];
 static int count, n, steps, change;
-static bool replaying;
+static bool replaying, common;
 static CUdeviceptr input;
 
 static size_t bytes(int numbers)
@@ -42,9 +43,9 @@ static void open_segments(void)
     input = allocate(bytes(n));
     for (int k = 0; k < count; k++) {
         struct segment *segment = &segments[k];
-        segment->rows = 2 + 7 * k % 11;
+        segment->rows = common ? 4 : 2 + 7 * k % 11;
         segment->parts = 1 + k % MOST_PARTS;
-        segment->ring = allocate(bytes(segment->rows * n));
+        segment->ring = common && k ? segments[0].ring : allocate(bytes(segment->rows * n));
         segment->state = allocate(bytes(n));
         segment->gradient = allocate(bytes(n));
     }
@@ -59,7 +60,8 @@ static void forward(const struct segment *segment, CUdeviceptr x, int step, stru
         LAUNCH("read_queue", n, &ring, &last, &pass->part[i], &rows, &n);
         last = pass->part[i];
     }
-    LAUNCH("enqueue", n, &ring, &last, &row, &n);
+    if (!common)
+        LAUNCH("enqueue", n, &ring, &last, &row, &n);
     pass->output = allocate(bytes(n));
     LAUNCH("step_state", n, &state, &last, &pass->output, &n);
 }
@@ -113,6 +115,13 @@ static void backward(int k, CUdeviceptr x, int step, struct pass *pass)
     release(&pass->output);
 }
 
+static void overwrite_row(int step)
+{
+    CUdeviceptr ring = segments[0].ring;
+    int row = step % segments[0].rows;
+    LAUNCH("enqueue", n, &ring, &input, &row, &n);
+}
+
 static void run_step(int step)
 {
     struct pass passes[MOST];
@@ -122,8 +131,11 @@ static void run_step(int step)
     LAUNCH("fill", n, &input, &value, &n);
     for (int k = 0; k < used; k++)
         run_forward(k, k ? passes[k - 1].output : input, step, &passes[k]);
-    for (int k = used - 1; k >= 0; k--)
+    for (int k = used - 1; k >= 0; k--) {
         backward(k, k ? passes[k - 1].output : input, step, &passes[k]);
+        if (common && k == used - 1)
+            overwrite_row(step);
+    }
     nvtxRangePop();
     synchronize();
 }
@@ -148,6 +160,7 @@ int main(int argc, char **argv)
     n = atoi(argv[4]);
     steps = atoi(argv[5]);
     change = argc > 6 ? atoi(argv[6]) : 0;
+    common = argc > 7;
     if (count < 1 || count > MOST)
         return 2;
     open_driver();

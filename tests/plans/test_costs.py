@@ -68,6 +68,73 @@ class Costs(jobs.Case):
         self.assertNotEqual(terms["forward_ns"]["source"], "absent")
         self.assertRefused(self.reprise("plan", "-b", "1GiB"), 2, "is absent", "guard")
 
+    # ---- ranges, for the models that ask for them ----
+
+    def status(self, *words):
+        return json.loads(self.good(self.reprise("plan", "--json", "-b", "1GiB", *words)).stdout)
+
+    def facts(self):
+        return {segment["name"]: segment["facts"] for segment in self.profile()["segments"]}
+
+    def test_a_run_leaves_what_every_model_needs(self):
+        self.contract()
+        self.good(self.digits())
+        for model in ("nested", "shared", "lazy"):
+            self.assertEqual(self.status("--model", model)["status"], "optimal")
+        contrast = self.facts()["segment/contrast"]
+        kept = {piece["buffer"]: piece["bytes"] for piece in contrast["reads"]}
+        self.assertEqual(kept, {"class_counts": 40, "queue": 8192, "queue_labels": 256})
+        buffers = {buffer["name"]: buffer["bytes"] for buffer in self.profile()["buffers"]}
+        self.assertEqual(buffers["queue"], 64 * 1024)
+
+    def chain(self, *more):
+        self.contract(buffers=[{"name": "ring", "at": {"kernel": "read_queue", "param": 0}},
+                               {"name": "state", "at": {"kernel": "step_state", "param": 0}}])
+        self.good(self.reprise("run", "--device", "soft", "--no-trace", "-c", "contract.json", "--",
+                               str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "8", "2000", "5",
+                               *more))
+
+    def least(self, *words):
+        answer = self.reprise("plan", "--json", "-b", "1", "--policy", "regions", *words)
+        return json.loads(answer.stdout)["min_budget_bytes"]
+
+    def test_what_regions_hold_is_what_follows_from_the_ranges(self):
+        self.chain()
+        lazy = ("--policy", "regions", "--model", "lazy")
+        derived = self.status(*lazy, "-b", str(self.least("--model", "lazy")))["segments"]
+        replayed = [segment for segment in derived if segment["choice"] == "regions"]
+        self.assertGreater(len(replayed), 4)
+        for segment in replayed:
+            terms = self.options()[segment["name"]]["regions"]["terms"]
+            for term in ("hold_bytes", "stash_bytes", "peak_forward_bytes",
+                         "peak_backward_bytes"):
+                self.assertEqual(segment["terms"][term]["value"], terms[term]["value"], term)
+
+    def test_what_many_read_is_kept_once_under_shared(self):
+        """A row that all have read, and that is overwritten after the first backward."""
+        self.chain("0", "common")
+        rows = [piece for facts in self.facts().values() for piece in facts["reads"]
+                if piece["buffer"] == "ring"]
+        self.assertEqual(rows, rows[:1] * 7)
+        least = {model: self.least("--model", model) for model in ("nested", "shared")}
+        row = rows[0]["bytes"]
+        self.assertLessEqual(least["shared"], least["nested"] - 5 * row)
+
+    def test_where_there_are_no_ranges_the_models_say_why(self):
+        self.contract()
+        self.good(self.digits("-p", "whole"))
+        self.assertEqual(self.status()["status"], "optimal")
+        refused = self.reprise("plan", "-b", "1GiB", "--model", "shared")
+        self.assertRefused(refused, 2, "the shared model needs facts", "whole buffers", "nested")
+
+    def test_a_run_obeys_plans_of_the_nested_model(self):
+        self.contract()
+        self.good(self.digits())
+        wrote = self.good(self.reprise("plan", "-b", "1GiB", "--model", "lazy", "-o", "plan.json"))
+        self.assertIn("nested model only", wrote.stderr)
+        self.assertRefused(self.digits("--plan", "plan.json"), 2, "the lazy model",
+                           "--model nested")
+
     def test_without_steps_there_is_no_profile_and_the_summary_says_so(self):
         self.contract(step=None)
         self.good(self.digits())
