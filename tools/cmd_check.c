@@ -41,7 +41,7 @@ static uint64_t count_harmful(const json_t *hazards)
 {
     uint64_t count = 0;
     for (size_t i = 0; i < json_array_size(hazards); i++)
-        count += !is_harmless(json_array_get(hazards, i));
+        count += rp_hazard_counts(json_array_get(hazards, i));
     return count;
 }
 
@@ -58,6 +58,7 @@ static const char *meaning_of(const char *kind)
         {"unproved", "it is not known what a call reads or writes"},
         {"unpaired", "a replay began that no forward belongs to"},
         {"diverged", "a replay launched something else than its forward"},
+        {"assumed", "nothing tells what was meant: a warning"},
     };
     for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
         if (strcmp(meanings[i][0], kind) == 0)
@@ -133,7 +134,11 @@ static void print_who(const struct check *check, const json_t *hazard)
     if (*writer)
         print_writer(check, hazard, writer);
     if (*reader)
-        fprintf(out, "  %s  %s\n", role_of(rp_member_text(hazard, "hazard")), reader);
+        fprintf(out, "  %s  %s", role_of(rp_member_text(hazard, "hazard")), reader);
+    if (*reader && json_object_get(hazard, "reader_launch"))
+        fprintf(out, ", launch %" PRIu64 " of its step", rp_member_number(hazard, "reader_launch"));
+    if (*reader)
+        fputc('\n', out);
     if (*other && diverged)
         fprintf(out, "  forward  %s, its call %" PRIu64 "\n", other,
                 rp_member_number(hazard, "position"));
@@ -141,6 +146,8 @@ static void print_who(const struct check *check, const json_t *hazard)
         fprintf(out, "  replay   %s, %s\n", other,
                 strcmp(rp_member_text(hazard, "hazard"), "live-read") == 0
                     ? "which the bytes are rewound for" : "which has made the bytes anew");
+    if (*rp_member_text(hazard, "taken_for"))
+        fprintf(out, "  taken    for %s\n", rp_member_text(hazard, "taken_for"));
     uint64_t count = rp_member_number(hazard, "count");
     if (json_object_get(hazard, "rank"))
         fprintf(out, "  rank     %" PRIu64 ", process %" PRIu64 "\n",
@@ -194,6 +201,19 @@ static void print_first(const struct check *check)
     fputc('\n', out);
 }
 
+static void print_count(const struct check *check, size_t count)
+{
+    size_t warnings = 0;
+    for (size_t i = 0; i < count; i++)
+        warnings += rp_hazard_warns(json_array_get(check->hazards, i));
+    FILE *out = check->output.file;
+    if (count > warnings)
+        fprintf(out, "%zu hazard%s, ", count - warnings, count - warnings == 1 ? "" : "s");
+    if (warnings)
+        fprintf(out, "%zu warning%s, ", warnings, warnings == 1 ? "" : "s");
+    fprintf(out, "%" PRIu64 " replays followed\n", check->replays);
+}
+
 static void print_people(const struct check *check)
 {
     FILE *out = check->output.file;
@@ -202,8 +222,7 @@ static void print_people(const struct check *check)
     for (size_t i = 0; i < count; i++)
         print_hazard(check, json_array_get(check->hazards, i));
     if (count > 0) {
-        fprintf(out, "%zu hazard%s, %" PRIu64 " replays followed\n", count, count == 1 ? "" : "s",
-                check->replays);
+        print_count(check, count);
         print_first(check);
     } else if (check->replays > 0) {
         fprintf(out, "no hazards: %" PRIu64 " replays followed, which read what their forwards "

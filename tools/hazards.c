@@ -9,6 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool rp_hazard_warns(const json_t *hazard)
+{
+    return rp_hazard_kind_warns(rp_hazard_kind_find(rp_member_text(hazard, "hazard")));
+}
+
+bool rp_hazard_counts(const json_t *hazard)
+{
+    return !json_is_true(json_object_get(hazard, "harmless")) && !rp_hazard_warns(hazard);
+}
+
 struct collecting {
     const struct rp_source *source;
     const struct rp_filter *filter;

@@ -9,6 +9,10 @@
 
 #include <jansson.h>
 
+/* False for what the contract lists as harmless, and for mere warnings. */
+bool rp_hazard_counts(const json_t *hazard);
+bool rp_hazard_warns(const json_t *hazard);
+
 /* A list of JSON objects with the keys of a summary's hazards and "pid", most damaging first:
  * by kind, then by bytes, then in order of appearance. NULL when the host is out of memory.
  * *code becomes RP_EXIT_DATA when a trace that was needed is damaged, RP_EXIT_NO when nothing that

@@ -18,6 +18,7 @@ void rp_outcome_read(const char *folder, struct rp_outcome *outcome)
     *outcome = (struct rp_outcome){0};
     rp_summaries_load(folder, &outcome->summaries, NULL);
     outcome->hazards = rp_summaries_hazards(&outcome->summaries);
+    outcome->warnings = rp_summaries_warnings(&outcome->summaries);
     char **names = rp_folder_list(folder, "trace-", ".rpt", &count);
     for (size_t i = 0; names && i < count; i++) {
         char path[PATH_MAX];
@@ -104,28 +105,40 @@ static void find_unseen(const struct rp_outcome *outcome, const struct rp_contra
             list_add(unseen, "buffer", contract->buffers[i].name);
 }
 
-/* Who reached past the declared bytes, where nothing is proved. */
-static void say_unvouched(const struct rp_summaries *summaries)
+/* The calls of remarks that are marked with `flag`, after the words for it. */
+static void say_remarked(const struct rp_summaries *summaries, const char *flag, const char *words)
 {
     struct list callers = {0};
     for (size_t i = 0; i < summaries->count; i++) {
         const json_t *unknown = json_object_get(summaries->items[i], "unknown");
         for (size_t at = 0; at < json_array_size(unknown); at++)
-            if (json_is_true(json_object_get(json_array_get(unknown, at), "unvouched")))
+            if (json_is_true(json_object_get(json_array_get(unknown, at), flag)))
                 list_add(&callers, "", rp_member_text(json_array_get(unknown, at), "call"));
     }
     if (callers.count > 0)
-        rp_say("not vouched for: undeclared bytes that these may reach:%s", callers.text);
+        rp_say("%s:%s", words, callers.text);
 }
 
-static void say_trouble(uint64_t hazards, const struct list *unseen)
+/* "2 hazards, 1 warning", of which one or both may be missing. */
+static void count_trouble(const struct rp_outcome *outcome, char *text, size_t size)
 {
-    char text[64] = "";
-    if (hazards > 0)
-        snprintf(text, sizeof(text), "%llu hazard%s", (unsigned long long)hazards,
-                 hazards == 1 ? "" : "s");
-    if (hazards > 0 || unseen->count > 0)
-        rp_say("%s%s%s%s", text, hazards > 0 && unseen->count > 0 ? "; " : "",
+    const struct { uint64_t count; const char *word; } parts[] = {{outcome->hazards, "hazard"},
+                                                                  {outcome->warnings, "warning"}};
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].count > 0)
+            used += (size_t)snprintf(text + used, size - used, "%s%llu %s%s", used ? ", " : "",
+                                     (unsigned long long)parts[i].count, parts[i].word,
+                                     parts[i].count == 1 ? "" : "s");
+}
+
+static void say_trouble(const struct rp_outcome *outcome, const struct list *unseen)
+{
+    char text[80];
+    count_trouble(outcome, text, sizeof(text));
+    if (*text || unseen->count > 0)
+        rp_say("%s%s%s%s", text, *text && unseen->count > 0 ? "; " : "",
                unseen->count > 0 ? "never seen in the job: " : "", unseen->text);
 }
 
@@ -191,10 +204,14 @@ void rp_outcome_say(const struct rp_outcome *outcome, const char *folder,
         say_figures(outcome, shown);
     if (outcome->summaries.count > 0)
         find_unseen(outcome, contract, &unseen);
-    say_trouble(outcome->hazards, &unseen);
-    say_unvouched(&outcome->summaries);
+    say_trouble(outcome, &unseen);
+    say_remarked(&outcome->summaries, "unvouched",
+                 "not vouched for: undeclared bytes that these may reach");
+    say_remarked(&outcome->summaries, "taken",
+                 "of memory that is used again, taken for what it seems (declare what is state)");
     say_plan(&outcome->summaries);
     say_recompute(&outcome->summaries);
-    rp_say("next: reprise %s%s%s", outcome->hazards > 0 ? "check" : "info", *argument ? " " : "",
+    bool troubled = outcome->hazards > 0 || outcome->warnings > 0;
+    rp_say("next: reprise %s%s%s", troubled ? "check" : "info", *argument ? " " : "",
            argument);
 }

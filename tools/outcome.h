@@ -8,7 +8,8 @@
 
 struct rp_outcome {
     struct rp_summaries summaries;
-    uint64_t hazards;     /* those that count: not the ones listed as harmless */
+    uint64_t hazards;     /* those that count: not the ones listed as harmless ... */
+    uint64_t warnings;    /* ... nor those that only warn */
     uint64_t trace_bytes; /* of the trace files on disk */
     uint64_t traces;
 };

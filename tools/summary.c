@@ -2,6 +2,7 @@
 #include "tools/summary.h"
 
 #include "tools/folder.h"
+#include "tools/hazards.h"
 #include "tools/say.h"
 
 #include <stdio.h>
@@ -80,7 +81,18 @@ uint64_t rp_summaries_hazards(const struct rp_summaries *summaries)
     for (size_t i = 0; i < summaries->count; i++) {
         const json_t *hazards = json_object_get(summaries->items[i], "hazards");
         for (size_t at = 0; at < json_array_size(hazards); at++)
-            total += !json_is_true(json_object_get(json_array_get(hazards, at), "harmless"));
+            total += rp_hazard_counts(json_array_get(hazards, at));
+    }
+    return total;
+}
+
+uint64_t rp_summaries_warnings(const struct rp_summaries *summaries)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < summaries->count; i++) {
+        const json_t *hazards = json_object_get(summaries->items[i], "hazards");
+        for (size_t at = 0; at < json_array_size(hazards); at++)
+            total += rp_hazard_warns(json_array_get(hazards, at));
     }
     return total;
 }

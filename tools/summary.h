@@ -24,9 +24,9 @@ void rp_summaries_release(struct rp_summaries *summaries);
 
 /* The sum, over all processes, of an integer at the top of the summary. */
 uint64_t rp_summaries_total(const struct rp_summaries *summaries, const char *key);
-/* How many elements of a list; for "hazards" those that the contract lists as harmless are
- * left out. */
+/* How many hazards there are that count, and how many that only warn. */
 uint64_t rp_summaries_hazards(const struct rp_summaries *summaries);
+uint64_t rp_summaries_warnings(const struct rp_summaries *summaries);
 /* True when any process saw the segment or the buffer of the contract. A process without the
  * list (it stopped early) counts as one that saw nothing. */
 bool rp_summaries_saw_segment(const struct rp_summaries *summaries, const char *name);

@@ -2,6 +2,7 @@
 #include "tools/survey.h"
 
 #include "tools/group.h"
+#include "tracker/hazard.h"
 #include "tracker/text.h"
 
 #include <stdlib.h>
@@ -218,7 +219,10 @@ static void take_step(struct surveying *surveying, const struct rp_event *event)
 
 static void take_hazard(struct surveying *surveying, const struct rp_event *event)
 {
-    count(surveying->counted, "hazards", event->count);
+    char kind[32];
+    rp_event_text(event, "hazard", kind, sizeof(kind));
+    if (!rp_hazard_kind_warns(rp_hazard_kind_find(kind)))
+        count(surveying->counted, "hazards", event->count);
 }
 
 static void take_gap(struct surveying *surveying, const struct rp_event *event)

@@ -12,6 +12,7 @@ static const char *const names[RP_HAZARD_KIND_COUNT] = {
     [RP_HAZARD_STATE_LEFT] = "state-left",       [RP_HAZARD_LIVE_READ] = "live-read",
     [RP_HAZARD_NOT_PRESERVED] = "not-preserved", [RP_HAZARD_UNPROVED] = "unproved",
     [RP_HAZARD_UNPAIRED] = "unpaired",           [RP_HAZARD_DIVERGED] = "diverged",
+    [RP_HAZARD_ASSUMED] = "assumed",
 };
 
 const char *rp_hazard_kind_name(enum rp_hazard_kind kind)
@@ -32,6 +33,11 @@ bool rp_hazard_kind_wants_version(enum rp_hazard_kind kind)
     return kind == RP_HAZARD_STALE_READ || kind == RP_HAZARD_STATE_LEFT;
 }
 
+bool rp_hazard_kind_warns(enum rp_hazard_kind kind)
+{
+    return kind == RP_HAZARD_ASSUMED;
+}
+
 #define PROMISE "say how often forwards are replayed: \"replays\" in the contract's segment"
 
 static const char *stale_advice(const struct rp_hazard *hazard)
@@ -47,6 +53,45 @@ static const char *stale_advice(const struct rp_hazard *hazard)
     return "run under -m guard, which restores these bytes for the replay";
 }
 
+static const char *lost_advice(const struct rp_hazard *hazard)
+{
+    if (hazard->again)
+        return PROMISE;
+    if (hazard->cause == RP_UNSUPPORTED)
+        return "no copy can be made inside a graph or a capture: write these bytes outside, or "
+               "retain this segment";
+    if (hazard->cause == RP_NOT_FOUND)
+        return "no copy can be made of memory that has no address then (an array, or what is "
+               "mapped nowhere): keep it mapped until the replay, or retain this segment";
+    if (hazard->cause == RP_IO || hazard->cause == RP_INVALID)
+        return "the driver refused the copy: look for an error of the job's own calls before it";
+    return "give the layer memory for its copies (a larger --budget), or retain this segment";
+}
+
+const char *rp_hazard_taken_for(const struct rp_hazard *hazard)
+{
+    static const char *const words[] = {[RP_ASSUMED_OUTPUT] = "an output",
+                                        [RP_ASSUMED_STATE] = "state",
+                                        [RP_ASSUMED_MOVED] = "other memory"};
+    return hazard->kind == RP_HAZARD_ASSUMED ? words[hazard->assumed] : NULL;
+}
+
+static const char *assumed_advice(const struct rp_hazard *hazard)
+{
+    switch (hazard->assumed) {
+    case RP_ASSUMED_OUTPUT:
+        return "declare the buffer if it is state: then what stood there before the replay will "
+               "stand again; if it is an output, all is well";
+    case RP_ASSUMED_STATE:
+        return "declare the buffer if it is state, and all is well; if it is an output, let the "
+               "segment itself write what it adds to";
+    case RP_ASSUMED_MOVED:
+        break;
+    }
+    return "look for inputs that changed places; if the replay has other memory for its outputs, "
+           "all is well";
+}
+
 const char *rp_hazard_advice(const struct rp_hazard *hazard)
 {
     switch (hazard->kind) {
@@ -59,9 +104,7 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
                    : "run under -m guard, which reinstates these bytes after the replay";
     case RP_HAZARD_LIVE_READ: return "order this call before or after the replay";
     case RP_HAZARD_NOT_PRESERVED:
-        return hazard->again ? PROMISE
-                             : "give the layer memory for its copies (a larger --budget), or "
-                               "retain this segment";
+        return lost_advice(hazard);
     case RP_HAZARD_UNPROVED:
         if (hazard->reason)
             return hazard->reason;
@@ -75,6 +118,7 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
                "\"replays\" where a forward is replayed more than once";
     case RP_HAZARD_DIVERGED:
         return "the job itself replays other work; look for host state that changed in between";
+    case RP_HAZARD_ASSUMED: return assumed_advice(hazard);
     case RP_HAZARD_KIND_COUNT: break;
     }
     return "";
@@ -85,8 +129,18 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+/* What is assumed of a replay's call, it is assumed wherever that writes and whoever reads. */
+static bool same_assumption(const struct rp_hazard *a, const struct rp_hazard *b)
+{
+    return a->assumed == b->assumed && a->allocation_bytes == b->allocation_bytes &&
+           same_text(a->segment, b->segment) && same_text(a->buffer, b->buffer) &&
+           same_text(a->other, b->other);
+}
+
 static bool same_hazard(const struct rp_hazard *a, const struct rp_hazard *b)
 {
+    if (a->kind == RP_HAZARD_ASSUMED && b->kind == RP_HAZARD_ASSUMED)
+        return same_assumption(a, b);
     if (a->kind != b->kind || !same_text(a->segment, b->segment) ||
         !same_text(a->buffer, b->buffer) || !same_text(a->writer, b->writer) ||
         !same_text(a->reader, b->reader) || !same_text(a->other, b->other) ||
@@ -203,6 +257,22 @@ static void say_divergence(struct line *line, const struct rp_hazard *hazard)
         say(line, ", and the replay made none of them");
 }
 
+static void say_assumed(struct line *line, const struct rp_hazard *hazard)
+{
+    switch (hazard->assumed) {
+    case RP_ASSUMED_OUTPUT:
+        say(line, ", made anew by %s in the replay and read since", hazard->other);
+        break;
+    case RP_ASSUMED_STATE:
+        say(line, ", reinstated over what %s made in the replay and read since", hazard->other);
+        break;
+    case RP_ASSUMED_MOVED:
+        say(line, ": call %" PRIu64 " of its forward, made where another of its calls had its "
+                  "output", hazard->position);
+    }
+    say(line, ": taken for %s", rp_hazard_taken_for(hazard));
+}
+
 static void say_other(struct line *line, const struct rp_hazard *hazard)
 {
     if (hazard->kind == RP_HAZARD_LIVE_READ)
@@ -235,6 +305,8 @@ void rp_hazard_format(const struct rp_hazard *hazard, char *text, size_t size)
     }
     if (hazard->kind == RP_HAZARD_DIVERGED)
         say_divergence(&line, hazard);
+    else if (hazard->kind == RP_HAZARD_ASSUMED)
+        say_assumed(&line, hazard);
     else if (hazard->other)
         say_other(&line, hazard);
     if (hazard->kind == RP_HAZARD_UNPAIRED)

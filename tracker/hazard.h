@@ -20,6 +20,7 @@ enum rp_hazard_kind {
     RP_HAZARD_UNPROVED,      /* a call whose access set is not proved stands in the way */
     RP_HAZARD_UNPAIRED,      /* a replay without a forward */
     RP_HAZARD_DIVERGED,      /* the replay launches something else than the forward */
+    RP_HAZARD_ASSUMED,       /* a warning: nothing tells what was meant, and one was taken */
     RP_HAZARD_KIND_COUNT
 };
 
@@ -28,6 +29,15 @@ const char *rp_hazard_kind_name(enum rp_hazard_kind kind); /* "stale-read", ... 
 enum rp_hazard_kind rp_hazard_kind_find(const char *name);
 /* True when the bytes of such a hazard were wanted at another version than they were met at. */
 bool rp_hazard_kind_wants_version(enum rp_hazard_kind kind);
+/* True when such a one is told, but neither stops a job nor counts as wrong. */
+bool rp_hazard_kind_warns(enum rp_hazard_kind kind);
+
+/* What was taken for what, where nothing tells. */
+enum rp_assumption {
+    RP_ASSUMED_OUTPUT, /* what the replay has made stands, over what others had written */
+    RP_ASSUMED_STATE,  /* what others had written stands again, over what the replay has made */
+    RP_ASSUMED_MOVED,  /* the replay has made it where another call's output had been */
+};
 
 struct rp_hazard {
     enum rp_hazard_kind kind;
@@ -47,11 +57,13 @@ struct rp_hazard {
     const char *reader;     /* kernel or call that met it, or NULL */
     uint64_t reader_launch; /* its launch index in the step */
     const char *other;      /* DIVERGED: what the forward called instead of the reader. LIVE_READ:
-                             * the replay's call that the bytes are rewound for. UNPROVED: that
-                             * which has made them anew. Or NULL */
+                             * the replay's call that the bytes are rewound for. UNPROVED and
+                             * ASSUMED: that which has made them anew. Or NULL */
+    enum rp_status cause;   /* NOT_PRESERVED: why the copy failed, RP_OK where that is not known */
     const char *reason;     /* UNPROVED: why the forward was refused and what helps, or NULL */
     bool reinstated;        /* UNPROVED: they stand over what `other` has made */
-    uint64_t position;      /* DIVERGED: of `other` among the forward's calls, from 0 */
+    enum rp_assumption assumed; /* ASSUMED */
+    uint64_t position;      /* DIVERGED and MOVED: of `other` among the forward's calls, from 0 */
     uint32_t step;
     uint64_t count;
     uint64_t order;         /* 0 for the first that was met, 1 for the next ... */
@@ -62,6 +74,8 @@ struct rp_hazard {
     bool again;             /* in a further replay of a forward that had its replays */
 };
 
+/* ASSUMED: what the bytes were taken for, "an output", "state", "other memory"; else NULL. */
+const char *rp_hazard_taken_for(const struct rp_hazard *hazard);
 /* What a user can do about it, one sentence. */
 const char *rp_hazard_advice(const struct rp_hazard *hazard);
 

@@ -35,6 +35,7 @@ struct rp_instance {
     uint32_t segment;  /* index of the contract's segment rule */
     uint32_t step;
     uint64_t since;    /* what was written by calls up to this one stood before the forward */
+    uint64_t before;   /* the same of the segment's forward before this one; 0 for the first */
     struct rp_live *lives;
     size_t live_count, live_capacity;
     struct rp_versions *expected; /* versions of the live-in */

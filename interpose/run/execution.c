@@ -168,6 +168,8 @@ struct rp_execution *rp_execution_begin(uint32_t segment, const char *key)
         return NULL;
     }
     snprintf(execution->key, sizeof execution->key, "%s", key);
+    execution->instance->before = rp_segment_figures(segment)->since;
+    rp_segment_figures(segment)->since = rp_core.seq;
     execution->is_first_run = is_first_run(segment, key);
     execution->place = execution->kept->owner = rp_chain_join(segment, key);
     execution->choice = rp_policy_choice(execution->place);
@@ -218,7 +220,9 @@ enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_
                            .content = call->content,
                            .content_versions = call->content_versions,
                            .is_content_doubtful = call->is_content_doubtful,
-                           .inputs = rp_pairing_inputs(call), .sight = call->sight,
+                           .inputs = rp_pairing_inputs(call),
+                           .outputs = rp_pairing_outputs(call), .sight = call->sight,
+                           .bytes_read = rp_footprint_bytes_read(call),
                            .version = call->version, .name = call->name};
     return RP_OK;
 }

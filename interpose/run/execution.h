@@ -26,7 +26,9 @@ enum rp_execution_phase { RP_PHASE_FORWARD, RP_PHASE_PENDING, RP_PHASE_REPLAY };
 struct rp_logged {
     uint64_t signature, values, content, content_versions;
     uint64_t inputs; /* hash of where it read: tells one forward's call from another's */
-    uint64_t sight;  /* what it saw, see rp_footprint_sight */
+    uint64_t outputs; /* the same of where it wrote */
+    uint64_t sight;   /* what it saw, see rp_footprint_sight */
+    uint64_t bytes_read;
     rp_version version;
     uint32_t name;
     bool is_content_doubtful;
@@ -114,6 +116,7 @@ struct rp_segment_figures {
     uint64_t stopped_early; /* replays that left out the end of their forward */
     uint64_t skipped;       /* calls that replays left out in the middle, found harmless */
     uint32_t most_replays;  /* of any one forward */
+    uint64_t since;         /* the last call before its latest forward */
     uint64_t first_matches; /* launches of the rule's first kernel in this step, for `nth` */
     const char *refused;
     const char *unserved;   /* why a replay that was to be served was not */

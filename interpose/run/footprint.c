@@ -74,13 +74,13 @@ enum rp_status rp_footprint_add(struct rp_footprint *call, struct rp_reach reach
 struct reaching {
     struct rp_footprint *call;
     const struct rp_reach *like;
+    uint64_t address; /* where the access begins */
     bool unknown;
 };
 
 static enum rp_status add_piece(void *ctx, uint64_t address, uint64_t length, rp_alloc_id id,
                                 uint64_t offset)
 {
-    (void)address;
     struct reaching *reaching = ctx;
     if (!id) {
         reaching->unknown = true;
@@ -93,6 +93,7 @@ static enum rp_status add_piece(void *ctx, uint64_t address, uint64_t length, rp
     reach->id = id;
     reach->lo = offset;
     reach->hi = offset + length;
+    reach->from = address - reaching->address;
     reach->effect = like->effect;
     reach->verdict = like->verdict;
     reach->certain = like->certain;
@@ -103,7 +104,7 @@ static enum rp_status add_piece(void *ctx, uint64_t address, uint64_t length, rp
 enum rp_status rp_footprint_reach_like(struct rp_footprint *call, uint64_t address, uint64_t bytes,
                                        const struct rp_reach *like, bool *unknown)
 {
-    struct reaching reaching = {.call = call, .like = like};
+    struct reaching reaching = {.call = call, .like = like, .address = address};
     enum rp_status status =
         rp_memory_resolve(rp_core.bench.memory, address, bytes, add_piece, &reaching);
     if (unknown)
@@ -124,9 +125,11 @@ enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
 
 enum { MOST_STRETCHES = 256 }; /* of one version each; a call that reads more is not vouched for */
 
+/* Stretches of what one call wrote in one go, wherever memory or its mappings are divided. */
 struct seeing {
     uint64_t hash;
-    uint64_t start; /* of the reach that is walked */
+    rp_version version;   /* of the latest stretch so far ... */
+    uint64_t begin, end;  /* ... and which bytes of what that call wrote it is */
     unsigned stretches;
 };
 
@@ -136,12 +139,23 @@ static uint64_t mix(uint64_t hash, uint64_t word) /* FNV-1a over 64-bit words, f
     return hash ^ hash >> 32;
 }
 
+static void end_stretch(struct seeing *seeing)
+{
+    seeing->hash = mix(mix(mix(seeing->hash, seeing->begin), seeing->end), seeing->version);
+}
+
 static enum rp_status see(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *writer)
 {
     struct seeing *seeing = ctx;
     if (++seeing->stretches > MOST_STRETCHES || writer->speculative)
         return RP_END;
-    seeing->hash = mix(mix(mix(seeing->hash, lo - seeing->start), hi - lo), writer->version);
+    uint64_t begin = writer->version ? lo - writer->place : 0; /* absence has no places */
+    if (seeing->version != writer->version || (begin && seeing->end != begin)) {
+        end_stretch(seeing);
+        seeing->version = writer->version;
+        seeing->begin = seeing->end = begin;
+    }
+    seeing->end += hi - lo;
     return RP_OK;
 }
 
@@ -152,13 +166,20 @@ uint64_t rp_footprint_sight(const struct rp_footprint *call)
         return 0;
     for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
         const struct rp_reach *reach = &call->reaches[i];
-        seeing.start = reach->lo;
-        seeing.hash = mix(seeing.hash, reach->hi - reach->lo);
         if (rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi, see,
                              &seeing) != RP_OK)
             return 0;
     }
+    end_stretch(&seeing);
     return seeing.hash ? seeing.hash : 1;
+}
+
+uint64_t rp_footprint_bytes_read(const struct rp_footprint *call)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++)
+        bytes += call->reaches[i].hi - call->reaches[i].lo;
+    return bytes;
 }
 
 uint64_t rp_footprint_deed(const struct rp_footprint *call)

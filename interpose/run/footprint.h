@@ -12,6 +12,7 @@
 struct rp_reach {
     rp_alloc_id id;
     uint64_t lo, hi;
+    uint64_t from; /* of these bytes within the access, which may lie in several allocations */
     enum rp_effect effect;
     enum rp_verdict verdict;
     bool certain; /* every byte of it for certain, not just possibly */
@@ -80,6 +81,8 @@ enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
 /* What the call reads, by version and place in its own reads, wherever these lie in memory:
  * calls that do the same work and see the same do the same. 0 when that can't be vouched for. */
 uint64_t rp_footprint_sight(const struct rp_footprint *call);
+/* How many bytes it reads at the most. */
+uint64_t rp_footprint_bytes_read(const struct rp_footprint *call);
 
 /* Equal for calls that do the same to the same content, whoever makes them: of their kind and
  * place, what they are given, and their sight. 0 when that can't be vouched for. */

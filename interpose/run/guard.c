@@ -112,7 +112,7 @@ static void begin(struct rp_scope *scope, const struct rp_footprint *call)
     struct rp_execution *execution = scope->execution;
     refuse_overlap(scope, call);
     if (execution->dropped)
-        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, 0, 0, 0, NULL, NULL);
+        rp_report_lost(execution, call, 0, 0, 0, RP_NO_MEMORY);
     /* The past would stand already when the graph's first nodes run, which are not the replay's. */
     bool too_late = rp_core.graph_seq && call->seq > rp_core.graph_seq;
     enum rp_status status = too_late ? RP_UNSUPPORTED : fetch_from_outer(scope, call->stream);
@@ -120,7 +120,7 @@ static void begin(struct rp_scope *scope, const struct rp_footprint *call)
         status = rp_transaction_begin(&rp_core.bench, execution->kept, read_by_forward, execution,
                                       call->stream, &scope->transaction);
     if (status != RP_OK || !rp_transactions_add(scope)) {
-        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, 0, 0, 0, NULL, NULL);
+        rp_report_lost(execution, call, 0, 0, 0, status);
         return;
     }
     execution->last_stream = call->stream;
@@ -196,7 +196,7 @@ void rp_guard_replay(struct rp_scope *scope, const struct rp_footprint *call)
             status = stash_state(scope, call, &call->reaches[i], &state);
     rp_spans_release(&state);
     if (status != RP_OK)
-        rp_report(RP_HAZARD_NOT_PRESERVED, scope->execution, call, 0, 0, 0, NULL, NULL);
+        rp_report_lost(scope->execution, call, 0, 0, 0, status);
 }
 
 static void outside_reach(const struct rp_scope *scope, struct rp_footprint *call,

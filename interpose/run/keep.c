@@ -23,13 +23,18 @@ static bool is_guarding(void)
 enum rp_status rp_keep_state(const struct rp_execution *execution, rp_alloc_id id, uint64_t lo,
                              uint64_t hi, struct rp_spans *state)
 {
+    const struct rp_spans *declared = rp_recompute_is_on() ? NULL : rp_state_of(rp_core.state, id);
+    const struct rp_live *live = rp_keep_discovers() ? rp_instance_live(execution->instance, id)
+                                                     : NULL;
+    struct rp_spans found = {0};
     rp_spans_clear(state);
-    if (rp_keep_discovers()) {
-        const struct rp_live *live = rp_instance_live(execution->instance, id);
-        return live ? rp_spans_within(&live->live_in, lo, hi, state) : RP_OK;
-    }
-    const struct rp_spans *declared = rp_state_of(rp_core.state, id);
-    return declared ? rp_spans_within(declared, lo, hi, state) : RP_OK;
+    enum rp_status status = live ? rp_spans_within(&live->live_in, lo, hi, state) : RP_OK;
+    if (status == RP_OK && declared)
+        status = rp_spans_within(declared, lo, hi, &found);
+    if (status == RP_OK)
+        status = rp_spans_add_all(state, &found);
+    rp_spans_release(&found);
+    return status;
 }
 
 /* ---- graph launches ----------------------------------------------------------- */
@@ -108,7 +113,7 @@ static bool keep_spans(struct rp_execution *execution, const struct rp_footprint
             return false;
         if (rp_recompute_does_without(execution, call->stream))
             return true;
-        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, id, span.lo, span.hi, NULL, NULL);
+        rp_report_lost(execution, call, id, span.lo, span.hi, status);
     }
     return true;
 }
@@ -165,7 +170,7 @@ void rp_keep_bytes(struct rp_execution *execution, const struct rp_footprint *ca
         status = leave_out_absent(id, &wanted);
     bool kept = true;
     if (status != RP_OK)
-        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, id, lo, hi, NULL, NULL);
+        rp_report_lost(execution, call, id, lo, hi, status);
     else
         kept = keep_spans(execution, call, id, &wanted);
     rp_spans_release(&exposed);

@@ -16,16 +16,28 @@ static bool is_pending(const struct rp_execution *execution)
     return execution->phase == RP_PHASE_PENDING;
 }
 
-uint64_t rp_pairing_inputs(const struct rp_footprint *call)
+static uint64_t places(const struct rp_footprint *call, enum rp_effect effect)
 {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a over 64-bit words */
-    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+    for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
+        if (reach->effect != effect)
+            continue;
         hash = (hash ^ reach->id) * 0x100000001b3u;
         hash = (hash ^ reach->lo) * 0x100000001b3u;
         hash = (hash ^ reach->hi) * 0x100000001b3u;
     }
     return hash;
+}
+
+uint64_t rp_pairing_inputs(const struct rp_footprint *call)
+{
+    return places(call, RP_READ);
+}
+
+uint64_t rp_pairing_outputs(const struct rp_footprint *call)
+{
+    return places(call, RP_WRITE);
 }
 
 struct asking {

@@ -26,5 +26,7 @@ bool rp_pairing_same_values(const struct rp_logged *entry, const struct rp_footp
 
 /* Hash of where a call reads: tells one forward's call from another's. */
 uint64_t rp_pairing_inputs(const struct rp_footprint *call);
+/* The same of where it writes. */
+uint64_t rp_pairing_outputs(const struct rp_footprint *call);
 
 #endif

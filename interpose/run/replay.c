@@ -20,13 +20,16 @@ struct meeting {
     struct rp_scope *scope;
     const struct rp_footprint *call;
     const struct rp_reach *reach;
-    bool same; /* the call finds what its twin found */
+    uint64_t sight; /* what the call finds */
+    bool same;      /* it is what its twin found */
+    bool met;       /* something that the forward did not read */
 };
 
 static enum rp_status mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
                                const struct rp_writer *found, const struct rp_writer *expected)
 {
     struct meeting *meeting = ctx;
+    meeting->met = true;
     if (!expected && !found->version)
         return RP_OK; /* never written since birth: undefined in the forward too */
     /* What only speculation says was read or written is no hazard unless it was declared. */
@@ -74,58 +77,6 @@ static void check_state_left(const struct rp_scope *scope, const struct rp_footp
     rp_spans_release(&state);
 }
 
-struct evolving {
-    const struct rp_scope *scope;
-    const struct rp_footprint *call;
-    rp_alloc_id id;
-    rp_version forward; /* what the forward's own call wrote */
-};
-
-/* The segment itself has carried on from the value, in a later call of its own. */
-static bool is_own_version(const struct rp_execution *execution, rp_version version)
-{
-    for (size_t i = 0; i < execution->log_count; i++)
-        if (execution->log[i].version == version)
-            return true;
-    return false;
-}
-
-static enum rp_status report_evolved(void *ctx, uint64_t lo, uint64_t hi,
-                                     const struct rp_writer *live)
-{
-    const struct evolving *evolving = ctx;
-    const struct rp_instance *instance = evolving->scope->execution->instance;
-    if (live->origin != evolving->forward ||
-        is_own_version(evolving->scope->execution, live->version))
-        return RP_OK;
-    struct rp_spans written = {0}; /* live-in bytes are state, and taken care of as such */
-    const struct rp_live *known = rp_instance_live(instance, evolving->id);
-    if (rp_spans_add(&written, lo, hi) == RP_OK && known &&
-        rp_spans_remove_all(&written, &known->live_in) == RP_OK && written.count)
-        rp_undecided_add(evolving->scope->execution, evolving->call, evolving->id, lo, hi, live);
-    rp_spans_release(&written);
-    return RP_OK;
-}
-
-/* State that the segment writes without reading looks like output, until somebody carries on
- * from its value: the replay would set it back. Discovery cannot tell which is meant. */
-static void doubt_evolved(const struct rp_scope *scope, const struct rp_footprint *call,
-                           const struct rp_reach *reach)
-{
-    struct evolving evolving = {scope, call, reach->id,
-                                scope->execution->log[call->entry].version};
-    if (rp_keep_discovers())
-        rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi, report_evolved,
-                         &evolving);
-}
-
-/* The call finds, place by place, the versions that its twin in the forward found: whatever was
- * left out or came in another order, it does the same. */
-static bool sees_the_same(const struct rp_scope *scope, const struct rp_footprint *call)
-{
-    uint64_t sight = rp_footprint_sight(call);
-    return sight && sight == scope->execution->log[call->entry].sight;
-}
 
 static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
 {
@@ -148,22 +99,43 @@ static void diverges(struct rp_scope *scope, const struct rp_footprint *call)
     rp_report_diverged(scope->execution, call, call->entry);
 }
 
+/* Bytes of a further call of the replay stand for what the forward found ready. */
+static bool reads_extra(const struct rp_execution *execution, const struct rp_footprint *call)
+{
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
+        if (live && rp_spans_overlaps(&live->extra, reach->lo, reach->hi))
+            return true;
+    }
+    return false;
+}
+
+/* Whatever it reads the forward has read too, but not in this place: inputs that changed places. */
+static bool reads_elsewhere(const struct meeting *meeting)
+{
+    const struct rp_footprint *call = meeting->call;
+    const struct rp_execution *execution = meeting->scope->execution;
+    const struct rp_logged *entry = &execution->log[call->entry];
+    return !meeting->same && !meeting->met && meeting->sight && entry->sight &&
+           call->reads <= RP_VERDICT_BOUNDED &&
+           rp_footprint_bytes_read(call) == entry->bytes_read && !reads_extra(execution, call);
+}
+
 static void check_call(struct rp_scope *scope, const struct rp_footprint *call)
 {
-    struct meeting meeting = {.scope = scope, .call = call};
-    if (scope->execution->refused && rp_core.config.mode == RP_MODE_GUARD)
-        rp_report_refused(scope->execution);
-    rp_guard_replay(scope, call);
-    meeting.same = sees_the_same(scope, call);
+    uint64_t sight = rp_footprint_sight(call);
+    struct meeting meeting = {
+        .scope = scope, .call = call, .sight = sight,
+        .same = sight && sight == scope->execution->log[call->entry].sight};
     for (size_t i = 0; i < call->count; i++) {
         check_reach(&meeting, &call->reaches[i]);
-        if (call->reaches[i].effect != RP_WRITE)
-            continue;
-        check_state_left(scope, call, &call->reaches[i]);
-        doubt_evolved(scope, call, &call->reaches[i]);
+        if (call->reaches[i].effect == RP_WRITE)
+            check_state_left(scope, call, &call->reaches[i]);
     }
-    /* Where nothing was left out, what the replay has written itself needs no check. */
-    if (scope->skips && !scope->tainted && !meeting.same)
+    rp_undecided_remake(scope->execution, call);
+    /* What the replay has made itself is no proof where something was left out. */
+    if (!scope->tainted && !meeting.same && (scope->skips || reads_elsewhere(&meeting)))
         diverges(scope, call);
 }
 
@@ -184,6 +156,39 @@ static size_t find_in_log(const struct rp_scope *scope, const struct rp_footprin
 {
     size_t at = find_from(scope->execution, scope->cursor, call);
     return at < scope->execution->log_count ? at : find_from(scope->execution, 0, call);
+}
+
+/* Of several such entries, the one that saw what the call sees. Else the one that was found. */
+static size_t find_by_sight(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    const struct rp_execution *execution = scope->execution;
+    uint64_t sight = rp_footprint_sight(call);
+    if (!sight || execution->log[call->entry].sight == sight)
+        return call->entry;
+    size_t at = find_from(execution, 0, call);
+    while (at < execution->log_count &&
+           (execution->log[at].sight != sight ||
+            !rp_pairing_same_values(&execution->log[at], call)))
+        at = find_from(execution, at + 1, call);
+    return at < execution->log_count ? at : call->entry;
+}
+
+/* It does what its twin did, but where another of its kind had its output: memory that is used
+ * again, or inputs that changed places. */
+static void doubt_place(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    const struct rp_execution *execution = scope->execution;
+    uint64_t outputs = rp_pairing_outputs(call);
+    if (execution->log[call->entry].outputs == outputs)
+        return;
+    for (size_t i = 0; i < execution->log_count; i++) {
+        const struct rp_logged *other = &execution->log[i];
+        if (other->signature == call->signature && other->outputs == outputs &&
+            other->sight != execution->log[call->entry].sight) {
+            rp_report_moved(execution, call, call->entry);
+            return;
+        }
+    }
 }
 
 /* A call that the forward did not have. */
@@ -209,9 +214,7 @@ static void serve(struct rp_scope *scope, struct rp_footprint *call)
                                call->reaches[i].hi);
     if (!rp_retain_serve(scope->execution, call->entry, call))
         diverges(scope, call);
-    for (size_t i = 0; i < call->count; i++)
-        if (call->reaches[i].effect == RP_WRITE)
-            doubt_evolved(scope, call, &call->reaches[i]);
+    rp_undecided_remake(scope->execution, call);
     if (!scope->tainted)
         call->version = scope->execution->log[call->entry].version;
 }
@@ -249,12 +252,23 @@ static void doubt_content(const struct rp_scope *scope, const struct rp_footprin
     }
 }
 
+static void guard_call(struct rp_scope *scope, struct rp_footprint *call)
+{
+    if (scope->execution->refused && rp_core.config.mode == RP_MODE_GUARD)
+        rp_report_refused(scope->execution);
+    rp_guard_replay(scope, call);
+    call->entry = find_by_sight(scope, call);
+}
+
 static void join(struct rp_scope *scope, struct rp_footprint *call)
 {
+    if (!scope->execution->serves)
+        guard_call(scope, call);
     const struct rp_logged *entry = &scope->execution->log[call->entry];
     if (!rp_pairing_same_values(entry, call))
         diverges(scope, call);
     doubt_content(scope, call);
+    doubt_place(scope, call);
     scope->skips = scope->skips || call->entry != scope->cursor;
     if (scope->execution->serves) {
         serve(scope, call);

@@ -67,7 +67,7 @@ static void record(struct rp_hazard *hazard)
         rp_remark("hazard", "the host is out of memory: hazards are missing from the list");
     if (is_new)
         note_hazard(hazard);
-    if (!rp_core_keeps() || hazard->harmless ||
+    if (!rp_core_keeps() || hazard->harmless || rp_hazard_kind_warns(hazard->kind) ||
         rp_core.config.contract->on_violation == RP_VIOLATION_REPORT)
         return;
     char text[640], line[1024];
@@ -130,6 +130,16 @@ void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
     record(&hazard);
 }
 
+void rp_report_lost(const struct rp_execution *execution, const struct rp_footprint *call,
+                    rp_alloc_id id, uint64_t lo, uint64_t hi, enum rp_status cause)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_NOT_PRESERVED, execution, call);
+    hazard.cause = cause;
+    if (id)
+        locate(&hazard, id, lo, hi);
+    record(&hazard);
+}
+
 void rp_report_refused(const struct rp_execution *execution)
 {
     const struct rp_refusal *refusal = &execution->refusal;
@@ -154,7 +164,8 @@ void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
 void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp_footprint *reader,
                          rp_alloc_id id, uint64_t lo, uint64_t hi)
 {
-    struct rp_hazard hazard = met_by(RP_HAZARD_UNPROVED, NULL, reader);
+    enum rp_hazard_kind kind = bytes->assumed ? RP_HAZARD_ASSUMED : RP_HAZARD_UNPROVED;
+    struct rp_hazard hazard = met_by(kind, NULL, reader);
     hazard.segment = rp_core.config.contract->segments[bytes->segment].name;
     hazard.instance = bytes->instance;
     locate(&hazard, id, lo, hi);
@@ -163,6 +174,20 @@ void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp
     hazard.writer = rp_name(bytes->live.name);
     hazard.other = rp_name(bytes->replayed);
     hazard.reinstated = bytes->reinstated;
+    hazard.assumed = bytes->reinstated ? RP_ASSUMED_STATE : RP_ASSUMED_OUTPUT;
+    record(&hazard);
+}
+
+void rp_report_moved(const struct rp_execution *execution, const struct rp_footprint *call,
+                     size_t entry)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_ASSUMED, execution, call);
+    hazard.assumed = RP_ASSUMED_MOVED;
+    hazard.other = hazard.reader;
+    hazard.position = entry;
+    for (size_t i = 0; i < call->count && !hazard.allocation; i++)
+        if (call->reaches[i].effect == RP_WRITE)
+            locate(&hazard, call->reaches[i].id, call->reaches[i].lo, call->reaches[i].hi);
     record(&hazard);
 }
 

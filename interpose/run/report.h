@@ -14,6 +14,11 @@ void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
                const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
                const struct rp_writer *found, const struct rp_writer *wanted);
 
+/* Bytes [lo, hi) of `id` (0: of whatever it was) were to be copied for `execution`, which failed
+ * with `cause`. */
+void rp_report_lost(const struct rp_execution *execution, const struct rp_footprint *call,
+                    rp_alloc_id id, uint64_t lo, uint64_t hi, enum rp_status cause);
+
 /* A replay of what discovery has refused: says by which call of the forward, and why. */
 void rp_report_refused(const struct rp_execution *execution);
 
@@ -22,16 +27,22 @@ void rp_report_refused(const struct rp_execution *execution);
 void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
                        const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi);
 
-/* Bytes that a replay has made anew, over what somebody had carried on to: see undecided.h. */
+/* Bytes that a replay has made anew, over what somebody else had put there: see undecided.h. */
 struct rp_undecided_bytes {
     uint32_t segment;
     uint64_t instance;
     uint32_t replayed;     /* name of the replay's call */
-    struct rp_writer live; /* who had carried on */
+    uint32_t looker;       /* name of who has read it before the replay, 0 for nobody */
+    struct rp_writer live; /* who had put it there */
     bool reinstated;       /* it stands again, over what the replay has made */
+    bool assumed;          /* that it is right so: no more than a warning is due */
 };
 void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp_footprint *reader,
                          rp_alloc_id id, uint64_t lo, uint64_t hi);
+
+/* `call` repeats number `entry` of the forward's log where another of its calls had its output. */
+void rp_report_moved(const struct rp_execution *execution, const struct rp_footprint *call,
+                     size_t entry);
 
 /* A replay did not do what its forward did in call number `entry` of its log: `call` is what it
  * did instead, or NULL when it did nothing at all. */
@@ -47,6 +58,12 @@ void rp_report_unpaired(const char *segment, const char *key);
     "undeclared bytes that it may read may have changed: nothing is proved of them"
 #define RP_UNVOUCHED_OWN                                                                         \
     "reads undeclared bytes that the segment possibly wrote: their older content is not checked"
+
+/* What discovery takes for what, where little speaks for the other. */
+#define RP_TAKEN_FOR_OUTPUT                                                                      \
+    "made anew in a replay what somebody had overwritten and used since: taken for an output"
+#define RP_TAKEN_FOR_STATE                                                                       \
+    "made in a replay what was put back as somebody had written and used it: taken for state"
 
 /* Something worth knowing that is no hazard: a line of the summary, once each with a count. */
 void rp_remark(const char *call, const char *reason);

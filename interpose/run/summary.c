@@ -51,6 +51,11 @@ static void put_text(json_t *object, const char *key, const char *text)
     json_object_set_new(object, key, value);
 }
 
+static bool is_moved(const struct rp_hazard *hazard)
+{
+    return hazard->kind == RP_HAZARD_ASSUMED && hazard->assumed == RP_ASSUMED_MOVED;
+}
+
 static json_t *hazard_json(const struct rp_hazard *hazard)
 {
     json_t *object = json_object();
@@ -89,12 +94,16 @@ static json_t *hazard_json(const struct rp_hazard *hazard)
     }
     if (hazard->other)
         put_text(object, "other", hazard->other);
-    if (hazard->kind == RP_HAZARD_DIVERGED)
+    if (hazard->kind == RP_HAZARD_DIVERGED || is_moved(hazard))
         put_count(object, "position", hazard->position);
     put_count(object, "step", hazard->step);
     put_count(object, "count", hazard->count);
     put_count(object, "order", hazard->order);
     json_object_set_new(object, "harmless", json_boolean(hazard->harmless));
+    if (rp_hazard_kind_warns(hazard->kind))
+        json_object_set_new(object, "warning", json_true());
+    if (rp_hazard_taken_for(hazard))
+        put_text(object, "taken_for", rp_hazard_taken_for(hazard));
     put_text(object, "advice", rp_hazard_advice(hazard));
     return object;
 }
@@ -152,6 +161,8 @@ static void add_remark(void *ctx, const char *call, const char *reason, uint64_t
     put_text(object, "reason", reason);
     if (strcmp(reason, RP_UNVOUCHED_READ) == 0 || strcmp(reason, RP_UNVOUCHED_OWN) == 0)
         json_object_set_new(object, "unvouched", json_true());
+    if (strcmp(reason, RP_TAKEN_FOR_OUTPUT) == 0 || strcmp(reason, RP_TAKEN_FOR_STATE) == 0)
+        json_object_set_new(object, "taken", json_true());
     json_array_append_new(ctx, object);
 }
 

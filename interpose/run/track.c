@@ -53,6 +53,19 @@ static enum rp_status write_modified(const struct rp_reach *reach, const struct 
     return status;
 }
 
+/* The instance that the call belongs to: the replay's that it repeats, or the innermost forward's,
+ * or 0. */
+static uint64_t instance_of(const struct rp_footprint *call)
+{
+    const struct rp_thread *thread = rp_thread_self();
+    if (call->replay && call->repeats)
+        return call->replay->execution->instance->id;
+    for (unsigned i = thread->scope_count; i-- > 0;)
+        if (thread->scopes[i].kind == RP_SCOPE_FORWARD)
+            return thread->scopes[i].execution->instance->id;
+    return 0;
+}
+
 static void write_versions(const struct rp_footprint *call)
 {
     struct rp_writer writer = {
@@ -63,12 +76,16 @@ static void write_versions(const struct rp_footprint *call)
         .stream = call->stream,
         .step = rp_core.step,
         .name = call->name,
+        .made_in = (uint32_t)instance_of(call),
         .deed = rp_core_keeps() && rp_keep_discovers() ? rp_footprint_deed(call) : 0,
     };
+    uint64_t nth = 0; /* of the stretches that it writes: bytes of one are never another's */
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
         if (reach->effect != RP_WRITE)
             continue;
+        nth += reach->from == 0;
+        writer.place = reach->lo - reach->from - (nth << 48);
         writer.speculative = reach->verdict >= RP_VERDICT_REACHABLE;
         if (modifies(call, reach))
             write_modified(reach, &writer);

@@ -30,10 +30,20 @@ static bool may_be_read_unseen(rp_alloc_id id)
     return !alloc || rp_unseen_why(alloc);
 }
 
-static struct undecided *find(rp_alloc_id id, uint64_t instance)
+/* What is suspected is told of once for all that an instance has of an allocation; what is taken
+ * for right, by who had put it there and who has used it. */
+static bool is_alike(const struct rp_undecided_bytes *a, const struct rp_undecided_bytes *b)
+{
+    if (a->instance != b->instance || a->assumed != b->assumed)
+        return false;
+    return !a->assumed || (a->live.version == b->live.version && a->looker == b->looker &&
+                           a->replayed == b->replayed);
+}
+
+static struct undecided *find(rp_alloc_id id, const struct rp_undecided_bytes *what)
 {
     for (size_t i = 0; i < count; i++)
-        if (list[i].id == id && list[i].what.instance == instance)
+        if (list[i].id == id && is_alike(&list[i].what, what))
             return &list[i];
     return NULL;
 }
@@ -41,7 +51,7 @@ static struct undecided *find(rp_alloc_id id, uint64_t instance)
 static void add(const struct rp_undecided_bytes *what, const struct rp_footprint *call,
                 rp_alloc_id id, uint64_t lo, uint64_t hi)
 {
-    struct undecided *entry = find(id, what->instance);
+    struct undecided *entry = find(id, what);
     if (!entry && count < MOST) {
         entry = &list[count++];
         *entry = (struct undecided){.id = id, .what = *what};
@@ -50,12 +60,114 @@ static void add(const struct rp_undecided_bytes *what, const struct rp_footprint
         rp_report_undecided(what, call, id, lo, hi);
 }
 
-void rp_undecided_add(const struct rp_execution *execution, const struct rp_footprint *call,
-                      rp_alloc_id id, uint64_t lo, uint64_t hi, const struct rp_writer *live)
+/* ---- who has looked at it -------------------------------------------------------------- */
+
+struct looking {
+    const struct rp_undecided_bytes *what;
+    const struct rp_footprint *call;
+    const struct rp_spans *own; /* what the forward has written; of the rest the unread counts */
+    rp_alloc_id id;
+};
+
+static enum rp_status add_by_looker(void *ctx, uint64_t lo, uint64_t hi,
+                                    const struct rp_writer *reader)
 {
-    const struct rp_undecided_bytes what = {execution->instance->segment, execution->instance->id,
-                                            call->name, *live, false};
-    add(&what, call, id, lo, hi);
+    const struct looking *looking = ctx;
+    struct rp_undecided_bytes what = *looking->what;
+    what.looker = reader->seq > what.live.seq ? reader->name : 0;
+    if (!what.looker || !looking->own || rp_spans_overlaps(looking->own, lo, hi))
+        add(&what, looking->call, looking->id, lo, hi);
+    return RP_OK;
+}
+
+/* Takes it that all is well with [lo, hi), unless somebody reads it for whom it may not be. */
+static void assume(const struct looking *looking, uint64_t lo, uint64_t hi)
+{
+    static const struct rp_writer nobody;
+    if (looked_at)
+        rp_versions_read(looked_at, looking->id, lo, hi, add_by_looker, (void *)(uintptr_t)looking);
+    else
+        add_by_looker((void *)(uintptr_t)looking, lo, hi, &nobody);
+}
+
+static enum rp_status is_later(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *reader)
+{
+    (void)lo, (void)hi;
+    return reader->seq > *(const uint64_t *)ctx ? RP_END : RP_OK;
+}
+
+/* Somebody has read the live value before the replay came: it was meant to stand. */
+static bool is_in_use(rp_alloc_id id, uint64_t lo, uint64_t hi, uint64_t since)
+{
+    return looked_at && rp_versions_read(looked_at, id, lo, hi, is_later, &since) != RP_OK;
+}
+
+/* ---- what a replay makes anew --------------------------------------------------------- */
+
+/* The segment itself has made this value, in whichever of its calls. */
+static bool is_own(const struct rp_execution *execution, rp_version version)
+{
+    for (size_t i = 0; i < execution->log_count; i++)
+        if (execution->log[i].version == version)
+            return true;
+    return false;
+}
+
+/* What of [lo, hi) nothing says to be state. */
+static enum rp_status leave_out_state(const struct rp_execution *execution, rp_alloc_id id,
+                                      uint64_t lo, uint64_t hi, struct rp_spans *rest)
+{
+    const struct rp_live *known = rp_instance_live(execution->instance, id);
+    const struct rp_spans *declared = rp_state_of(rp_core.state, id);
+    enum rp_status status = rp_spans_add(rest, lo, hi);
+    if (status == RP_OK && known)
+        status = rp_spans_remove_all(rest, &known->live_in);
+    return status == RP_OK && declared ? rp_spans_remove_all(rest, declared) : status;
+}
+
+struct remaking {
+    const struct rp_execution *execution;
+    const struct rp_footprint *call;
+    rp_alloc_id id;
+    rp_version forward; /* what the forward's own call wrote */
+};
+
+static enum rp_status doubt_overwritten(void *ctx, uint64_t lo, uint64_t hi,
+                                        const struct rp_writer *live)
+{
+    static const struct rp_spans nothing;
+    const struct remaking *at = ctx;
+    const struct rp_instance *instance = at->execution->instance;
+    if (!live->version || is_own(at->execution, live->version))
+        return RP_OK;
+    const struct rp_undecided_bytes what = {
+        .segment = instance->segment, .instance = instance->id, .replayed = at->call->name,
+        .live = *live, .assumed = live->origin != at->forward};
+    const struct rp_live *known = rp_instance_live(instance, at->id);
+    const struct looking looking = {&what, at->call, known ? &known->touched : &nothing, at->id};
+    struct rp_spans blind = {0};
+    if (leave_out_state(at->execution, at->id, lo, hi, &blind) == RP_OK)
+        for (size_t i = 0; i < blind.count; i++) {
+            if (what.assumed)
+                assume(&looking, blind.items[i].lo, blind.items[i].hi);
+            else
+                add(&what, at->call, at->id, blind.items[i].lo, blind.items[i].hi);
+        }
+    rp_spans_release(&blind);
+    return RP_OK;
+}
+
+void rp_undecided_remake(const struct rp_execution *execution, const struct rp_footprint *call)
+{
+    if (!rp_keep_discovers())
+        return;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        struct remaking at = {execution, call, reach->id, execution->log[call->entry].version};
+        if (reach->effect == RP_WRITE)
+            rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi,
+                             doubt_overwritten, &at);
+    }
 }
 
 /* ---- what is reinstated ------------------------------------------------------------ */
@@ -76,7 +188,11 @@ static bool is_blind(const struct rp_writer *writer)
 static void doubt(const struct reinstating *at, uint64_t lo, uint64_t hi)
 {
     const struct rp_footprint call = {.name = at->what.replayed};
-    add(&at->what, &call, at->id, lo, hi);
+    const struct looking looking = {&at->what, &call, NULL, at->id};
+    if (at->what.assumed)
+        assume(&looking, lo, hi);
+    else
+        add(&at->what, &call, at->id, lo, hi);
 }
 
 /* The replay has gone on from what its forward went on from. */
@@ -89,14 +205,33 @@ static enum rp_status doubt_evolved(void *ctx, uint64_t lo, uint64_t hi,
     return RP_OK;
 }
 
-/* The live value is the one that the forward went on from, made once more. */
+/* The very same was put there once more, and nobody has looked at it. What comes once a step is
+ * state that is reset. */
+static bool is_put_again(const struct reinstating *at, const struct rp_writer *expected,
+                         uint64_t lo, uint64_t hi)
+{
+    const struct rp_writer *live = &at->what.live;
+    return is_blind(live) && is_blind(expected) && expected->deed &&
+           expected->deed == live->deed && expected->step == live->step &&
+           !is_in_use(at->id, lo, hi, live->seq);
+}
+
+/* Both values were begun anew: the one since the forward began, the other since the forward before
+ * it did. An output that is zeroed and added to looks like this. */
+static bool is_begun_anew(const struct reinstating *at, const struct rp_writer *expected)
+{
+    const struct rp_instance *instance = at->execution->instance;
+    return at->what.live.origin > instance->since && expected->origin > instance->before;
+}
+
+/* The live value may be the one that the forward went on from, put there once more. */
 static enum rp_status doubt_repeated(void *ctx, uint64_t lo, uint64_t hi,
                                      const struct rp_writer *expected)
 {
     struct reinstating *at = ctx;
-    at->expected = expected->version;
-    if (!expected->deed || expected->deed != at->what.live.deed || !is_blind(expected) ||
-        expected->step != at->what.live.step) /* what comes once a step is state that is reset */
+    at->expected = expected->origin;
+    at->what.assumed = !is_put_again(at, expected, lo, hi);
+    if (at->what.assumed && !is_begun_anew(at, expected))
         return RP_OK;
     if (!at->served)
         return rp_versions_read(rp_core.bench.versions, at->id, lo, hi, doubt_evolved, at);
@@ -106,10 +241,11 @@ static enum rp_status doubt_repeated(void *ctx, uint64_t lo, uint64_t hi,
 
 /* Nobody has read these bytes of the state: whoever has put something else there may have known
  * that they are none. */
-static void doubt_torn(const struct reinstating *at, uint64_t lo, uint64_t hi)
+static void doubt_torn(struct reinstating *at, uint64_t lo, uint64_t hi)
 {
     const struct rp_live *known = rp_instance_live(at->execution->instance, at->id);
     struct rp_spans torn = {0};
+    at->what.assumed = true;
     if (!known || rp_spans_within(&known->torn, lo, hi, &torn) != RP_OK)
         return;
     for (size_t i = 0; i < torn.count; i++)
@@ -117,65 +253,85 @@ static void doubt_torn(const struct reinstating *at, uint64_t lo, uint64_t hi)
     rp_spans_release(&torn);
 }
 
-static enum rp_status is_later(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *reader)
-{
-    (void)lo, (void)hi;
-    return reader->seq > *(const uint64_t *)ctx ? RP_END : RP_OK;
-}
-
-/* Somebody has read the live value before the replay came: it was meant to stand. */
-static bool is_in_use(rp_alloc_id id, uint64_t lo, uint64_t hi, uint64_t since)
-{
-    return looked_at && rp_versions_read(looked_at, id, lo, hi, is_later, &since) != RP_OK;
-}
-
 static enum rp_status doubt_live(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *live)
 {
     struct reinstating *at = ctx;
     const struct rp_execution *execution = at->execution;
-    bool is_own = false; /* of a later call of the forward itself */
-    for (size_t i = 0; i < execution->log_count; i++)
-        is_own = is_own || execution->log[i].version == live->version;
-    if (is_own || !is_blind(live) || live->seq <= execution->instance->since ||
-        is_in_use(at->id, lo, hi, live->seq))
+    if (live->seq <= execution->instance->since || is_own(execution, live->version))
         return RP_OK;
     at->what.live = *live;
-    doubt_torn(at, lo, hi);
+    if (is_blind(live))
+        doubt_torn(at, lo, hi);
     return rp_versions_read(execution->instance->expected, at->id, lo, hi, doubt_repeated, at);
+}
+
+/* What is declared is state, whatever it looks like. */
+static void doubt_undeclared(struct reinstating *at, const struct rp_versions *live,
+                             struct rp_span span)
+{
+    const struct rp_spans *declared = rp_state_of(rp_core.state, at->id);
+    struct rp_spans rest = {0};
+    enum rp_status status = rp_spans_add(&rest, span.lo, span.hi);
+    if (status == RP_OK && declared)
+        status = rp_spans_remove_all(&rest, declared);
+    for (size_t i = 0; status == RP_OK && i < rest.count; i++)
+        rp_versions_read(live, at->id, rest.items[i].lo, rest.items[i].hi, doubt_live, at);
+    rp_spans_release(&rest);
+}
+
+static struct reinstating reinstating(const struct rp_execution *execution, uint32_t replayed,
+                                      rp_alloc_id id)
+{
+    const struct rp_instance *instance = execution->instance;
+    return (struct reinstating){.execution = execution,
+                                .what = {.segment = instance->segment, .instance = instance->id,
+                                         .replayed = replayed, .reinstated = true},
+                                .id = id};
 }
 
 void rp_undecided_reinstate(const struct rp_execution *execution, uint32_t replayed,
                             const struct rp_versions *live, rp_alloc_id id, uint64_t lo,
                             uint64_t hi)
 {
-    const struct rp_instance *instance = execution->instance;
-    struct reinstating at = {
-        .execution = execution,
-        .what = {instance->segment, instance->id, replayed, {0}, true},
-        .id = id,
-    };
-    const struct rp_live *known = rp_instance_live(instance, id);
+    struct reinstating at = reinstating(execution, replayed, id);
+    const struct rp_live *known = rp_instance_live(execution->instance, id);
     struct rp_spans made = {0};
     if (known && rp_spans_within(&known->replayed, lo, hi, &made) == RP_OK)
         for (size_t i = 0; i < made.count; i++)
-            rp_versions_read(live, id, made.items[i].lo, made.items[i].hi, doubt_live, &at);
+            doubt_undeclared(&at, live, made.items[i]);
     rp_spans_release(&made);
 }
 
 void rp_undecided_leave(const struct rp_execution *execution, const struct rp_footprint *call,
                         rp_alloc_id id, uint64_t lo, uint64_t hi)
 {
-    const struct rp_instance *instance = execution->instance;
-    struct reinstating at = {
-        .execution = execution,
-        .what = {instance->segment, instance->id, call->name, {0}, true},
-        .id = id,
-        .served = true,
-    };
-    rp_versions_read(rp_core.bench.versions, id, lo, hi, doubt_live, &at);
+    struct reinstating at = reinstating(execution, call->name, id);
+    at.served = true;
+    doubt_undeclared(&at, rp_core.bench.versions, (struct rp_span){lo, hi});
 }
 
 /* ---- who reads it ------------------------------------------------------------------- */
+
+/* Whether somebody who reads it once it was taken for right may have meant the other. What had been
+ * used before, and by others, was most likely done with: memory is used again and again. */
+static bool may_mean_other(const struct rp_undecided_bytes *what, const struct rp_footprint *call,
+                           const struct rp_reach *reach)
+{
+    if (!reach->certain)
+        return false;
+    return !what->looker || (!what->reinstated && what->looker == call->name &&
+                             !what->live.made_in);
+}
+
+static void tell(const struct rp_undecided_bytes *what, const struct rp_footprint *call,
+                 const struct rp_reach *reach, struct rp_span read)
+{
+    if (!what->assumed || may_mean_other(what, call, reach))
+        rp_report_undecided(what, call, reach->id, read.lo, read.hi);
+    else
+        rp_remark(rp_name(what->replayed),
+                  what->reinstated ? RP_TAKEN_FOR_STATE : RP_TAKEN_FOR_OUTPUT);
+}
 
 static void meet(size_t at, const struct rp_footprint *call, const struct rp_reach *reach)
 {
@@ -187,18 +343,19 @@ static void meet(size_t at, const struct rp_footprint *call, const struct rp_rea
         return;
     }
     if (rp_spans_within(&entry->spans, reach->lo, reach->hi, &read) != RP_OK)
-        rp_report_undecided(&entry->what, call, reach->id, reach->lo, reach->hi);
+        tell(&entry->what, call, reach, (struct rp_span){reach->lo, reach->hi});
     for (size_t i = 0; i < read.count; i++)
-        rp_report_undecided(&entry->what, call, reach->id, read.items[i].lo, read.items[i].hi);
+        tell(&entry->what, call, reach, read.items[i]);
+    if (entry->what.assumed && reach->certain) /* once is enough */
+        rp_spans_remove_all(&entry->spans, &read);
     rp_spans_release(&read);
 }
 
 static void look(const struct rp_footprint *call)
 {
-    if (!rp_core_keeps() || !rp_keep_discovers() ||
-        (!looked_at && rp_versions_create(&looked_at) != RP_OK))
+    if (!rp_keep_discovers() || (!looked_at && rp_versions_create(&looked_at) != RP_OK))
         return;
-    const struct rp_writer reader = {.version = 1, .seq = call->seq};
+    const struct rp_writer reader = {.version = 1, .seq = call->seq, .name = call->name};
     for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++)
         rp_versions_write(looked_at, call->reaches[i].id, call->reaches[i].lo,
                           call->reaches[i].hi, &reader);

@@ -10,16 +10,20 @@
  * once more, and the replay has gone on from it too. If the bytes are an output, zeroed before it
  * is added to, that is what should stand; if they are state, the value put there is.
  *
+ * Where less speaks for the other, one is taken for right and said so: what others have simply
+ * overwritten is an output whose memory was used again, and what the forward has read is state. A
+ * reader gets a warning where what stood there before had never been read, or by the same kernel;
+ * for the others there is a remark. What is declared is state, and no doubt about it.
+ *
  * All functions want the core's lock. */
 #ifndef RP_INTERPOSE_UNDECIDED_H
 #define RP_INTERPOSE_UNDECIDED_H
 
 #include "interpose/run/segment.h"
 
-/* `call`, of a replay of `execution`, is about to make [lo, hi) of `id` anew, over what `live` has
- * carried on to. */
-void rp_undecided_add(const struct rp_execution *execution, const struct rp_footprint *call,
-                      rp_alloc_id id, uint64_t lo, uint64_t hi, const struct rp_writer *live);
+/* `call`, of a replay of `execution`, repeats one of the forward and is about to make anew what it
+ * writes. */
+void rp_undecided_remake(const struct rp_execution *execution, const struct rp_footprint *call);
 /* The replay of `execution`, whose latest call was `replayed`, is over: [lo, hi) of `id` is about
  * to be reinstated, at the versions of `live`. */
 void rp_undecided_reinstate(const struct rp_execution *execution, uint32_t replayed,

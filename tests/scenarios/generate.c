@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct kind *const tables[] = {state_kinds, order_kinds, shape_kinds};
+static const struct kind *const tables[] = {state_kinds, order_kinds, shape_kinds,
+                                             report_kinds};
 
 static const struct kind *find(const char *name, unsigned nth)
 {

@@ -3,7 +3,7 @@
 
 Each program is judged by what its words promise: a real hazard or a control, what a guard has to
 say where it cannot repair, a race of the job's own, or kernels that are not the same twice."""
-from runner import tell
+from runner import counting, tell
 
 
 # What a report has to say, by kind.
@@ -17,6 +17,7 @@ OF_KIND = {
     "state-left": (*OF_BYTES, *OF_WRITER, "version_wanted", "reader"),
     "live-read": (*OF_BYTES, "reader", "reader_launch", "other"),
     "diverged": ("position",),
+    "assumed": (*OF_BYTES, "reader", "reader_launch", "other", "taken_for"),
 }
 
 
@@ -70,14 +71,15 @@ def judge(program, eager, bare, guarded, checked, policy=None):
     if differs == program.control:
         return ("no control: wrong without a guard" if differs else
                 "no hazard: right without a guard")
-    if guarded.hazards[name]:
-        return "reported: " + "; ".join(map(tell, guarded.hazards[name][:3]))
+    if counting(guarded.hazards[name]):
+        return "reported: " + "; ".join(map(tell, counting(guarded.hazards[name])[:3]))
     if eager.lines[name] != guarded.lines[name]:
         return "not the bytes of the retaining run" + difference(eager.lines[name],
                                                                  guarded.lines[name])
-    if bool(checked.hazards[name]) == program.control and "idempotent" not in program.words:
+    found = counting(checked.hazards[name])
+    if bool(found) == program.control and "idempotent" not in program.words:
         return "a check of the bare run " + (
-            "finds a hazard: " + tell(checked.hazards[name][0]) if program.control
+            "finds a hazard: " + tell(found[0]) if program.control
             else "finds nothing")
     return None
 
@@ -89,9 +91,12 @@ def judge_report(program, eager, guarded, policy):
         return None  # served from outputs, whatever became of the rest
     if not hazards:
         return "nothing was reported"
-    kinds = {hazard["hazard"] for hazard in hazards}
+    kinds = {hazard["hazard"] for hazard in counting(hazards) or hazards}
     if program.says and kinds != program.says and policy != "retain":
         return f"reported {sorted(kinds)} for {sorted(program.says)}: {tell(hazards[0])}"
+    silent = set(program.about) - {hazard.get("allocation_bytes") for hazard in hazards}
+    if silent and policy != "retain":
+        return f"nothing was reported of the buffer of {min(silent)} bytes"
     return None
 
 
@@ -101,7 +106,7 @@ def judge_race(name, eager, guarded, checked):
     if not eager.races:
         return "the retaining run has no race"
     for how, outcome in (("guard", guarded), ("check", checked)):
-        kinds = {hazard["hazard"] for hazard in outcome.hazards[name]}
+        kinds = {hazard["hazard"] for hazard in counting(outcome.hazards[name])}
         if "live-read" in kinds or (how == "guard" and kinds):
             return f"a {how} blames the replay: {tell(outcome.hazards[name][0])}"
     return None
@@ -110,8 +115,8 @@ def judge_race(name, eager, guarded, checked):
 def judge_noise(name, eager, guarded, checked):
     """Only outputs differ, whose inputs were the forward's: no difference of state."""
     for how, outcome in (("guard", guarded), ("check", checked)):
-        if outcome.hazards[name]:
-            return f"a {how} takes it for state: {tell(outcome.hazards[name][0])}"
+        if counting(outcome.hazards[name]):
+            return f"a {how} takes it for state: {tell(counting(outcome.hazards[name])[0])}"
     changed = {word.split("=")[0] for one, other in zip(eager.lines[name], guarded.lines[name])
                for word, found in zip(one.split(), other.split()) if word != found}
     state = {word for word in changed if word[0] not in "YG"}

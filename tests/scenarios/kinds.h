@@ -14,7 +14,8 @@ struct kind {
 
 extern const struct kind state_kinds[];  /* H01 H02 H03 H04 H05 H06 H07 H08; ends with no name */
 extern const struct kind order_kinds[];  /* H09 H10 H11 H12 */
-extern const struct kind shape_kinds[];  /* H13 H14 H15 */
+extern const struct kind shape_kinds[];  /* H13 H14 */
+extern const struct kind report_kinds[]; /* H15 */
 
 extern const struct kind wild_kind;      /* no hazard kind: programs without a theme */
 

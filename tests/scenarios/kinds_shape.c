@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replays of other shapes than their forwards, and what no layer can put right. */
+/* Replays of other shapes than their forwards. */
 #include "tests/scenarios/kinds.h"
 
 typedef unsigned long long bytes_t;
@@ -167,67 +167,8 @@ static void choose_lazy(struct scene *scene)
     scene->pinned = false;
 }
 
-/* ---- H15: to be reported ------------------------------------------------------------------- */
-
-static void host_decides(struct scene *scene, int instance)
-{
-    if (scene->variant == 0) /* a seed of the host's own */
-        line(scene, "seeded Y%d k=host", instance);
-    else if (scene->variant == 1) /* data of the host's own */
-        line(scene, "upload Y%d k=host", instance);
-    else if (scene->variant == 6) /* not the same twice */
-        line(scene, "racy X%d Y%d", instance, instance);
-    else
-        line(scene, "use A%s X%d Y%d", scene->via, instance, instance);
-}
-
-static void replay_otherwise(struct scene *scene, int instance)
-{
-    switch (scene->variant) {
-    case 2: /* the adapter was switched */
-        line(scene, "replaying use Z%s X%d Y%d", scene->via, instance, instance);
-        break;
-    case 3: /* another kernel */
-        line(scene, "replaying readrows A%s X%d Y%d k=1", scene->via, instance, instance);
-        line(scene, "replaying bump Y%d k=1", instance);
-        break;
-    case 4: /* nothing is left to do */
-        break;
-    default: /* once too often */
-        line(scene, "replaying use A%s X%d Y%d", scene->via, instance, instance);
-        line(scene, "replaying grad Y%d X%d", instance, instance);
-    }
-}
-
-static void make_adapters(struct scene *scene, int unused)
-{
-    (void)unused;
-    line(scene, "buffer A %llu\nfill A k=%u\nbuffer Z %llu\nfill Z k=%u", (bytes_t)scene->bytes,
-         value(scene), (bytes_t)scene->bytes, value(scene));
-}
-
-static void choose_report(struct scene *scene)
-{
-    static const char *const ways[] = {"", "", "/boxed"};
-    scene->forward = host_decides;
-    scene->via = pick(scene, ways, 3);
-    scene->variant = (int)below(scene, 7);
-    if (scene->control) {
-        scene->variant = 2;
-        return;
-    }
-    if (scene->variant == 6) {
-        word(scene, "noise");
-        return;
-    }
-    if (scene->variant >= 2)
-        scene->replay = replay_otherwise;
-    word(scene, scene->variant == 2 ? "report says=foreign-read" : "report says=diverged");
-}
-
 const struct kind shape_kinds[] = {
     {.name = "H13", .choose = choose_shape, .setup = make_updates},
     {.name = "H14", .choose = choose_lazy, .setup = make_lazy},
-    {.name = "H15", .choose = choose_report, .setup = make_adapters},
     {.name = NULL},
 };

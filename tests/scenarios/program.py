@@ -15,6 +15,9 @@ class Program:
         self.race, self.noise = "race" in self.words, "noise" in self.words
         self.says = {kind for word in self.words if word.startswith("says=")
                      for kind in word[5:].split(",")}  # the hazards that a guard must report
+        sizes = dict(re.findall(r"^buffer (\w+) (\d+)", text, re.M))
+        self.about = [int(sizes[word[3:]]) for word in self.words if word.startswith("of=")
+                      and word[3:] in sizes]  # sizes of buffers that reports must be about
         self.steps = text.count("\nbegin\n")
         self.segments = [tuple(line.split()[1:3]) for line in text.splitlines()
                          if line.startswith("segment ")]

@@ -66,6 +66,11 @@ def run_job(reprise, command, folder, mode=None, contract=None, environment=None
     return Outcome(run, work / "out")
 
 
+def counting(hazards):
+    """Those that are more than a warning."""
+    return [hazard for hazard in hazards if not hazard.get("warning")]
+
+
 def tell(hazard):
     """A hazard in few words."""
     place = hazard.get("buffer") or f"[{hazard.get('allocation_bytes')}]"

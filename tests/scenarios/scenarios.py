@@ -20,7 +20,7 @@ import coverage
 import mechanisms
 from judge import difference
 from program import Program, read_programs, shrink
-from runner import tell
+from runner import counting, tell
 from runs import Runner, generate, is_repaired, judge_all, way_of
 
 
@@ -46,8 +46,9 @@ def schedules(runner, programs, first, count):
                                  {"REPRISE_SOFT_SCHEDULE": str(schedule)})
             for program in group:
                 found, wanted = guarded.lines[program.name], eager.lines[program.name]
-                if guarded.hazards[program.name]:
-                    wrong.append(f"{program.name}: {tell(guarded.hazards[program.name][0])}")
+                hazards = counting(guarded.hazards[program.name])
+                if hazards:
+                    wrong.append(f"{program.name}: {tell(hazards[0])}")
                 elif found != wanted:
                     wrong.append(program.name + difference(wanted, found))
         return f"{len(programs)} programs under schedule {schedule}", not wrong, "; ".join(wrong)

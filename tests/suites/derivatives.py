@@ -23,7 +23,7 @@ import tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "scenarios"))
 from records import Records  # noqa: E402
-from runner import contract_of, run_job, tell  # noqa: E402
+from runner import contract_of, counting, run_job, tell  # noqa: E402
 
 CONDITIONS = ("functional", "running", "queue", "queue-by-index", "counter", "generator",
               "in-place", "mixed")
@@ -56,7 +56,7 @@ class Suite:
     def differentiate(self, run, outcome):
         """Holds the gradients of a run, but for rejected networks, against the oracle's."""
         lines = "".join(line + "\n" for name, lines in outcome.lines.items()
-                        if not outcome.hazards[name] for line in lines)
+                        if not counting(outcome.hazards[name]) for line in lines)
         told = subprocess.run([str(self.oracle)], input=lines, capture_output=True, text=True)
         answers = told.stdout.splitlines()
         if len(answers) != lines.count("\n") or any("broken" in answer for answer in answers):
@@ -72,7 +72,7 @@ class Suite:
     def record(self, run, first, count, eager, outcome):
         for seed in range(first, first + count):
             name, condition = f"d{seed}", CONDITIONS[seed % len(CONDITIONS)]
-            lines, hazards = outcome.lines[name], outcome.hazards[name]
+            lines, hazards = outcome.lines[name], counting(outcome.hazards[name])
             for step, wanted in enumerate(eager.lines[name]):
                 same = step < len(lines) and lines[step] == wanted
                 verdict = "rejection" if hazards else "match" if same else "divergence"

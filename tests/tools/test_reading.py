@@ -598,6 +598,8 @@ class Check(ReadingCase):
         ("unproved", {**BYTES, **WRITER, **READER, "other": "norm"}),
         ("unpaired", {"allocation": 0, "key": "layer7"}),
         ("diverged", {"allocation": 0, **READER, "other": "norm", "position": 3}),
+        ("assumed", {**BYTES, **WRITER, **READER, "other": "norm", "taken_for": "an output",
+                     "warning": True}),
     ]
 
     def test_each_kind_says_all_that_is_known(self):
@@ -661,6 +663,13 @@ leave cuLaunchKernel 0
         self.summarise(segments=self.SEGMENTS,
                        hazards=[dict(self.hazards()[0], harmless=True)])
         self.assertIn("harmless, says the contract", self.read("check"))
+
+    def test_warnings_are_shown_and_do_not_count(self):
+        self.summarise(segments=self.SEGMENTS, hazards=[
+            dict(self.hazards()[0], hazard="assumed", taken_for="an output")])
+        text = self.read("check")
+        self.assertIn("  taken    for an output\n", text)
+        self.assertIn("1 warning, 3 replays followed\n", text)
 
     def test_a_process_without_a_summary_is_read_from_its_trace(self):
         self.write(CALLS + "note segment segment=block phase=replay%20begins\n" + HAZARDS)

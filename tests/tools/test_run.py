@@ -437,6 +437,14 @@ class Outcome(RunCase):
         hazards = [{"hazard": "stale-read", "buffer": "queue", "harmless": True}]
         self.assertEqual(self.run_with("-e", "33", hazards=hazards).returncode, 0)
 
+    def test_warnings_do_not_count_and_are_said(self):
+        done = self.run_with("-e", "33", hazards=[{"hazard": "assumed", "warning": True}])
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("reprise: 1 warning; ", done.stderr)
+        self.assertIn("next: reprise check out", done.stderr)
+        both = [{"hazard": "assumed"}, {"hazard": "diverged"}]
+        self.assertIn("reprise: 1 hazard, 1 warning; ", self.run_with(hazards=both).stderr)
+
     def test_what_never_appeared_is_named(self):
         done = self.run_with(segments=[{"name": "block", "forwards": 0}],
                              buffers=[{"name": "queue", "found": 0}])

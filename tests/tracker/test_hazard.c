@@ -96,6 +96,67 @@ static void state_that_is_left_names_who_left_it(void **state)
                 "where 4 was wanted, written by enqueue (step 2, launch 17, stream 0x55d0)");
 }
 
+static void bytes_that_could_not_be_saved_say_why(void **state)
+{
+    (void)state;
+    struct rp_hazard lost = {.kind = RP_HAZARD_NOT_PRESERVED, .cause = RP_NO_MEMORY};
+    assert_non_null(strstr(rp_hazard_advice(&lost), "--budget"));
+    lost.cause = RP_NOT_FOUND;
+    assert_non_null(strstr(rp_hazard_advice(&lost), "an array"));
+    lost.cause = RP_UNSUPPORTED;
+    assert_non_null(strstr(rp_hazard_advice(&lost), "a capture"));
+    lost.cause = RP_IO;
+    assert_non_null(strstr(rp_hazard_advice(&lost), "driver refused"));
+    lost.again = true;
+    assert_non_null(strstr(rp_hazard_advice(&lost), "\"replays\""));
+}
+
+static void what_is_assumed_is_said_and_warns(void **state)
+{
+    (void)state;
+    struct rp_hazard assumed = stale();
+    assumed.kind = RP_HAZARD_ASSUMED;
+    assumed.wants_version = false;
+    assumed.other = "norm";
+    assert_true(rp_hazard_kind_warns(assumed.kind));
+    assert_false(rp_hazard_kind_warns(RP_HAZARD_DIVERGED));
+    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, written by "
+                   "enqueue (step 2, launch 17, stream 0x55d0), made anew by norm in the replay "
+                   "and read since: taken for an output");
+    assumed.assumed = RP_ASSUMED_STATE;
+    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, written by "
+                   "enqueue (step 2, launch 17, stream 0x55d0), reinstated over what norm made in "
+                   "the replay and read since: taken for state");
+    assert_non_null(strstr(rp_hazard_advice(&assumed), "segment itself"));
+    assumed.assumed = RP_ASSUMED_MOVED;
+    assumed.writer = NULL;
+    assumed.position = 2;
+    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80: call 2 of its "
+                   "forward, made where another of its calls had its output: taken for other "
+                   "memory");
+}
+
+static void an_assumption_is_told_once_whoever_reads(void **state)
+{
+    (void)state;
+    struct rp_hazards list = {0};
+    struct rp_hazard assumed = stale();
+    assumed.kind = RP_HAZARD_ASSUMED;
+    assumed.other = "norm";
+    bool is_new;
+    assert_int_equal(rp_hazards_add(&list, &assumed, &is_new), RP_OK);
+    assumed.reader = "log";
+    assumed.writer = "put";
+    assumed.offset = 128;
+    assert_int_equal(rp_hazards_add(&list, &assumed, &is_new), RP_OK);
+    assert_false(is_new);
+    assumed.assumed = RP_ASSUMED_STATE;
+    assert_int_equal(rp_hazards_add(&list, &assumed, &is_new), RP_OK);
+    assert_true(is_new);
+    assert_int_equal(list.items[0].count, 2);
+    rp_hazards_release(&list);
+}
+
 static void what_cannot_be_told_names_all_three_calls(void **state)
 {
     (void)state;
@@ -219,6 +280,9 @@ int main(void)
         cmocka_unit_test(a_race_names_both_calls),
         cmocka_unit_test(bytes_that_could_not_be_saved_say_which),
         cmocka_unit_test(state_that_is_left_names_who_left_it),
+        cmocka_unit_test(bytes_that_could_not_be_saved_say_why),
+        cmocka_unit_test(what_is_assumed_is_said_and_warns),
+        cmocka_unit_test(an_assumption_is_told_once_whoever_reads),
         cmocka_unit_test(what_cannot_be_told_names_all_three_calls),
         cmocka_unit_test(kinds_are_found_by_their_names),
         cmocka_unit_test(a_line_is_cut_and_never_overrun),

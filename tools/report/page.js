@@ -103,7 +103,7 @@ function showHead() {
       (sum, process) => sum + Math.max(...process.live_bytes, 0), 0))],
     ['preserved', optionalBytes(survey.bytes_preserved)],
     ['held at most', optionalBytes(survey.bytes_held_peak)],
-    ['hazards', countText(data.hazards.filter(hazard => !hazard.harmless).length)]];
+    ['hazards', countText(data.hazards.filter(counts).length)]];
   for (const [name, value] of figures) {
     if (value === '') continue;
     $('figures').append(element('div', {}, element('dt', {textContent: name}), element('dd', {
@@ -430,6 +430,10 @@ function markOf(hazard) {
   return null;
 }
 
+function counts(hazard) {
+  return !hazard.harmless && hazard.hazard !== 'assumed';
+}
+
 function showHazards() {
   if (!data.hazards.length) $('hazard-list').append('None were found.');
   for (const hazard of data.hazards) {
@@ -441,7 +445,7 @@ function showHazards() {
     }
     const title = `${hazard.hazard}${hazard.segment ? ` in segment ${hazard.segment}` : ''}` +
       `${hazard.buffer ? `: ${hazard.buffer}` : ''}`;
-    const box = element('article', {className: hazard.harmless ? 'harmless' : ''},
+    const box = element('article', {className: counts(hazard) ? '' : 'harmless'},
       element('h3', {textContent: title}));
     if (hazard.advice) box.append(element('p', {textContent: hazard.advice}));
     if (found) {
