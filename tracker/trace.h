@@ -11,9 +11,9 @@
  * The writer is thread-safe: events go to a buffer of the calling thread and a writer
  * thread compresses and writes full buffers. By default a thread that finds no free buffer
  * waits (counted); with `lossy` its events are dropped, counted, and marked by a gap
- * event. Only events in full chunks on disk survive a kill, or in a shelter (rp_trace_shelter_create),
- * so buffers are also handed over when they grow old (see max_age_ns). The reader is not
- * thread-safe. */
+ * event. Only events in full chunks on disk survive a kill, or in a shelter
+ * (rp_trace_shelter_create), so buffers are also handed over when they grow old (see max_age_ns).
+ * The reader is not thread-safe. */
 #ifndef RP_TRACKER_TRACE_H
 #define RP_TRACKER_TRACE_H
 

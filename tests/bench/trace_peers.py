@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+from figures import figure
+
 REPRISE, LOOP, PEER, BENCH = (pathlib.Path(word).resolve() for word in sys.argv[1:5])
 CALLS, ROUNDS, LARGE, LITTLE = 2_000_000, 5, 1 << 30, 32 << 20
 
@@ -57,9 +59,13 @@ def theirs(folder):
             "M lines/s": lines / read / 1e6}
 
 
-def table(name, rounds):
+GOALS = {"M calls/s": ">= 10", "M lines/s": ">= 5"}
+
+
+def table(name, rounds, goals):
     for key in rounds[0]:
         values = [one[key] for one in rounds]
+        figure(f"trace.{name}-{key.split('/')[0].replace(' ', '-')}", values, key, goals.get(key))
         print(f"  {name:<10}{key:<12}{statistics.median(values):10.2f}   "
               f"{min(values):8.2f} to {max(values):.2f}")
 
@@ -70,6 +76,8 @@ def report(folder):
     million = trace.with_suffix(".million.rpt")
     page = folder / "page.html"
     took, _ = timed(REPRISE, "report", "-q", "--force", "-o", page, million)
+    figure("trace.report-of-a-million", took, "s", "<= 5")
+    figure("trace.page-of-a-million", size(page) / 1e6, "MB", "<= 20")
     print(f"  report of 1,000,000 calls: {took:.2f} s, {size(page) / 1e6:.2f} MB (goals 5 s, 20 MB)")
     took, _ = timed(REPRISE, "info", million)
     print(f"  info of 1,000,000 calls: {took:.2f} s")
@@ -88,6 +96,7 @@ def large(folder):
         start = time.monotonic()
         run(REPRISE, "info", trace, preexec_fn=little_memory)
         took.append(time.monotonic() - start)
+    figure("trace.info-of-a-gigabyte", took, "s", "<= 2")
     print(f"  info of {size(trace) / 1e9:.2f} GB within {LITTLE >> 20} MiB of address space: "
           f"{statistics.median(took):.2f} s (goal 2 s)")
 
@@ -99,9 +108,9 @@ def main():
         print(f"{CALLS:,} calls, {ROUNDS} rounds: median, and from least to most")
         rounds = [(ours(folder), theirs(folder) if shutil.which("uftrace") else None)
                   for _ in range(ROUNDS)]
-        table("reprise", [mine for mine, _ in rounds])
+        table("reprise", [mine for mine, _ in rounds], GOALS)
         if rounds[0][1]:
-            table("uftrace", [peer for _, peer in rounds])
+            table("uftrace", [peer for _, peer in rounds], {})
         else:
             print("  uftrace is not there: no peer")
         print("  goals: 10 M calls/s, 5 M lines/s")
