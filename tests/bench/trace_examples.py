@@ -4,7 +4,7 @@
 digits in four ranks under mpirun, and tinygrad's networks. And whether readers take the same memory
 for a trace ten times as long.
 
-usage: trace_examples.py REPRISE DIGITS CONTRACT RANKS DEVICE_FOLDER SOURCE
+usage: trace_examples.py REPRISE DIGITS CONTRACT RANKS PEAK DEVICE_FOLDER SOURCE
 
 An absent program (mpirun, tinygrad) is told and passed over. A call of uftrace's takes 32 bytes: a
 record of 16 as it is entered and one as it is left."""
@@ -18,7 +18,7 @@ import tempfile
 
 from figures import figure
 
-REPRISE, DIGITS, CONTRACT, RANKS = sys.argv[1:5]
+REPRISE, DIGITS, CONTRACT, RANKS, PEAK = sys.argv[1:6]
 STEPS, GOAL = 200, 16
 READERS = {"dump": ["dump"], "info": ["info"], "check": ["check"], "report": ["report", "-o", "-"],
            "chrome": ["export", "-f", "chrome", "-o", "-"],
@@ -63,7 +63,7 @@ def tell_tinygrad(folder):
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "clients"))
     from clients import Missing, Place, clean_environment, tinygrad
     try:
-        place = Place(REPRISE, *sys.argv[5:7], folder)
+        place = Place(REPRISE, *sys.argv[6:8], folder)
         for network, steps in (("mlp", 200), ("cnn", 40)):
             command, changes = tinygrad("CUDA:PTX", network, steps)(place, place.scratch / "out")
             tell_size(f"tinygrad-{network}", observe(
@@ -74,8 +74,7 @@ def tell_tinygrad(folder):
 
 def peak_kib(*words):
     """Of the resident memory of one reader, as the kernel counts it."""
-    pid = os.spawnv(os.P_NOWAIT, "/bin/sh", ["sh", "-c", 'exec "$0" "$@" >/dev/null 2>&1', *words])
-    return os.wait4(pid, 0)[2].ru_maxrss
+    return int(subprocess.run([PEAK, *words], check=True, stdout=subprocess.PIPE).stdout)
 
 
 def tell_memory(folder):
