@@ -119,6 +119,7 @@ class Installed(unittest.TestCase):
     def test_4_pages_schemas_and_completion_are_there(self):
         names = {path.name for path in self.prefix.rglob("*") if path.is_file()}
         for name in ("reprise-run.1", "reprise-contract.5", "contract.schema.json",
+                     "check.schema.json", "dump.schema.json", "info.schema.json",
                      "plan.schema.json", "profile.schema.json", "summary.schema.json", "_reprise",
                      "reprise.fish", "libreprise.so", "reprise.h"):
             self.assertIn(name, names)

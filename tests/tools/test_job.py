@@ -176,11 +176,45 @@ class Job(harness.Case):
         schema.validate(json.loads(self.reprise("plan", "--budget", "1GiB", "--json").stdout),
                         "plan")
 
+    def test_what_readers_print_is_what_their_schemas_say(self):
+        for mode in ("observe", "check", "guard"):
+            words = ["-q", "-m", mode] + (["-c", str(CONTRACT)] if mode != "observe" else [])
+            self.run_job(*words, steps=6)
+            printed = self.reprise("dump", "--json").stdout
+            self.assertGreater(schema.validate_lines(printed, "dump"), 1000)
+            self.reprise("export", "-f", "jsonl", "-o", "out.jsonl", "--force")
+            exported = (self.folder / "out.jsonl").read_text()
+            self.assertGreater(schema.validate_lines(exported, "dump"), 1000)
+            for words in ([], ["--kernel", "bn_*"], ["--step", "2"]):
+                schema.validate(json.loads(self.reprise("info", "--json", *words).stdout), "info")
+            if mode != "observe":
+                check = json.loads(self.reprise("check", "--json").stdout)
+                schema.validate(check, "check")
+                self.assertEqual(len(check["hazards"]) > 0, mode == "check")
+
+    def test_what_readers_print_of_a_killed_job(self):
+        script = f"'{DIGITS}' -c --steps 100000 & job=$!; sleep 1; kill -9 $job; wait $job"
+        self.reprise("run", "-q", "-d", "soft", "-m", "check", "-c", str(CONTRACT), "--", "sh", "-c",
+                     script)
+        info = json.loads(self.reprise("info", "--json").stdout)
+        schema.validate(info, "info")
+        self.assertIn("broken", info["processes"][0])
+        check = json.loads(self.reprise("check", "--json").stdout)
+        schema.validate(check, "check")
+        self.assertTrue(check["hazards"])
+
     def test_a_document_that_breaks_its_schema_is_told(self):
         summary = {"format": "reprise-summary", "version": 1, "pid": 7}
         for broken in (summary, {**summary, "pid": -1}, {**summary, "hazards": {}}):
             with self.assertRaises(schema.Mismatch):
                 schema.validate(broken, "summary")
+        event = {"id": 1, "time_ns": 2, "pid": 3, "tid": 4, "class": "note", "name": "step",
+                 "fields": {"step": 1}}
+        schema.validate(event, "dump")
+        for broken in ({**event, "id": "1"}, {**event, "more": 1}, {**event, "class": "done"},
+                       {"format": "reprise-dump", "version": 2, "trace": "x"}):
+            with self.assertRaises(schema.Mismatch):
+                schema.validate(broken, "dump")
 
     def test_error_exitcode(self):
         self.assertEqual(self.run_job("-m", "check", "-c", str(CONTRACT), "-e", "9").returncode, 9)
