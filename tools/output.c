@@ -82,18 +82,30 @@ void rp_output_begin(struct rp_output *output, const struct rp_options *options)
 
 bool rp_output_open(struct rp_output *output)
 {
-    if (output->error == 0 && ferror(output->file))
-        output->error = errno;
-    return output->error == 0;
+    return !ferror(output->file);
+}
+
+/* Why not all was written, or 0. */
+static int error_of(FILE *file)
+{
+    errno = 0;
+    if (fflush(file) != 0)
+        return errno ? errno : EIO;
+    if (!ferror(file))
+        return 0;
+    /* An earlier write failed; whyever that was, the next one tells. */
+    clearerr(file);
+    fputc('\n', file);
+    errno = 0;
+    return fflush(file) != 0 && errno ? errno : EIO;
 }
 
 int rp_output_end(struct rp_output *output, int code)
 {
-    if (fflush(output->file) != 0 && output->error == 0)
-        output->error = errno;
-    bool lost = output->error != 0 && output->error != EPIPE;
+    int error = error_of(output->file);
+    bool lost = error != 0 && error != EPIPE;
     if (lost)
-        rp_say("standard output: %s", strerror(output->error));
+        rp_say("standard output: %s", strerror(error));
     if (output->pager > 0) {
         fclose(output->file);
         while (waitpid(output->pager, NULL, 0) < 0 && errno == EINTR)

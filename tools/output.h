@@ -17,12 +17,10 @@ struct rp_output {
     FILE *file;
     bool color;
     int pager; /* pid, or 0 */
-    int error; /* errno of the first write that failed, or 0 */
 };
 
 void rp_output_begin(struct rp_output *output, const struct rp_options *options);
-/* False once nobody reads any more, or the disk is full. To be asked after each line or so,
- * while errno is still that of the write. */
+/* False once nobody reads any more, or the disk is full. To be asked after each line or so. */
 bool rp_output_open(struct rp_output *output);
 /* Flushes and waits for the pager. Returns `code`, or RP_EXIT_FAILURE after a message when
  * something was lost that a reader still wanted. */
