@@ -132,6 +132,34 @@ class Discover(harness.Case):
         told = self.discover("-o", "-", self.trace(*launches, verdict="reachable")).stderr
         self.assertEqual(told.count("(guess) bytes 0 to 63 of allocation"), 3, told)
 
+    def test_activations_in_memory_that_lasts_are_no_state(self):
+        """A forward and the part of it that is its replay, each by way of memory of its own, as two
+        graphs have it."""
+        folder = self.folder / "graphs"
+        folder.mkdir()
+        lines, seq = ["property pid 4242", "property command job"], 0
+        for at in range(4):
+            lines.append(f"note allocation allocation={at + 1} kind=device bytes=64 "
+                         f"address={4096 * (at + 1):#x} seq=0")
+        for _ in range(4):
+            lines.append("note range range=step phase=begins")
+            for name, own, kernels in (("forward", 3, "abc"), ("again", 4, "ab")):
+                lines.append(f"note range range={name} phase=begins")
+                for kernel in kernels:
+                    seq += 1
+                    read, written = (1, own) if kernel == "a" else (own, 2)
+                    lines += [f"note access seq={seq} allocation={memory} offset=0 bytes=64 "
+                              f"effect={effect} verdict=exact"
+                              for memory, effect in ((read, "read"), (written, "write"))]
+                    lines.append(f"note launch seq={seq} kernel={kernel} grid_x=1")
+                lines.append("note range range= phase=ends")
+            lines.append("note range range= phase=ends")
+        subprocess.run([WRITER, folder / "trace-4242.rpt"], input="\n".join(lines) + "\n",
+                       check=True, text=True)
+        segment, = self.proposed(str(folder))["segments"]
+        self.assertEqual((segment["forward"], segment["replay"]),
+                         ({"nvtx": "forward"}, {"nvtx": "again"}))
+
     def test_files(self):
         self.digits()
         self.discover()

@@ -38,6 +38,14 @@ class Ranks(harness.Case):
         self.assertEqual(guarded, eager)
         self.assertEqual(len({state["parameters"] for state in eager}), 1)
         self.assertEqual(len({state["queue"] for state in eager}), COUNT)
+
+    def test_the_contract_that_discover_writes_guards_them(self):
+        eager = self.launch(["--no-trace"], "--eager")
+        self.launch(["-o", "observed"], "--checkpoint")
+        done = self.reprise("discover", "-o", "found.json", "observed")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        guarded = self.launch(["-m", "guard", "-c", "found.json", "-o", "guarded"], "--checkpoint")
+        self.assertEqual(guarded, eager)
         bare = self.launch(["--no-trace"], "--checkpoint")
         self.assertNotEqual(bare, eager, "the replays must be wrong without a guard")
 

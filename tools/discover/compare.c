@@ -26,7 +26,56 @@ static int compare_reads(const void *a, const void *b)
     return x->hi < y->hi ? -1 : x->hi > y->hi;
 }
 
-/* The lasting reads of the calls, sorted; NULL when there are none or no memory. */
+/* What some calls have written so far, by allocation. */
+struct own {
+    uint64_t allocation;
+    struct rp_spans spans;
+};
+
+struct owns {
+    struct own *items;
+    size_t count, capacity;
+};
+
+static struct own *own_find(const struct owns *owns, uint64_t allocation)
+{
+    for (size_t i = 0; i < owns->count; i++)
+        if (owns->items[i].allocation == allocation)
+            return &owns->items[i];
+    return NULL;
+}
+
+static void own_add(struct owns *owns, const struct rp_story_access *access)
+{
+    struct own *own = own_find(owns, access->allocation);
+    if (!own) {
+        struct own *grown = rp_array_reserve(owns->items, &owns->capacity, owns->count + 1,
+                                             sizeof(*grown));
+        if (!grown)
+            return;
+        owns->items = grown;
+        own = &owns->items[owns->count++];
+        *own = (struct own){.allocation = access->allocation};
+    }
+    rp_spans_add(&own->spans, access->lo, access->hi);
+}
+
+static bool is_own(const struct owns *owns, const struct rp_story_access *access)
+{
+    const struct own *own = own_find(owns, access->allocation);
+    return own && rp_spans_covers(&own->spans, access->lo, access->hi);
+}
+
+static void owns_release(struct owns *owns)
+{
+    for (size_t i = 0; i < owns->count; i++)
+        rp_spans_release(&owns->items[i].spans);
+    free(owns->items);
+}
+
+/* The lasting reads of the calls, sorted; NULL when there are none or no memory. What the calls have
+ * written themselves is left out: these are activations, even where their memory lasts, as that of
+ * a graph does. */
 static struct rp_story_access *lasting_reads(const struct rp_story *story, size_t first,
                                              size_t end, size_t *count)
 {
@@ -34,14 +83,19 @@ static struct rp_story_access *lasting_reads(const struct rp_story *story, size_
     for (size_t i = first; i < end; i++)
         most += story->calls[i].access_count;
     struct rp_story_access *reads = most ? malloc(most * sizeof(*reads)) : NULL;
+    struct owns owns = {0};
 
     *count = 0;
     for (size_t i = first; reads && i < end; i++)
         for (size_t at = 0; at < story->calls[i].access_count; at++) {
             const struct rp_story_access *access = &story->accesses[story->calls[i].access + at];
-            if (!access->write && lives_long(story, access->allocation))
+            if (access->write && access->certain)
+                own_add(&owns, access);
+            else if (!access->write && lives_long(story, access->allocation) &&
+                     !is_own(&owns, access))
                 reads[(*count)++] = *access;
         }
+    owns_release(&owns);
     if (reads)
         qsort(reads, *count, sizeof(*reads), compare_reads);
     return reads;
