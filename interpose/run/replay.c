@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/run/replay.h"
 
+#include "cuda/switches.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/retain.h"
 #include "interpose/run/core.h"
@@ -117,7 +118,7 @@ static bool reads_elsewhere(const struct meeting *meeting)
     const struct rp_footprint *call = meeting->call;
     const struct rp_execution *execution = meeting->scope->execution;
     const struct rp_logged *entry = &execution->log[call->entry];
-    return !meeting->same && !meeting->met && meeting->sight && entry->sight &&
+    return rp_switch_on(RP_SWITCH_DOUBTS) && !meeting->same && !meeting->met && meeting->sight && entry->sight &&
            call->reads <= RP_VERDICT_BOUNDED &&
            rp_footprint_bytes_read(call) == entry->bytes_read && !reads_extra(execution, call);
 }
@@ -179,7 +180,7 @@ static void doubt_place(const struct rp_scope *scope, const struct rp_footprint 
 {
     const struct rp_execution *execution = scope->execution;
     uint64_t outputs = rp_pairing_outputs(call);
-    if (execution->log[call->entry].outputs == outputs)
+    if (execution->log[call->entry].outputs == outputs || !rp_switch_on(RP_SWITCH_DOUBTS))
         return;
     for (size_t i = 0; i < execution->log_count; i++) {
         const struct rp_logged *other = &execution->log[i];

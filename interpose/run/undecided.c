@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/run/undecided.h"
 
+#include "cuda/switches.h"
 #include "interpose/calls/unseen.h"
 #include "interpose/run/core.h"
 #include "interpose/run/keep.h"
@@ -159,7 +160,7 @@ static enum rp_status doubt_overwritten(void *ctx, uint64_t lo, uint64_t hi,
 
 void rp_undecided_remake(const struct rp_execution *execution, const struct rp_footprint *call)
 {
-    if (!rp_keep_discovers())
+    if (!rp_keep_discovers() || !rp_switch_on(RP_SWITCH_DOUBTS))
         return;
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
@@ -271,6 +272,8 @@ static void doubt_undeclared(struct reinstating *at, const struct rp_versions *l
 {
     const struct rp_spans *declared = rp_state_of(rp_core.state, at->id);
     struct rp_spans rest = {0};
+    if (!rp_switch_on(RP_SWITCH_DOUBTS))
+        return;
     enum rp_status status = rp_spans_add(&rest, span.lo, span.hi);
     if (status == RP_OK && declared)
         status = rp_spans_remove_all(&rest, declared);

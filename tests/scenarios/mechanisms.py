@@ -9,8 +9,9 @@ import pathlib
 from runs import generate, is_repaired, judge_all, way_of
 
 TABLE = pathlib.Path(__file__).resolve().parent / "mechanisms.json"
+PAGE = TABLE.parent.parent.parent / "docs" / "mechanisms.md"
 MECHANISMS = ("preserve", "copy-on-save", "restore", "reinstate", "live-writes", "pairing",
-              "absence", "graphs", "order")
+              "absence", "graphs", "order", "doubts")
 NAMED = 2     # programs of a kind in the table
 CONTROLS = 6  # of those that must stay right
 # Controls do not need their state put back, but to be paired, and to be proved.
@@ -30,8 +31,8 @@ def find(runner, programs):
     """Writes the table, from what goes red of these programs; how many mechanisms have none."""
     table = {}
     for mechanism in MECHANISMS:
-        some = programs if mechanism != "order" else [each for each in programs
-                                                      if "order" in each.words]
+        some = [each for each in programs if is_repaired(each) != (mechanism == "doubts") and
+                (mechanism != "order" or "order" in each.words)]
         names = red(runner, some, mechanism)
         row = table[mechanism] = {}
         for program in some:
@@ -42,7 +43,22 @@ def find(runner, programs):
         print(f"# {mechanism}: {len(names)} programs red, {table[mechanism]}")
     lines = [f'  "{mechanism}": {json.dumps(row)}' for mechanism, row in table.items()]
     TABLE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    write_page(table)
     return sum(not row for row in table.values())
+
+
+def cells(row):
+    return "; ".join(f"{kind} {', '.join(map(str, seeds))}" for kind, seeds in row.items())
+
+
+def write_page(table):
+    """The last column of the page's table."""
+    lines = PAGE.read_text().splitlines()
+    for index, line in enumerate(lines):
+        name = line.split("`")[1] if line.startswith("| `") else None
+        if name in table:
+            lines[index] = "|".join(line.split("|")[:-2]) + f"| {cells(table[name])} |"
+    PAGE.write_text("\n".join(lines) + "\n")
 
 
 def program_of(runner, kind, seed):
@@ -53,6 +69,11 @@ def claims(runner):
     """(claim, holds, detail) for each mechanism."""
     table = json.loads(TABLE.read_text())
     yield "every mechanism has its programs", set(table) == set(MECHANISMS), sorted(table)
+    page = PAGE.read_text().splitlines()
+    lacking = [mechanism for mechanism, row in table.items() if not any(
+        line.startswith(f"| `{mechanism}`") and line.endswith(f"| {cells(row)} |")
+        for line in page)]
+    yield "docs/mechanisms.md has this table", not lacking, lacking
     controls = [program for program in generate(runner.options, 0, 75)
                 if program.control and "idempotent" not in program.words
                 and is_repaired(program)][:CONTROLS]

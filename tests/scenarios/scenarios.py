@@ -161,7 +161,7 @@ def main():
         elif options.mechanisms:
             failed = report_claims(mechanisms.claims(runner))
         elif options.find_mechanisms:
-            failed = mechanisms.find(runner, list(filter(is_repaired, programs)))
+            failed = mechanisms.find(runner, programs)
         else:
             failed = judge_and_report(runner, programs)
     sys.exit(failed > 0)
