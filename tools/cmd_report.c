@@ -66,6 +66,19 @@ static bool take_group(void *ctx, const struct rp_group *group)
     return !timeline->no_memory;
 }
 
+/* Of a part of a run the memory is shown all the same: it is the whole's. */
+static void hold_group(void *ctx, const struct rp_group *group)
+{
+    struct report *report = ctx;
+    struct rp_timeline *timeline = report->timelines[report->at];
+
+    timeline->pid = group->pid;
+    if (report->looking)
+        rp_timeline_look_beside(timeline, group);
+    else
+        rp_timeline_take_beside(timeline, group);
+}
+
 static void end_trace(void *ctx, const char *path, const char *broken)
 {
     struct report *report = ctx;
@@ -81,8 +94,11 @@ static void end_trace(void *ctx, const char *path, const char *broken)
 static int read_all(struct report *report, const struct rp_source *source,
                     const struct rp_filter *filter)
 {
-    const struct rp_group_visitor visitor = {
-        .begin = begin_trace, .group = take_group, .end = end_trace, .ctx = report};
+    const struct rp_group_visitor visitor = {.begin = begin_trace,
+                                             .group = take_group,
+                                             .end = end_trace,
+                                             .ctx = report,
+                                             .held_back = hold_group};
 
     report->looking = true;
     int code = rp_groups_read(source, filter, &visitor);
@@ -93,7 +109,7 @@ static int read_all(struct report *report, const struct rp_source *source,
         rp_groups_read(source, filter, &visitor);
         rp_say_hush(false);
     }
-    return code;
+    return code == RP_EXIT_NO ? rp_filter_none(filter) : code;
 }
 
 /* ---- writing ------------------------------------------------------------------------- */

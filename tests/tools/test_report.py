@@ -92,6 +92,13 @@ class Report(harness.Case):
         touched = [at for at, row in enumerate(rows) if any(cell >> 6 for cell in row)]
         self.assertEqual(touched, [0], "bytes 16 to 79 of 4096 lie in the first row of 32")
 
+    def test_a_part_has_the_memory_of_the_whole(self):
+        whole, = self.data()["processes"]
+        part, = self.data("--kernel", "bn_forward")["processes"]
+        self.assertEqual((part["live_bytes"], part["held_bytes"], part["end_ns"]),
+                         (whole["live_bytes"], whole["held_bytes"], whole["end_ns"]))
+        self.assertLess(part["slice_count"], whole["slice_count"])
+
     def test_hazards_are_marked(self):
         data = self.data()
         mark = next(mark for mark in data["processes"][0]["marks"] if mark[1] == "hazard")

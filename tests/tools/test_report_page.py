@@ -40,6 +40,9 @@ class Page(unittest.TestCase):
         cls.reprise("run", "-q", "--policy", "joint", "--budget", "64MiB", "-o", "planned",
                     "-c", CONTRACT, "--", DIGITS, "--checkpoint", "--steps", "12")
         cls.reprise("report", "-q", "-o", "planned.html", "planned")
+        cls.reprise("run", "-q", "--budget", "2MiB", "-o", "close", "-c", CONTRACT, "--", DIGITS,
+                    "--checkpoint", "--steps", "4")
+        cls.reprise("report", "-q", "-o", "close.html", "close")
         summary, = (cls.folder / "planned").glob("summary-*.json")
         summary.unlink()
         cls.reprise("report", "-q", "-o", "killed.html", "planned")
@@ -121,6 +124,20 @@ class Page(unittest.TestCase):
         self.assertNotIn("dense_forward", names)
         self.browser.press(ESCAPE)
 
+    def test_6_a_hazard_is_told_in_a_sentence(self):
+        told = self.browser.run("return document.querySelector('#hazard-list p').textContent")
+        self.assertRegex(told, r"^queue_\w+, in step 1, bytes 0 to [\d,]+, version \d+ where \d+ was "
+                         r"wanted, written by enqueue_keys in step 1, 12 times in all$")
+
+    def test_6_a_part_of_a_run(self):
+        self.reprise("report", "-q", "-o", "part.html", "check", "--kernel", "bn_*")
+        self.assertEqual(self.text("part.html", "#damage"), "A part of the run: what passes "
+                         "--kernel bn_*. Only memory is shown as a whole.")
+        whole, part = (self.text(page, "#memories") for page in ("page.html", "part.html"))
+        peaks = [re.search(r"at most (.*?)\)", text)[1] for text in (whole, part)]
+        self.assertEqual(peaks[0], peaks[1])
+        self.assertNotIn("dense", self.text("part.html", "#kernel-table"))
+
     def test_6_a_hazard_leads_to_its_moment(self):
         self.browser.press("0")
         self.browser.run("document.querySelector('#hazard-list a').click()")
@@ -131,13 +148,15 @@ class Page(unittest.TestCase):
         plan = self.text("planned.html", "#plan")
         self.assertIn("segment\tchoice", plan)
         self.assertRegex(plan, r"\nblock\S*\t(retain|regions|whole)\n|\n\S+\t(retain|regions)")
-        self.assertRegex(plan, r"measured\t[\d.]+ (ns|µs|ms|s)\n")
-        self.assertRegex(plan, r"planned peak\t[\d.]+ [KM]iB\n")
+        self.assertRegex(plan, r"\ntime\t[\d.]+ (ns|µs|ms|s)\t[\d.]+ (ns|µs|ms|s)\t-?[\d.]+ %\n")
+        self.assertRegex(plan, r"\npeak\t[\d.]+ [KM]iB\t[\d.]+ [KM]iB\t-?[\d.]+ %\n")
+        self.assertIn("optimal; in force", plan)
         self.assertNotIn("[object", plan)
 
     def test_8_memory_under_a_budget(self):
         memory = self.text("planned.html", "#memories")
-        self.assertIn("The line: budget 64.0 MiB.", memory)
+        self.assertIn("Far above it: budget 64.0 MiB.", memory)
+        self.assertIn("The line: budget 2.0 MiB.", self.text("close.html", "#memories"))
         self.assertRegex(memory, r"is not drawn; all together took [\d.]+ [KM]iB at most\.")
         peak, = re.findall(r"device memory of the job \(at most (.*?)\)", memory)
         figures = self.text("planned.html", "#figures").split("\n")

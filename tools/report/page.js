@@ -134,7 +134,8 @@ function showDamage() {
   if (data.damaged && !data.survey.processes.some(process => process.broken))
     texts.push('A file of the run could not be read; what it held is missing here.');
   if (texts.length) texts.push('All that is below is of what is left.');
-  if (data.filter) texts.push(`A part of the run, and nothing else: what passes ${data.filter}.`);
+  if (data.filter)
+    texts.push(`A part of the run: what passes ${data.filter}. Only memory is shown as a whole.`);
   $('damage').append(...texts.map(textContent => element('p', {textContent})));
 }
 
@@ -340,16 +341,23 @@ function drawArea(pen, heights, base, top, width, height, fill) {
   pen.fill();
 }
 
+/* A line that far above would leave nothing to be seen of what lies below. */
+const isFar = (limit, peak) => limit.bytes > 4 * Math.max(peak, 1);
+
 function drawMemory(canvas, process) {
   const {pen, width, height} = prepare(canvas, 150);
   const live = process.live_bytes, held = process.held_bytes, limit = limitOf(process);
-  const peak = Math.max(...live.map((value, i) => value + held[i]), 1);
-  const top = Math.max(peak, limit ? limit.bytes : 0);
+  const peak = Math.max(...live.map((value, i) => value + held[i]), 0);
+  const top = Math.max(peak, limit && !isFar(limit, peak) ? limit.bytes : 0, 1);
   drawArea(pen, held, live, top, width, height, color('--held'));
   drawArea(pen, live, live.map(() => 0), top, width, height, color('--accent'));
   pen.fillStyle = color('--ink');
   pen.fillText(`${bytesText(peak)} at the peak, with what the layer holds`, 8, 9);
-  if (limit) {
+  if (limit && isFar(limit, peak)) {
+    const text = `${limit.text}, far above`;
+    pen.fillStyle = color('--bad');
+    pen.fillText(text, width - pen.measureText(text).width - 8, 9);
+  } else if (limit) {
     const at = height - limit.bytes / top * (height - 16);
     pen.fillStyle = color('--bad');
     pen.fillRect(0, at, width, 1.5);
@@ -363,7 +371,9 @@ function memoryCaption(process) {
   const most = values => `(at most ${bytesText(Math.max(...values, 0))})`;
   let text = `${nameOf(process)}: device memory of the job ${most(process.live_bytes)} and, ` +
     `on top, the copies that the layer holds ${most(process.held_bytes)}.`;
-  if (limit) text += ` The line: ${limit.text}.`;
+  const peak = Math.max(...process.live_bytes.map((value, i) => value + process.held_bytes[i]), 0);
+  if (limit)
+    text += isFar(limit, peak) ? ` Far above it: ${limit.text}.` : ` The line: ${limit.text}.`;
   if (summary.bytes_reserved || limit)
     text += ' What the layer has reserved or retains beyond these copies counts against a budget ' +
       'too and is not drawn' +
@@ -434,6 +444,22 @@ function counts(hazard) {
   return !hazard.harmless && hazard.hazard !== 'assumed';
 }
 
+/* Who read what, and who had written it: in a sentence. */
+function storyOf(hazard) {
+  const parts = [];
+  if (hazard.reader) parts.push(hazard.reader);
+  parts.push(`in step ${hazard.step}`);
+  if (hazard.bytes)
+    parts.push(`bytes ${countText(hazard.offset)} to ${countText(hazard.offset + hazard.bytes - 1)}`);
+  if (hazard.version_wanted !== undefined)
+    parts.push(`version ${hazard.version_read} where ${hazard.version_wanted} was wanted`);
+  if (hazard.writer)
+    parts.push(`written by ${hazard.writer} in step ${hazard.writer_step}`);
+  if (hazard.rank !== undefined) parts.push(`rank ${hazard.rank}`);
+  if (hazard.count > 1) parts.push(`${countText(hazard.count)} times in all`);
+  return parts.join(', ');
+}
+
 function showHazards() {
   if (!data.hazards.length) $('hazard-list').append('None were found.');
   for (const hazard of data.hazards) {
@@ -447,16 +473,20 @@ function showHazards() {
       `${hazard.buffer ? `: ${hazard.buffer}` : ''}`;
     const box = element('article', {className: counts(hazard) ? '' : 'harmless'},
       element('h3', {textContent: title}));
-    if (hazard.advice) box.append(element('p', {textContent: hazard.advice}));
+    const story = storyOf(hazard);
+    if (story) box.append(element('p', {textContent: story}));
+    if (hazard.advice) box.append(element('p', {className: 'hint', textContent: hazard.advice}));
+    const more = element('div', {className: 'more'});
     if (found) {
       const link = element('a', {href: '#timeline', textContent: 'show it on the timeline'});
       link.addEventListener('click', event => {
         event.preventDefault();
         goTo(found.process, found.mark[0]);
       });
-      box.append(link);
+      more.append(link);
     }
-    box.append(element('details', {}, element('summary', {textContent: 'every detail'}), rows));
+    more.append(element('details', {}, element('summary', {textContent: 'every detail'}), rows));
+    box.append(more);
     $('hazard-list').append(box);
   }
 }
@@ -469,12 +499,21 @@ function table(head, rows) {
     textContent: numeric(value) ? countText(value) : value, className: numeric(value) ? 'n' : ''}))))));
 }
 
-/* The unit of a figure stands at the end of its name. */
-function figureRow([key, value]) {
-  const [, name, unit] = /^(.*?)(_ns|_bytes)?$/.exec(key);
-  const text = unit === '_ns' ? timeText(value) : unit === '_bytes' ? bytesText(value) : null;
-  return [name.replaceAll('_', ' '),
-    text || (typeof value === 'object' ? JSON.stringify(value) : String(value))];
+/* What was planned beside what was measured, and how far they are apart. */
+function planRow(name, planned, measured, text) {
+  const apart = planned && measured ? `${((measured / planned - 1) * 100).toFixed(1)} %` : '';
+  return [name, planned === undefined ? '' : text(planned),
+    measured === undefined ? '' : text(measured), apart];
+}
+
+/* "optimal, in force; found in 3 plans; needs 1.2 MiB at least; measured over 5 steps" */
+function planWords(plan) {
+  const words = [plan.answer, plan.in_force ? 'in force' : 'not in force', plan.reason];
+  if (plan.plans > 1) words.push(`${countText(plan.plans)} were made`);
+  if (plan.min_budget_bytes !== undefined)
+    words.push(`the least budget is ${bytesText(plan.min_budget_bytes)}`);
+  if (plan.steps) words.push(`measured over ${countText(plan.steps)} steps`);
+  return words.filter(Boolean).join('; ');
 }
 
 function showPlan() {
@@ -485,9 +524,12 @@ function showPlan() {
         one.refused || ''])));
   const plans = data.summaries.filter(summary => summary.plan);
   for (const summary of plans) {
-    const {choices, ...figures} = summary.plan;
+    const {choices, ...plan} = summary.plan;
     $('plan-table').append(element('h3', {textContent: `plan of ${nameOf(summary)}`}),
-      table(['figure', 'value'], Object.entries(figures).map(figureRow)));
+      element('p', {className: 'hint', textContent: planWords(plan)}),
+      table(['of a step', 'planned', 'measured', 'apart'], [
+        planRow('time', plan.planned_ns, plan.measured_ns, timeText),
+        planRow('peak', plan.planned_peak_bytes, plan.measured_peak_bytes, bytesText)]));
     if (Object.keys(choices || {}).length)
       $('plan-table').append(table(['segment', 'choice'], Object.entries(choices)));
   }

@@ -23,26 +23,39 @@ static uint64_t weight_of(const struct rp_event *event)
     return rp_event_is(event, "note", "buffer") ? WEIGHT_OF_BUFFER : 0;
 }
 
+static void look(struct rp_timeline *timeline, const struct rp_group *group,
+                 const struct rp_event *event)
+{
+    struct rp_live_allocation item;
+    bool good = true;
+
+    if (rp_live_take(&timeline->live, group, event, &item, &good) == RP_LIVE_FREED) {
+        good &= rp_dirty_offer(&timeline->dirty, &item);
+        free(item.where);
+    }
+    timeline->no_memory |= !good;
+    if (event->time_ns > timeline->end_ns)
+        timeline->end_ns = event->time_ns;
+}
+
 void rp_timeline_look(struct rp_timeline *timeline, const struct rp_group *group)
 {
     for (size_t i = 0; i < group->count; i++) {
         const struct rp_event *event = &group->events[i];
-        struct rp_live_allocation item;
-        bool good = true;
         uint64_t weight = weight_of(event);
         struct rp_live_allocation *touched =
             weight ? rp_live_find(&timeline->live, rp_event_number(event, "allocation")) : NULL;
 
         if (touched)
             touched->weight += weight;
-        if (rp_live_take(&timeline->live, group, event, &item, &good) == RP_LIVE_FREED) {
-            good &= rp_dirty_offer(&timeline->dirty, &item);
-            free(item.where);
-        }
-        timeline->no_memory |= !good;
-        if (event->time_ns > timeline->end_ns)
-            timeline->end_ns = event->time_ns;
+        look(timeline, group, event);
     }
+}
+
+void rp_timeline_look_beside(struct rp_timeline *timeline, const struct rp_group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        look(timeline, group, &group->events[i]);
 }
 
 void rp_timeline_looked(struct rp_timeline *timeline)
@@ -163,12 +176,22 @@ static void note_memory(struct rp_timeline *timeline)
         moment->held = timeline->live.held_bytes;
 }
 
+static void take_living(struct rp_timeline *timeline, const struct rp_group *group,
+                        const struct rp_event *event)
+{
+    bool good = true;
+
+    take_memory(timeline, event->time_ns);
+    rp_live_take(&timeline->live, group, event, NULL, &good);
+    note_memory(timeline);
+    timeline->no_memory |= !good;
+}
+
 static void take_note(struct rp_timeline *timeline, const struct rp_group *group,
                       const struct rp_event *event)
 {
     const char *name = event->def->name;
     char kernel[1024];
-    bool good = true;
 
     if (strcmp(name, "launch") == 0)
         add_work(timeline, group, event, rp_event_text(event, "kernel", kernel, sizeof(kernel)),
@@ -181,11 +204,8 @@ static void take_note(struct rp_timeline *timeline, const struct rp_group *group
                   event->time_ns, event->id);
     else if (strcmp(name, "step") == 0 || strcmp(name, "hazard") == 0)
         take_mark(timeline, event);
-    take_memory(timeline, event->time_ns);
-    rp_live_take(&timeline->live, group, event, NULL, &good);
-    note_memory(timeline);
+    take_living(timeline, group, event);
     rp_dirty_take(&timeline->dirty, event);
-    timeline->no_memory |= !good;
 }
 
 void rp_timeline_take(struct rp_timeline *timeline, const struct rp_group *group)
@@ -194,6 +214,13 @@ void rp_timeline_take(struct rp_timeline *timeline, const struct rp_group *group
     for (size_t i = 0; i < group->count; i++)
         if (strcmp(group->events[i].def->class_, "note") == 0)
             take_note(timeline, group, &group->events[i]);
+}
+
+void rp_timeline_take_beside(struct rp_timeline *timeline, const struct rp_group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (strcmp(group->events[i].def->class_, "note") == 0)
+            take_living(timeline, group, &group->events[i]);
 }
 
 /* ---- writing ------------------------------------------------------------------------- */

@@ -35,10 +35,13 @@ struct rp_timeline {
 
 /* First reading: the length of the trace, and which allocations are worth a picture. */
 void rp_timeline_look(struct rp_timeline *timeline, const struct rp_group *group);
+/* Of a group that the report is not of: memory lives there as well. */
+void rp_timeline_look_beside(struct rp_timeline *timeline, const struct rp_group *group);
 /* Between the two: everything that is not wanted for the second. */
 void rp_timeline_looked(struct rp_timeline *timeline);
 /* Second reading. */
 void rp_timeline_take(struct rp_timeline *timeline, const struct rp_group *group);
+void rp_timeline_take_beside(struct rp_timeline *timeline, const struct rp_group *group);
 void rp_timeline_json(struct rp_timeline *timeline, struct rp_builder *out);
 void rp_timeline_release(struct rp_timeline *timeline);
 
