@@ -152,8 +152,8 @@ static struct spread rate_of_mix(unsigned cores, const struct simt_module *modul
     return spread_of(rates);
 }
 
-/* Keeps a rate on one core; `goal` and `prototype` (10^9 lane-operations a second) may be absent.
- */
+/* Keeps a rate on one core; `goal` may be NULL and `prototype` (10^9 lane-operations
+ * a second) 0. */
 static void keep_rate(const char *what, struct spread rate, const char *goal, double prototype)
 {
     char name[80];
@@ -165,7 +165,7 @@ static void keep_rate(const char *what, struct spread rate, const char *goal, do
                                   .low = rate.low,
                                   .high = rate.high,
                                   .runs = RUNS,
-                                  .published = prototype});
+                                  .published = prototype > 0 ? prototype : (double)NAN});
 }
 
 static void run_mix(const struct mix *mix)
@@ -180,7 +180,7 @@ static void run_mix(const struct mix *mix)
         const struct spread rate = rate_of_mix(cores, module, &params);
         printf(" %6.2f", rate.middle);
         if (cores == 1)
-            keep_rate(mix->name, rate, mix->goal, mix->prototype ? mix->prototype : NAN);
+            keep_rate(mix->name, rate, mix->goal, mix->prototype);
     }
     printf("\n");
     free(params.data);
@@ -222,16 +222,10 @@ struct product {
 };
 
 static const struct product products[] = {
-    {"matmul 128^3, 32x8", "02_matmul_naive.ptx", "matmul_naive", 128, {32, 8}, {4, 16}},
-    {"matmul 128^3, 16x16", "02_matmul_naive.ptx", "matmul_naive", 128, {16, 16}, {8, 8}},
-    {"sgemm tiled 256^3, 16x16",
-     "01_sgemm_tiled.ptx",
-     "sgemm_tiled",
-     256,
-     {16, 16},
-     {16, 16},
-     ">= 5"},
-    {"sgemm 64x64 256^3, 256x1", "01_sgemm_tiled.ptx", "sgemm_64x64", 256, {256, 1}, {4, 4}},
+    {"matmul 128^3, 32x8", "02_matmul_naive.ptx", "matmul_naive", 128, {32, 8}, {4, 16}, NULL},
+    {"matmul 128^3, 16x16", "02_matmul_naive.ptx", "matmul_naive", 128, {16, 16}, {8, 8}, NULL},
+    {"sgemm tiled 256^3", "01_sgemm_tiled.ptx", "sgemm_tiled", 256, {16, 16}, {16, 16}, ">= 5"},
+    {"sgemm 64x64 256^3", "01_sgemm_tiled.ptx", "sgemm_64x64", 256, {256, 1}, {4, 4}, NULL},
 };
 
 /* The time of one launch, and in `operations` what it ran. */
@@ -278,7 +272,7 @@ static void run_product(const char *folder, const struct product *product)
         const struct spread rate = {work / time->high, work / time->middle, work / time->low};
         printf(" %6.2f", rate.middle);
         if (cores == 1)
-            keep_rate(product->name, rate, product->goal, product->goal ? 2.4 : NAN);
+            keep_rate(product->name, rate, product->goal, product->goal ? 2.4 : 0);
     }
     const double native = native_time(side, a, b, c);
     printf("   %7.3f %7.3f ms, native -O2 %7.3f ms: %.2f\n", times[0].middle * 1e3,
