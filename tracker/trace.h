@@ -82,7 +82,8 @@ struct rp_trace_options {
 
 /* Creates `path` (mode 0600, never following a link, never overwriting). `options` may be
  * NULL: all defaults, which zeros mean too. The property "start_ns" is added: the time of day
- * that event times count from, in nanoseconds since 1970; and with RP_TRACE_KEEP_LAST "keep". RP_IO with errno on failure. */
+ * that event times count from, in nanoseconds since 1970; and with RP_TRACE_KEEP_LAST "keep".
+ * RP_IO with errno on failure. */
 enum rp_status rp_trace_writer_open(const char *path, const struct rp_trace_options *options,
                                     struct rp_trace_writer **out);
 /* Hands over all buffers and waits until they are in the file. RP_IO with errno when events
