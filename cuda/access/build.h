@@ -183,7 +183,7 @@ enum rp_opcode_class {
 };
 enum rp_opcode_class rp_opcode_class(const struct rp_ptx_instruction *ptx);
 
-/* translate.c and touch.c: one step into values and touches */
+/* translate.c, value.c and touch.c: one step into values and touches */
 void rp_translate(struct rp_builder *build, uint32_t node, const struct rp_step *step);
 void rp_translate_touch(struct rp_builder *build, uint32_t node, const struct rp_step *step,
                         enum rp_opcode_class class_);
