@@ -30,6 +30,8 @@ enum rp_switch {
     RP_SWITCH_INPUTS,       /* recall what a recipe reads before following it */
     RP_SWITCH_WAIT,         /* wait for the device before its memory goes */
     RP_SWITCH_PLENTY,       /* drop nothing as long as there is memory */
+    RP_SWITCH_REPEATS,      /* tell briefly of what comes again */
+    RP_SWITCH_CHANGES,      /* ... but not of what may mean something else by now */
     RP_SWITCH_COUNT
 };
 

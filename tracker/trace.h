@@ -126,6 +126,45 @@ static inline void rp_trace_add_one(struct rp_trace_writer *writer, uint32_t eve
     rp_trace_add(writer, &item, 1);
 }
 
+/* ---- what comes again ----
+ *
+ * A job does the same thousands of times. The latest events of a thread may be made a group: they
+ * then come again with one short record, in which nothing but a few numbers is other than the last
+ * time. A reader gets all of them, as if they had been emitted one by one. */
+#define RP_TRACE_GROUP_EVENTS 32u /* the most in a group */
+#define RP_TRACE_SLOTS 4u
+
+/* Field `field` (UINT, SINT or HEX) of each event of this type moves by as much as slot `slot`
+ * does. */
+struct rp_trace_move {
+    const struct rp_event_def *def;
+    uint8_t field, slot;
+};
+
+/* Of one thread, and good until its buffer is handed over; zeros are no group. */
+struct rp_trace_group {
+    const void *thread;
+    uint64_t serial;
+    uint32_t chunk, number;
+};
+
+/* Makes a group of the thread's latest `count` events, which were emitted one by one and all have
+ * something that moves. `slots` are the numbers that stood in the moving fields, or any from which
+ * differences make sense. Where it can't be (the buffer was handed over in between, there are too
+ * many events, or others among them), `group` is none. */
+void rp_trace_group(struct rp_trace_writer *writer, unsigned count,
+                    const struct rp_trace_move *moves, unsigned move_count,
+                    const uint64_t slots[RP_TRACE_SLOTS], struct rp_trace_group *group);
+/* Whether it stands in the thread's present buffer: then it can come again right now. */
+bool rp_trace_group_stands(const struct rp_trace_writer *writer,
+                           const struct rp_trace_group *group);
+/* How many events this thread has emitted. */
+uint64_t rp_trace_emitted(const struct rp_trace_writer *writer);
+/* The group's events again: all but the last at the time of the thread's latest event, the last
+ * now. False when the group is none of this thread's present buffer: nothing was emitted. */
+bool rp_trace_again(struct rp_trace_writer *writer, const struct rp_trace_group *group,
+                    const uint64_t slots[RP_TRACE_SLOTS]);
+
 struct rp_trace_stats {
     uint64_t events;        /* taken, gap events among them */
     uint64_t bytes_raw;     /* in the file, before compression */

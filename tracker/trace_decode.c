@@ -14,12 +14,16 @@ void rp_trace_decoder_release(struct rp_trace_decoder *decoder)
     free(decoder->types);
     free(decoder->last);
     free(decoder->names);
+    free(decoder->groups);
+    free(decoder->group_events);
+    free(decoder->moves);
     *decoder = (struct rp_trace_decoder){0};
 }
 
 void rp_trace_decoder_expect(struct rp_trace_decoder *decoder, unsigned version)
 {
     decoder->times_inside = version < 2;
+    decoder->event_tag = version < 3 ? RP_TRACE_TAG_EVENT_2 : RP_TRACE_TAG_EVENT;
 }
 
 void rp_trace_decoder_begin(struct rp_trace_decoder *decoder, const uint8_t *raw, size_t bytes,
@@ -32,6 +36,9 @@ void rp_trace_decoder_begin(struct rp_trace_decoder *decoder, const uint8_t *raw
     decoder->type_count = 0;
     decoder->last_count = 0;
     decoder->name_count = 0;
+    decoder->singles = 0;
+    decoder->group_count = decoder->group_event_count = decoder->move_count = 0;
+    decoder->coming = NULL;
 }
 
 /* A run of bytes behind its length. */
@@ -250,14 +257,15 @@ static bool take_float(struct rp_trace_decoder *decoder, union rp_value *value)
     return true;
 }
 
-static bool take_fields(struct rp_trace_decoder *decoder, const struct decoder_type *type)
+static bool take_fields(struct rp_trace_decoder *decoder, const struct decoder_type *type,
+                        union rp_value *values)
 {
     const struct rp_event_def *def = &type->definition->def;
     uint64_t *last = decoder->last + type->last_at;
     bool good = true;
 
     for (uint32_t i = 0; i < def->field_count && good; i++) {
-        union rp_value *value = &decoder->values[i];
+        union rp_value *value = &values[i];
         switch (def->fields[i].type) {
         case RP_FIELD_UINT:
         case RP_FIELD_SINT:
@@ -292,30 +300,60 @@ static bool take_time(struct rp_trace_decoder *decoder, uint64_t *later)
                                  : take_time_behind(decoder, later);
 }
 
-enum rp_status rp_trace_decode(struct rp_trace_decoder *decoder, struct rp_event *event)
+/* Records up to the next event, whose tag is given. */
+static enum rp_status take_records(struct rp_trace_decoder *decoder, uint64_t *tag)
 {
     enum rp_status status = RP_OK;
-    uint64_t tag = 0, later = 0;
 
-    for (;;) {
+    while (status == RP_OK && decoder->coming == NULL) {
         if (decoder->at == decoder->end)
             return RP_END;
-        if (!rp_get_varint(&decoder->at, decoder->end, &tag))
+        if (!rp_get_varint(&decoder->at, decoder->end, tag))
             return RP_DAMAGED;
-        if (tag >= RP_TRACE_TAG_EVENT)
-            break;
-        status = tag == RP_TRACE_TAG_DEFINE ? define(decoder) : name(decoder);
-        if (status != RP_OK)
-            return status;
+        if (*tag >= decoder->event_tag)
+            return RP_OK;
+        switch (*tag) {
+        case RP_TRACE_TAG_DEFINE: status = define(decoder); break;
+        case RP_TRACE_TAG_NAME: status = name(decoder); break;
+        case RP_TRACE_TAG_GROUP: status = rp_trace_decode_group(decoder); break;
+        default: status = rp_trace_decode_again(decoder); break;
+        }
     }
-    tag -= RP_TRACE_TAG_EVENT;
-    if (tag >= decoder->type_count || !take_time(decoder, &later) ||
-        !take_fields(decoder, &decoder->types[tag]))
+    return status;
+}
+
+/* An event that stands there by itself. */
+static const struct decoder_event *take_single(struct rp_trace_decoder *decoder, uint64_t type)
+{
+    struct decoder_event *event = &decoder->latest[decoder->latest_at % RP_TRACE_GROUP_EVENTS];
+
+    if (type >= decoder->type_count ||
+        !take_fields(decoder, &decoder->types[type], event->values))
+        return NULL;
+    event->def = &decoder->types[type].definition->def;
+    decoder->latest_at++;
+    decoder->singles++;
+    return event;
+}
+
+enum rp_status rp_trace_decode(struct rp_trace_decoder *decoder, struct rp_event *event)
+{
+    uint64_t tag = 0, later = 0;
+    enum rp_status status = take_records(decoder, &tag);
+
+    if (status != RP_OK)
+        return status;
+    if (!take_time(decoder, &later))
+        return RP_DAMAGED;
+    const struct decoder_event *taken = decoder->coming != NULL
+                                            ? rp_trace_decode_coming(decoder)
+                                            : take_single(decoder, tag - decoder->event_tag);
+    if (taken == NULL)
         return RP_DAMAGED;
     decoder->time_ns += later;
     event->time_ns = decoder->time_ns;
     event->thread = decoder->thread;
-    event->def = &decoder->types[tag].definition->def;
-    event->values = decoder->values;
+    event->def = taken->def;
+    event->values = taken->values;
     return RP_OK;
 }

@@ -26,6 +26,7 @@ struct rp_trace_decoder {
     /* The chunk. `end` is where its times begin that are still to come. */
     const uint8_t *at, *end;
     bool times_inside; /* version 1: each event's time stands behind its tag */
+    uint64_t event_tag; /* of the chunk's first type */
     uint64_t time_ns, thread;
     struct decoder_type {
         const struct rp_trace_definition *definition;
@@ -39,7 +40,25 @@ struct rp_trace_decoder {
         size_t length;
     } *names;
     size_t name_count, name_capacity;
-    union rp_value values[RP_EVENT_MAX_FIELDS];
+    /* The latest events, of which a group may be made: as many as came one by one. */
+    struct decoder_event {
+        const struct rp_event_def *def;
+        union rp_value values[RP_EVENT_MAX_FIELDS];
+    } latest[RP_TRACE_GROUP_EVENTS];
+    uint32_t latest_at, singles;
+    struct decoder_group {
+        uint32_t count;
+        size_t first_event, first_move, move_count;
+    } *groups;
+    size_t group_count, group_capacity;
+    struct decoder_event *group_events;
+    size_t group_event_count, group_event_capacity;
+    struct decoder_move {
+        uint8_t event, field, slot;
+    } *moves;
+    size_t move_count, move_capacity;
+    const struct decoder_group *coming; /* a group that comes again: its events from `next` on */
+    uint32_t next;
 };
 
 void rp_trace_decoder_release(struct rp_trace_decoder *decoder);
@@ -51,5 +70,11 @@ void rp_trace_decoder_begin(struct rp_trace_decoder *decoder, const uint8_t *raw
 /* The next event of the chunk, but for its id. RP_END behind the last; RP_DAMAGED when the
  * records make no sense; RP_NO_MEMORY. */
 enum rp_status rp_trace_decode(struct rp_trace_decoder *decoder, struct rp_event *event);
+
+/* ---- trace_regroup.c: what comes again ---- */
+enum rp_status rp_trace_decode_group(struct rp_trace_decoder *decoder);
+enum rp_status rp_trace_decode_again(struct rp_trace_decoder *decoder);
+/* The next event of the group that comes again; without its time. */
+const struct decoder_event *rp_trace_decode_coming(struct rp_trace_decoder *decoder);
 
 #endif

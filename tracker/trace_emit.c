@@ -139,6 +139,13 @@ static void set_time(struct rp_trace_thread *t)
     t->last_ns = now > t->last_ns ? now : t->last_ns;
 }
 
+/* Only this thread counts here: no need for a locked instruction. */
+static void count_events(struct rp_trace_thread *t, unsigned count)
+{
+    uint64_t events = atomic_load_explicit(&t->events, memory_order_relaxed);
+    atomic_store_explicit(&t->events, events + count, memory_order_relaxed);
+}
+
 /* At the thread's latest time. */
 static bool append(struct rp_trace_thread *t, struct rp_trace_type *type,
                    const union rp_value *values, bool may_wait)
@@ -146,9 +153,7 @@ static bool append(struct rp_trace_thread *t, struct rp_trace_type *type,
     if (!make_room(t, type, rp_trace_bound(type, values), may_wait))
         return false;
     rp_trace_encode(&t->coder, t->buffer, type, values, t->last_ns);
-    /* Only this thread counts here: no need for a locked instruction. */
-    uint64_t events = atomic_load_explicit(&t->events, memory_order_relaxed);
-    atomic_store_explicit(&t->events, events + 1, memory_order_relaxed);
+    count_events(t, 1);
     return true;
 }
 
@@ -237,6 +242,84 @@ void rp_trace_add(struct rp_trace_writer *writer, const struct rp_trace_item *it
                   size_t count)
 {
     emit(writer, items, count, false);
+}
+
+/* ---- what comes again ------------------------------------------------------------- */
+
+/* The thread's state when it can go on in the buffer that it has. It is entered then. */
+static struct rp_trace_thread *enter_buffer(struct rp_trace_writer *writer)
+{
+    if (rp_trace_phase_of(writer) != RP_TRACE_OPEN || current.inside ||
+        current.serial != writer->serial || current.state == NULL)
+        return NULL;
+    begin_inside();
+    struct rp_trace_thread *t = current.state;
+    rp_trace_enter(t);
+    const struct rp_trace_buffer *buffer = t->buffer;
+    if (rp_trace_phase_of(writer) == RP_TRACE_OPEN && buffer != NULL &&
+        buffer->capacity - buffer->used >= RP_TRACE_GROUP_BOUND + 2 * (size_t)buffer->times &&
+        atomic_load_explicit(&t->unmarked, memory_order_relaxed) == 0)
+        return t;
+    rp_trace_leave(t);
+    end_inside();
+    return NULL;
+}
+
+static void leave_buffer(struct rp_trace_thread *t)
+{
+    rp_trace_leave(t);
+    end_inside();
+}
+
+void rp_trace_group(struct rp_trace_writer *writer, unsigned count,
+                    const struct rp_trace_move *moves, unsigned move_count,
+                    const uint64_t slots[RP_TRACE_SLOTS], struct rp_trace_group *group)
+{
+    group->thread = NULL;
+    struct rp_trace_thread *t = enter_buffer(writer);
+    if (t == NULL)
+        return;
+    if (rp_trace_encode_group(&t->coder, t->buffer, count, moves, move_count, slots,
+                              &group->number)) {
+        group->thread = t;
+        group->serial = writer->serial;
+        group->chunk = t->coder.chunk;
+    }
+    leave_buffer(t);
+}
+
+bool rp_trace_group_stands(const struct rp_trace_writer *writer,
+                           const struct rp_trace_group *group)
+{
+    const struct rp_trace_thread *t = group->thread;
+    return group->serial == writer->serial && t == current.state && t->buffer != NULL &&
+           t->coder.chunk == group->chunk;
+}
+
+uint64_t rp_trace_emitted(const struct rp_trace_writer *writer)
+{
+    bool known = current.serial == writer->serial && current.state != NULL;
+    return known ? atomic_load_explicit(&current.state->events, memory_order_relaxed) : 0;
+}
+
+bool rp_trace_again(struct rp_trace_writer *writer, const struct rp_trace_group *group,
+                    const uint64_t slots[RP_TRACE_SLOTS])
+{
+    if (group->serial != writer->serial || group->thread != current.state)
+        return false;
+    struct rp_trace_thread *t = enter_buffer(writer);
+    if (t == NULL)
+        return false;
+    bool known = group->chunk == t->coder.chunk;
+    if (known) {
+        uint64_t before = t->last_ns;
+        set_time(t);
+        unsigned count = rp_trace_encode_again(&t->coder, t->buffer, group->number, slots, before,
+                                               t->last_ns);
+        count_events(t, count);
+    }
+    leave_buffer(t);
+    return known;
 }
 
 uint32_t rp_trace_define(struct rp_trace_writer *writer, const struct rp_event_def *def)

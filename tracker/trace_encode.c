@@ -91,6 +91,7 @@ void rp_trace_coder_release(struct rp_trace_coder *coder)
     free(coder->types);
     free(coder->last);
     free(coder->names);
+    free(coder->groups);
     *coder = (struct rp_trace_coder){0};
 }
 
@@ -105,6 +106,8 @@ void rp_trace_coder_begin(struct rp_trace_coder *coder)
     coder->type_count = 0;
     coder->last_used = 0;
     coder->name_count = 0;
+    coder->singles = 0;
+    coder->group_count = 0;
 }
 
 static enum rp_status grow_types(struct rp_trace_coder *coder, uint32_t id)
@@ -315,18 +318,6 @@ static uint8_t *put_fields(uint8_t *out, const struct rp_trace_type *type,
     return out;
 }
 
-/* From back to front, so that the reader, who comes from the back, finds a varint. Records that
- * are alike but for their times are the same bytes, for which the compression is grateful. */
-static void put_time(struct rp_trace_buffer *buffer, uint64_t later)
-{
-    uint8_t *out = buffer->data + buffer->capacity - buffer->times;
-
-    for (; later >= 0x80; later >>= 7)
-        *--out = (uint8_t)(later | 0x80);
-    *--out = (uint8_t)later;
-    buffer->times = (uint32_t)(buffer->data + buffer->capacity - out);
-}
-
 void rp_trace_seal(struct rp_trace_buffer *buffer)
 {
     memmove(buffer->data + buffer->used, buffer->data + buffer->capacity - buffer->times,
@@ -352,13 +343,14 @@ void rp_trace_encode(struct rp_trace_coder *coder, struct rp_trace_buffer *buffe
     if (buffer->events == 0)
         buffer->first_ns = buffer->last_ns = time_ns;
     out = rp_put_varint(out, RP_TRACE_TAG_EVENT + known->number);
-    put_time(buffer, time_ns - buffer->last_ns);
+    rp_trace_put_time(buffer, time_ns - buffer->last_ns);
     out = put_fields(out, type, values, coder->last + known->last_at, names);
     buffer->last_ns = time_ns;
     buffer->used = (uint32_t)(out - buffer->data);
     buffer->events++;
-    atomic_store_explicit(&buffer->committed, (uint64_t)buffer->used << 32 | buffer->events,
-                          memory_order_release);
+    rp_trace_commit(buffer);
+    struct tally_row *row = NULL;
     if (buffer->tally != NULL)
-        rp_trace_tally_add(buffer->tally, known->number, names, values);
+        row = rp_trace_tally_add(buffer->tally, known->number, names, values);
+    rp_trace_coder_note(coder, type, row, values);
 }

@@ -14,6 +14,9 @@
 
 struct rp_trace_brief;
 struct rp_trace_tally;
+struct tally_row;
+
+#define RP_TALLY_ROW_SIZES 2 /* of a note's BYTES fields so many are added up */
 
 /* A registered event type. */
 struct rp_trace_type {
@@ -56,6 +59,13 @@ struct rp_trace_buffer {
 
 enum { RP_TRACE_RECENT_NAMES = 64 }; /* a power of two */
 
+/* What a tally wants to know of an event that comes again. */
+struct coder_event {
+    const struct rp_trace_type *type;
+    struct tally_row *row; /* NULL: nobody counts */
+    uint64_t sizes[RP_TALLY_ROW_SIZES];
+};
+
 struct rp_trace_coder {
     uint32_t chunk; /* entries of other chunks are void: a new chunk clears nothing */
     struct coder_type {
@@ -77,6 +87,17 @@ struct rp_trace_coder {
         const char *text;
         uint32_t chunk, number, at, length;
     } recent[RP_TRACE_RECENT_NAMES];
+    /* Of the chunk's events the latest, and how many came one by one since the last that came
+     * again: of these a group may be made. */
+    struct coder_event latest[RP_TRACE_GROUP_EVENTS];
+    uint32_t latest_at, singles;
+    struct coder_group {
+        uint32_t count;
+        uint64_t slots[RP_TRACE_SLOTS];
+        struct coder_event events[RP_TRACE_GROUP_EVENTS];
+    } *groups;
+    size_t group_capacity;
+    uint32_t group_count;
 };
 
 void rp_trace_coder_release(struct rp_trace_coder *coder);
@@ -94,6 +115,41 @@ size_t rp_trace_bound(const struct rp_trace_type *type, const union rp_value *va
 /* Appends the event; prepared, and with room for the bound. */
 void rp_trace_encode(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
                      struct rp_trace_type *type, const union rp_value *values, uint64_t time_ns);
+
+/* ---- trace_again.c ---- */
+
+/* Remembers an event that has just been encoded. */
+void rp_trace_coder_note(struct rp_trace_coder *coder, const struct rp_trace_type *type,
+                         struct tally_row *row, const union rp_value *values);
+/* The most bytes that either of the following takes in a buffer, its times twice. */
+enum { RP_TRACE_GROUP_BOUND = 4096 };
+/* Makes a group of the latest events, and gives its number; false when that can't be. */
+bool rp_trace_encode_group(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
+                           unsigned count, const struct rp_trace_move *moves, unsigned move_count,
+                           const uint64_t slots[RP_TRACE_SLOTS], uint32_t *number);
+/* The group's events again: the last at `now_ns`, those before it at `before_ns`. */
+unsigned rp_trace_encode_again(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
+                               uint32_t number, const uint64_t slots[RP_TRACE_SLOTS],
+                               uint64_t before_ns, uint64_t now_ns);
+
+/* From back to front, so that the reader, who comes from the back, finds a varint. Records that
+ * are alike but for their times are the same bytes, for which the compression is grateful. */
+static inline void rp_trace_put_time(struct rp_trace_buffer *buffer, uint64_t later)
+{
+    uint8_t *out = buffer->data + buffer->capacity - buffer->times;
+
+    for (; later >= 0x80; later >>= 7)
+        *--out = (uint8_t)(later | 0x80);
+    *--out = (uint8_t)later;
+    buffer->times = (uint32_t)(buffer->data + buffer->capacity - out);
+}
+
+/* What is there now is whole. */
+static inline void rp_trace_commit(struct rp_trace_buffer *buffer)
+{
+    atomic_store_explicit(&buffer->committed, (uint64_t)buffer->used << 32 | buffer->events,
+                          memory_order_release);
+}
 
 /* Nothing more is appended: the first `used` bytes are what a chunk holds. */
 void rp_trace_seal(struct rp_trace_buffer *buffer);

@@ -264,8 +264,9 @@ static enum rp_status make_room(struct rp_trace_file *file, size_t bytes)
 
 /* ---- chunks ----------------------------------------------------------------------- */
 
-/* A smaller chunk is counted as quickly as a tally is read. */
+/* A chunk that is smaller and has fewer events is counted as quickly as a tally is read. */
 #define WORTH_A_TALLY ((size_t)8 << 10)
+#define EVENTS_WORTH_A_TALLY 4096u
 
 static size_t chunk_bound(const struct rp_trace_buffer *records)
 {
@@ -312,7 +313,8 @@ static size_t pack(struct rp_trace_file *file, size_t at, const struct rp_trace_
 static size_t pack_tally(struct rp_trace_file *file, const struct rp_trace_buffer *buffer,
                          size_t bytes, int level)
 {
-    if (buffer->tally == NULL || bytes < WORTH_A_TALLY ||
+    bool is_small = bytes < WORTH_A_TALLY && buffer->events < EVENTS_WORTH_A_TALLY;
+    if (buffer->tally == NULL || is_small ||
         rp_trace_tally_pack(buffer->tally, buffer, &file->tally_coder, &file->tally) != RP_OK)
         return 0;
     const struct rp_trace_chunk chunk = {

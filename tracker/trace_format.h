@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define RP_TRACE_MAGIC "\x89RPT\r\n\x1a\n" /* breaks visibly when it passes through a text mode */
-#define RP_TRACE_VERSION 2
-#define RP_TRACE_LOWEST_READER 2 /* the oldest reader that understands what is written today */
+#define RP_TRACE_VERSION 3
+#define RP_TRACE_LOWEST_READER 3 /* the oldest reader that understands what is written today */
 
 /* What no file may exceed, so that a hostile one can't claim memory. */
 #define RP_TRACE_MAX_PROPERTIES (1u << 20)
@@ -20,10 +20,18 @@
 #define RP_TRACE_MAX_EVENT_TYPES 4096u /* in a chunk */
 #define RP_TRACE_MAX_DEFINITION 4095u  /* bytes of one, without its tag */
 #define RP_TRACE_MAX_NAMES 65536u      /* in a chunk */
+#define RP_TRACE_MAX_GROUPS 1024u     /* in a chunk */
 #define RP_TRACE_MAX_TEXT (512u << 10) /* longer texts are cut and end in "..." */
 
 /* Tags of records; an event of the chunk's type n has the tag RP_TRACE_TAG_EVENT + n. */
-enum { RP_TRACE_TAG_DEFINE, RP_TRACE_TAG_NAME, RP_TRACE_TAG_EVENT };
+enum {
+    RP_TRACE_TAG_DEFINE,
+    RP_TRACE_TAG_NAME,
+    RP_TRACE_TAG_GROUP,
+    RP_TRACE_TAG_AGAIN,
+    RP_TRACE_TAG_EVENT,
+    RP_TRACE_TAG_EVENT_2 = RP_TRACE_TAG_GROUP /* up to version 2, which had no groups */
+};
 
 /* ---- the header of the file ------------------------------------------------------- */
 

@@ -96,6 +96,7 @@ static enum rp_status read_header(struct rp_trace_reader *reader)
         return rp_trace_report(reader, RP_DAMAGED, "the header of the file is damaged");
     rp_input_skip(&reader->input, whole);
     rp_trace_decoder_expect(&reader->events.decoder, header.version);
+    rp_trace_decoder_expect(&reader->tally.decoder, header.version);
     /* A file that goes on from another one begins with a later event. */
     const char *first = rp_trace_property(reader, "first_event");
     reader->next_id = first != NULL ? strtoull(first, NULL, 10) : 0;

@@ -62,16 +62,16 @@ static struct tally_row *row_of(struct rp_trace_tally *tally, uint32_t number,
     }
 }
 
-void rp_trace_tally_add(struct rp_trace_tally *tally, uint32_t number, const uint32_t *names,
-                        const union rp_value *values)
+struct tally_row *rp_trace_tally_add(struct rp_trace_tally *tally, uint32_t number,
+                                     const uint32_t *names, const union rp_value *values)
 {
     if (!tally->whole)
-        return;
+        return NULL;
     const struct rp_trace_type *type = tally->types[number];
     struct tally_row *row = row_of(tally, number, names, type->tally_names);
     if (row == NULL) {
         tally->whole = false;
-        return;
+        return NULL;
     }
     row->count++;
     for (uint32_t i = 0; i < type->tally_sizes; i++) {
@@ -80,6 +80,7 @@ void rp_trace_tally_add(struct rp_trace_tally *tally, uint32_t number, const uin
         if (value > row->most[i])
             row->most[i] = value;
     }
+    return row;
 }
 
 /* ---- the types of rows ------------------------------------------------------------- */

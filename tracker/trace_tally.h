@@ -15,7 +15,6 @@
 #define RP_TALLY_NAMES 1024
 #define RP_TALLY_ROWS 256
 #define RP_TALLY_ROW_NAMES 8
-#define RP_TALLY_ROW_SIZES 2
 
 struct rp_trace_tally {
     bool whole; /* nothing was too much for it */
@@ -37,9 +36,10 @@ void rp_trace_tally_begin(struct rp_trace_tally *tally);
 /* The chunk's next type, and its next name. */
 void rp_trace_tally_type(struct rp_trace_tally *tally, struct rp_trace_type *type);
 void rp_trace_tally_name(struct rp_trace_tally *tally, uint32_t at, uint32_t length);
-/* One more event of the chunk's type `number`; `names` are those of the type's NAME fields. */
-void rp_trace_tally_add(struct rp_trace_tally *tally, uint32_t number, const uint32_t *names,
-                        const union rp_value *values);
+/* One more event of the chunk's type `number`; `names` are those of the type's NAME fields.
+ * The row that counts it, or NULL. */
+struct tally_row *rp_trace_tally_add(struct rp_trace_tally *tally, uint32_t number,
+                                     const uint32_t *names, const union rp_value *values);
 
 /* ---- in front of the chunk --------------------------------------------------------- */
 

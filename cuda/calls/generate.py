@@ -263,12 +263,39 @@ def handler_list(rows):
         yield f"void rp_on_{name}(struct rp_frame *frame);\n"
 
 
+def in_classes(call, names):
+    return any(call.class_ == name or call.class_.startswith(name + ".") for name in names)
+
+
+# What these do is over when they are done: nothing that the layer knows is other than before.
+PASSING = ("launch.kernel", "launch.host", "write", "read", "sync")
+
+
+def changes(call):
+    """Whether other calls may mean something else behind it."""
+    return not in_classes(call, PASSING)
+
+
+# What these mean follows from their arguments, and for launches from the kernel's parameters.
+REPEATING = ("launch.kernel", "write.memset", "write.h2d", "write.d2d", "read.d2h")
+
+
+def repeats(call):
+    """Whether all that its handlers see of a call is in its arguments; host addresses count as
+    numbers, what stands behind other pointers may be another each time."""
+    plain = all(arg.kind != "POINTER" or arg.type in ("void *", "const void *")
+                for arg in call.args)
+    is_launch = in_classes(call, ("launch.kernel",)) and call.handlers[0].startswith("launch")
+    return in_classes(call, REPEATING) and (plain or is_launch)
+
+
 def handlers(rows):
     yield '#include "interpose/calls/handlers.h"\n\n'
     yield "const struct rp_handler rp_handlers[RP_CALL_COUNT] = {\n"
     for call in rows:
         functions = ["NULL" if name == "-" else f"rp_on_{name}" for name in call.handlers]
         if functions:
+            functions += [str(changes(call)).lower(), str(repeats(call)).lower()]
             yield f"    [{call.id}] = {{{', '.join(functions)}}},\n"
     yield "};\n"
 

@@ -91,14 +91,14 @@ static uint64_t context_of(rp_stream stream)
 
 /* Nothing has to be told apart as long as the first is the only one and has not gone: after a
  * reset it may come back under its old handle. */
-static bool is_one(void)
+bool rp_context_is_one(void)
 {
     return !context_count || (context_count == 1 && contexts[0].handle);
 }
 
 rp_stream rp_context_stream(rp_stream stream)
 {
-    if (is_one())
+    if (rp_context_is_one())
         return stream;
     uint64_t handle = context_of(stream);
     size_t number = find(handle);

@@ -23,6 +23,8 @@ void rp_context_drops(rp_alloc_id id); /* it died */
 bool rp_context_held(uint64_t context, rp_alloc_id id);
 
 /* A stream's handle, or a default stream's of the calling thread, marked with its context. */
+/* True as long as streams need not be told apart by their contexts. */
+bool rp_context_is_one(void);
 rp_stream rp_context_stream(rp_stream stream);
 /* A call is about to work: refuses it where that is in a context past those that have numbers. */
 void rp_context_check(const struct rp_footprint *call);

@@ -25,6 +25,14 @@ void rp_handler_track(struct rp_frame *frame, struct rp_footprint *call, enum rp
 enum rp_outcome rp_handler_outcome(CUresult result);
 /* What rp_on_tracked does, for a call that has a footprint. Wants the lock. */
 void rp_handler_settle(struct rp_frame *frame, enum rp_outcome outcome);
+/* What this thread's latest call came to, when it was settled. */
+struct rp_settled {
+    uint64_t seq, launch; /* as in its footprint; 0: it was captured, or never settled */
+    bool is_launch;
+    bool remarks; /* something was remarked on it, by whomever */
+    enum rp_verdict reads, writes;
+};
+extern _Thread_local struct rp_settled rp_handler_settled;
 /* True when the call was tracked and ran: to be asked in after(), before rp_on_tracked. */
 bool rp_handler_ran(const struct rp_frame *frame);
 /* The footprint of the frame, or NULL. */

@@ -14,41 +14,59 @@ enum { MAX_PARAM_BYTES = 32764 }; /* the driver's own limit since sm_70 */
 
 static unsigned char param_block[MAX_PARAM_BYTES]; /* one launch is tracked at a time */
 
-static size_t gather_extra(void **extra)
+static size_t gather_extra(void **extra, unsigned char *block, size_t size)
 {
-    const void *block = NULL;
+    const void *given = NULL;
     size_t bytes = 0;
     for (size_t i = 0; extra[i] != CU_LAUNCH_PARAM_END && i < 8; i += 2) {
         if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-            block = extra[i + 1];
+            given = extra[i + 1];
         else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1])
             bytes = *(const size_t *)extra[i + 1];
     }
-    if (!block || bytes > sizeof param_block)
+    if (!given || bytes > size)
         return 0;
-    memcpy(param_block, block, bytes);
+    memcpy(block, given, bytes);
     return bytes;
 }
 
-static size_t gather_array(const struct rp_kernel *kernel, void **params)
+/* Most are pointers or numbers: for these a copy is no call. */
+static void copy_param(unsigned char *to, const void *from, size_t bytes)
 {
-    for (uint32_t i = 0; i < kernel->layout.count; i++) {
-        const struct rp_kernel_param *param = &kernel->layout.params[i];
-        if (!params[i] || (size_t)param->offset + param->bytes > sizeof param_block)
+    if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, bytes);
+}
+
+static size_t gather_array(const struct rp_kernel_layout *layout, void **params,
+                           unsigned char *block, size_t size)
+{
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct rp_kernel_param *param = &layout->params[i];
+        if (!params[i] || (size_t)param->offset + param->bytes > size)
             return 0;
-        memcpy(param_block + param->offset, params[i], param->bytes);
+        copy_param(block + param->offset, params[i], param->bytes);
     }
-    return kernel->layout.bytes;
+    return layout->bytes;
+}
+
+size_t rp_launched_params(const struct rp_kernel_layout *layout, void **params, void **extra,
+                          unsigned char *block, size_t size)
+{
+    if (extra)
+        return gather_extra(extra, block, size);
+    return params && layout->known && layout->bytes <= size
+               ? gather_array(layout, params, block, size) : 0;
 }
 
 void rp_launched_gather(struct rp_launched *launch, void **params, void **extra)
 {
     const struct rp_kernel *kernel = launch->kernel;
-    size_t bytes = 0;
-    if (extra)
-        bytes = gather_extra(extra);
-    else if (params && kernel->layout.known)
-        bytes = gather_array(kernel, params);
+    size_t bytes = rp_launched_params(&kernel->layout, params, extra, param_block,
+                                      sizeof param_block);
     launch->geometry.params = param_block;
     launch->geometry.param_bytes = bytes;
     launch->gathered = kernel->layout.known && bytes >= kernel->layout.bytes &&

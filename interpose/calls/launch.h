@@ -20,6 +20,11 @@ struct rp_launched {
  * is never guessed: without one the array of pointers cannot even be counted. */
 void rp_launched_gather(struct rp_launched *launch, void **params, void **extra);
 
+/* The parameter block of a known layout, into `block`; its bytes, or 0 where it can't be read or
+ * is larger than `size`. Without the lock. */
+size_t rp_launched_params(const struct rp_kernel_layout *layout, void **params, void **extra,
+                          unsigned char *block, size_t size);
+
 /* For locators; ctx is the launch. No bytes where the parameters could not be read. */
 struct rp_param rp_launched_param(void *ctx, uint32_t position);
 

@@ -4,6 +4,7 @@
 
 #include "interpose/calls/audit.h"
 #include "interpose/calls/launch.h"
+#include "interpose/calls/repeat.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/segment.h"
 
@@ -62,6 +63,7 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
         return;
     }
     launched->kernel = rp_kernel_find(RP_HANDLE(function));
+    rp_repeat_meet(launched->kernel);
     rp_launched_gather(launched, params, extra);
     struct rp_footprint *call = rp_handler_footprint(frame);
     rp_footprint_begin(call, launched->kernel->name, stream);

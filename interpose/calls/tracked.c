@@ -113,11 +113,22 @@ bool rp_handler_ran(const struct rp_frame *frame)
     return call && call->seq && rp_handler_outcome(frame->result) != RP_OUTCOME_REJECTED;
 }
 
+_Thread_local struct rp_settled rp_handler_settled;
+
+static void note_settled(const struct rp_footprint *call)
+{
+    rp_handler_settled = (struct rp_settled){.seq = call->seq, .launch = call->launch,
+                                             .is_launch = call->is_launch,
+                                             .remarks = rp_remarks_made() != call->remarks,
+                                             .reads = call->reads, .writes = call->writes};
+}
+
 void rp_handler_settle(struct rp_frame *frame, enum rp_outcome outcome)
 {
     struct rp_footprint *call = rp_handler_tracked(frame);
     if (call->seq) /* else it was captured: it runs when its graph is launched */
         rp_track_done(call, outcome);
+    note_settled(call);
     rp_footprint_give(call);
 }
 

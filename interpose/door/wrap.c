@@ -9,6 +9,7 @@ _Thread_local bool rp_inside;
 static _Atomic int life = RP_LIFE_UNINIT;
 static pthread_once_t started = PTHREAD_ONCE_INIT;
 static _Atomic uint64_t last_seq;
+static _Atomic uint64_t changes = 1;
 
 enum rp_life rp_wrap_life(void)
 {
@@ -18,6 +19,11 @@ enum rp_life rp_wrap_life(void)
 uint64_t rp_wrap_calls(void)
 {
     return atomic_load_explicit(&last_seq, memory_order_relaxed);
+}
+
+uint64_t rp_wrap_changes(void)
+{
+    return atomic_load_explicit(&changes, memory_order_acquire);
 }
 
 void rp_listen(unsigned bits)
@@ -32,6 +38,7 @@ void rp_listen(unsigned bits)
 static void forget_parent(void)
 {
     bool was_started = rp_wrap_life() != RP_LIFE_UNINIT;
+    atomic_fetch_add(&changes, 1);
     rp_inside = false;
     started = (pthread_once_t)PTHREAD_ONCE_INIT;
     atomic_store(&life, RP_LIFE_UNINIT);
@@ -65,29 +72,47 @@ unsigned rp_wrap_start(void)
     return atomic_load_explicit(&rp_listening, memory_order_acquire);
 }
 
+static void before(struct rp_frame *frame, const struct rp_handler *handler)
+{
+    if (frame->listening & RP_LISTEN_TRACE) {
+        frame->put_off = handler->repeats && rp_repeat_enter(frame);
+        if (frame->put_off)
+            return;
+        rp_trace_enter(frame);
+    }
+    if ((frame->listening & RP_LISTEN_HANDLERS) && handler->before != NULL)
+        handler->before(frame);
+}
+
+static void after(struct rp_frame *frame, const struct rp_handler *handler)
+{
+    if (frame->put_off) {
+        rp_repeat_leave(frame);
+        return;
+    }
+    if ((frame->listening & RP_LISTEN_HANDLERS) && handler->after != NULL &&
+        (!frame->skip || frame->served))
+        handler->after(frame);
+    if (handler->changes)
+        atomic_fetch_add_explicit(&changes, 1, memory_order_release);
+    if (frame->listening & RP_LISTEN_TRACE)
+        rp_trace_leave(frame);
+}
+
 bool rp_wrap_enter(struct rp_frame *frame)
 {
-    const struct rp_handler *handler = &rp_handlers[frame->id];
     frame->listening = atomic_load_explicit(&rp_listening, memory_order_acquire);
     frame->seq = atomic_fetch_add_explicit(&last_seq, 1, memory_order_relaxed) + 1;
     rp_inside = true;
-    if (frame->listening & RP_LISTEN_TRACE)
-        rp_trace_enter(frame);
-    if ((frame->listening & RP_LISTEN_HANDLERS) && handler->before != NULL)
-        handler->before(frame);
+    before(frame, &rp_handlers[frame->id]);
     rp_inside = false;
     return !frame->skip;
 }
 
 CUresult rp_wrap_leave(struct rp_frame *frame)
 {
-    const struct rp_handler *handler = &rp_handlers[frame->id];
     rp_inside = true;
-    if ((frame->listening & RP_LISTEN_HANDLERS) && handler->after != NULL &&
-        (!frame->skip || frame->served))
-        handler->after(frame);
-    if (frame->listening & RP_LISTEN_TRACE)
-        rp_trace_leave(frame);
+    after(frame, &rp_handlers[frame->id]);
     rp_inside = false;
     return frame->result;
 }

@@ -29,6 +29,7 @@ struct rp_frame {
                         is called all the same */
     uint64_t seq;    /* number among the heard calls of the process, from 1; a child counts on */
     void *scratch[4]; /* belongs to the call's handler; NULL at before() */
+    bool put_off;       /* all that there is to do is done when the driver has answered */
     unsigned listening; /* rp_listening as it was when the call came in */
 };
 
@@ -37,12 +38,21 @@ struct rp_frame {
 struct rp_handler {
     void (*before)(struct rp_frame *frame);
     void (*after)(struct rp_frame *frame);
+    bool changes; /* what is known of memory, modules or streams may be another behind it */
+    bool repeats; /* it means the same whenever it comes with the same arguments */
 };
 extern const struct rp_handler rp_handlers[RP_CALL_COUNT] RP_HIDDEN;
 
 /* The recorder of all calls, asked only while RP_LISTEN_TRACE is set. */
 void rp_trace_enter(struct rp_frame *frame);
 void rp_trace_leave(struct rp_frame *frame);
+
+/* Grows by each call after which what other calls mean may be other than before. Never 0. */
+uint64_t rp_wrap_changes(void);
+/* Calls that repeat, asked while RP_LISTEN_TRACE is set. The first is true when the call's coming
+ * was told, and all the rest is left to the second, which sees to before() and after(). */
+bool rp_repeat_enter(struct rp_frame *frame);
+void rp_repeat_leave(struct rp_frame *frame);
 
 /* Calls that somebody listened to in this process so far. */
 uint64_t rp_wrap_calls(void);

@@ -24,7 +24,7 @@ struct rp_scope;
 
 /* Figures of the summary; plain counts unless said otherwise. */
 struct rp_figures {
-    uint64_t launches, launches_served, transactions, unreplayed;
+    uint64_t launches_served, transactions, unreplayed;
     uint64_t audits, audit_misses, audits_failed;
     uint64_t bytes_preserved, bytes_restored, bytes_reinstated;
     uint64_t bytes_recalled; /* of what first runs made, kept in case a replay finds it ready */
@@ -45,14 +45,16 @@ struct rp_core {
     struct rp_hazards hazards;
     struct rp_trace_writer *trace; /* NULL when no trace is written */
     uint32_t trace_ids[RP_EVENT_COUNT];
-    uint64_t seq;            /* of the last tracked call; also its write version */
-    uint32_t step;           /* 0 before the first */
-    uint64_t launch_in_step;
+    /* Counted on without the lock by launches that come again. */
+    _Atomic uint64_t seq;    /* of the last tracked call; also its write version */
+    _Atomic uint32_t step;   /* 0 before the first */
+    _Atomic uint64_t launch_in_step;
     struct rp_figures figures;
     uint64_t device_bytes;   /* of the job, on the device */
-    unsigned captures;       /* stream captures that are open */
+    _Atomic unsigned captures; /* stream captures that are open */
     uint64_t graph_seq;      /* of the first node of the graph launch being tracked, or 0 */
     bool segments_wanted;    /* a contract is in force */
+    bool only_traces;        /* nothing is kept of calls but what the trace tells */
 };
 
 extern struct rp_core rp_core;

@@ -2,6 +2,7 @@
 #include "interpose/run/footprint.h"
 
 #include "interpose/run/core.h"
+#include "interpose/run/report.h"
 
 #include <stdlib.h>
 
@@ -36,7 +37,8 @@ void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stre
     struct rp_reach *reaches = call->reaches;
     size_t capacity = call->capacity;
     *call = (struct rp_footprint){.name = name, .stream = stream, .signature = name,
-                             .reaches = reaches, .capacity = capacity};
+                             .remarks = rp_remarks_made(), .reaches = reaches,
+                             .capacity = capacity};
 }
 
 /* Room for one more: reads stay in front, as a call reads before it writes. NULL when the host

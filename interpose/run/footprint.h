@@ -35,6 +35,7 @@ struct rp_footprint {
     uint64_t content_versions; /* ... where the device has written them alike, 0: never, and ... */
     bool is_content_doubtful;  /* ... neither may be another by the time that it runs */
     rp_stream stream;
+    uint64_t remarks;   /* rp_remarks_made when it was begun */
     bool audited; /* a launch that is compared with what is claimed here */
     bool is_launch;
     bool in_graph;      /* a node of a graph that is launched */

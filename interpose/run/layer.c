@@ -10,6 +10,7 @@
 #include "interpose/calls/image.h"
 #include "interpose/calls/kernel.h"
 #include "interpose/calls/object.h"
+#include "interpose/calls/repeat.h"
 #include "interpose/calls/unseen.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/estimate.h"
@@ -83,6 +84,8 @@ unsigned rp_layer_start(void)
                  rp_core.config.output, strerror(errno));
         return give_up(message);
     }
+    rp_core.only_traces = rp_core.trace && rp_core.config.mode == RP_MODE_OBSERVE &&
+                          !rp_core.segments_wanted && !rp_core.config.audit;
     static bool registered; /* children inherit it together with the handler */
     if (!registered)
         registered = atexit(finish) == 0;
@@ -91,6 +94,7 @@ unsigned rp_layer_start(void)
 
 void rp_layer_forked(void)
 {
+    rp_repeats_forget();
     rp_kernels_forget();
     rp_image_keep_proofs(NULL);
     rp_links_forget();

@@ -131,6 +131,16 @@ void rp_trace_leave(struct rp_frame *frame)
     rp_trace_emit(rp_core.trace, recorded[frame->id].leave_id, values);
 }
 
+const struct rp_event_def *rp_record_enter_def(enum rp_call_id id)
+{
+    return &recorded[id].enter;
+}
+
+const struct rp_event_def *rp_record_leave_def(enum rp_call_id id)
+{
+    return &recorded[id].leave;
+}
+
 /* The command as the kernel knows it, with blanks between the words. */
 static void read_command(char *text, size_t size)
 {

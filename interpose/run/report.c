@@ -214,9 +214,16 @@ static struct remark {
     uint64_t count;
 } remarks[256]; /* past this, reasons repeat themselves */
 static size_t remark_count;
+static uint64_t remarks_made; /* these and others */
+
+uint64_t rp_remarks_made(void)
+{
+    return remarks_made;
+}
 
 void rp_remark(const char *call, const char *reason)
 {
+    remarks_made++;
     for (size_t i = 0; i < remark_count; i++) {
         if (strcmp(remarks[i].call, call) == 0 && strcmp(remarks[i].reason, reason) == 0) {
             remarks[i].count++;

@@ -67,6 +67,8 @@ void rp_report_unpaired(const char *segment, const char *key);
 
 /* Something worth knowing that is no hazard: a line of the summary, once each with a count. */
 void rp_remark(const char *call, const char *reason);
+/* How often anything was remarked. */
+uint64_t rp_remarks_made(void);
 typedef void (*rp_remark_fn)(void *ctx, const char *call, const char *reason, uint64_t count);
 void rp_remarks_each(rp_remark_fn visit, void *ctx);
 

@@ -5,6 +5,7 @@
 
 #include "cuda/access/access.h"
 #include "interpose/calls/image.h"
+#include "interpose/calls/repeat.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/estimate.h"
 #include "interpose/plan/policy.h"
@@ -166,12 +167,25 @@ static void add_remark(void *ctx, const char *call, const char *reason, uint64_t
     json_array_append_new(ctx, object);
 }
 
+/* By verdict of their writes; gives their number. */
+static uint64_t count_launches(uint64_t counts[RP_VERDICT_EVERYTHING + 1])
+{
+    uint64_t all = 0;
+    memcpy(counts, rp_core.figures.launches_by_verdict,
+           sizeof rp_core.figures.launches_by_verdict);
+    rp_repeat_count(counts);
+    for (int verdict = RP_VERDICT_NONE; verdict <= RP_VERDICT_EVERYTHING; verdict++)
+        all += counts[verdict];
+    return all;
+}
+
 static json_t *proofs_json(void)
 {
     json_t *object = json_object();
+    uint64_t counts[RP_VERDICT_EVERYTHING + 1];
+    count_launches(counts);
     for (int verdict = RP_VERDICT_NONE; verdict <= RP_VERDICT_EVERYTHING; verdict++)
-        put_count(object, rp_verdict_name((enum rp_verdict)verdict),
-                  rp_core.figures.launches_by_verdict[verdict]);
+        put_count(object, rp_verdict_name((enum rp_verdict)verdict), counts[verdict]);
     return object;
 }
 
@@ -273,6 +287,7 @@ static void put_contract(json_t *summary)
 static json_t *summary_json(void)
 {
     json_t *summary = json_object();
+    uint64_t counts[RP_VERDICT_EVERYTHING + 1];
     put_text(summary, "format", "reprise-summary");
     put_count(summary, "version", 1);
     put_count(summary, "pid", (uint64_t)getpid());
@@ -283,7 +298,7 @@ static json_t *summary_json(void)
     put_text(summary, "driver", rp_real_path());
     put_count(summary, "calls", rp_wrap_calls());
     put_count(summary, "tracked_calls", rp_core.seq);
-    put_count(summary, "launches", rp_core.figures.launches);
+    put_count(summary, "launches", count_launches(counts));
     if (rp_core.config.audit) {
         put_count(summary, "audits", rp_core.figures.audits);
         put_count(summary, "audit_misses", rp_core.figures.audit_misses);

@@ -205,8 +205,7 @@ static void rejected_in_segments(const struct rp_footprint *call)
 void rp_track(struct rp_footprint *call)
 {
     call->seq = call->version = ++rp_core.seq;
-    call->launch = rp_core.launch_in_step;
-    rp_core.launch_in_step += call->is_launch;
+    call->launch = call->is_launch ? rp_core.launch_in_step++ : rp_core.launch_in_step;
     if (!rp_core.segments_wanted)
         return;
     if (rp_core_keeps())
@@ -240,10 +239,8 @@ static void note_outcome(struct rp_footprint *call, enum rp_outcome outcome)
     }
     if (rp_core.trace)
         note_reaches(call);
-    if (call->is_launch) {
-        rp_core.figures.launches++;
+    if (call->is_launch)
         rp_core.figures.launches_by_verdict[call->writes]++;
-    }
 }
 
 void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)

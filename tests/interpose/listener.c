@@ -56,6 +56,17 @@ unsigned rp_layer_start(void)
     return bits != NULL ? (unsigned)atoi(bits) : RP_LISTEN_HANDLERS | RP_LISTEN_TRACE;
 }
 
+bool rp_repeat_enter(struct rp_frame *frame)
+{
+    (void)frame;
+    return false;
+}
+
+void rp_repeat_leave(struct rp_frame *frame)
+{
+    (void)frame;
+}
+
 void rp_layer_forked(void)
 {
     heard.forks++;

@@ -94,8 +94,10 @@ class Golden(unittest.TestCase):
 
     def test_handlers(self):
         text = generate("handlers", COUNT, STOP, WAIT)
-        self.assertIn("    [RP_CALL_cuFooStop] = {NULL, rp_on_stopped},\n"
-                      "    [RP_CALL_cuFooWait_ptsz] = {rp_on_unknown_writer, rp_on_tracked},\n};\n",
+        self.assertIn("    [RP_CALL_cuFooStop] = {NULL, rp_on_stopped, false, false},\n"
+                      "    [RP_CALL_cuFooWait_ptsz] = {rp_on_unknown_writer, rp_on_tracked, "
+                      "false, false},\n"
+                      "};\n",
                       text)
         self.assertIn("void rp_on_stopped(struct rp_frame *frame);\n"
                       "void rp_on_tracked(struct rp_frame *frame);\n",

@@ -151,13 +151,13 @@ static void be_of_version(uint16_t version, uint16_t lowest)
 static void a_newer_trace_is_read_if_its_writer_says_so(void **state)
 {
     (void)state;
-    be_of_version(7, 2);
+    be_of_version(7, 3);
     struct kept kept = read_whole(memory_path);
     assert_int_equal(kept.count, good_events.count);
     kept_release(&kept);
-    be_of_version(7, 3);
+    be_of_version(7, 4);
     assert_refused(RP_DAMAGED, memory_path,
-                   "has format 7, for readers of format 3 and newer; this one reads up to 2: use "
+                   "has format 7, for readers of format 4 and newer; this one reads up to 3: use "
                    "the reprise that wrote it");
 }
 
@@ -426,7 +426,7 @@ static void records_that_make_no_sense_are_refused(void **state)
         const char *bytes;
         size_t size, events;
     } rows[] = {
-        {"\2\0", 2, 0},                                    /* a type that nobody defined */
+        {"\4\0", 2, 0},                                    /* a type that nobody defined */
         {"\0", 1, 0},                                      /* a definition that ends */
         {"\0\xFF\xFF\xFF\xFF\x7F", 6, 0},                  /* a string longer than the chunk */
         {"\0\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 11, 0}, /* and one of 2^64 - 1 */
@@ -435,14 +435,22 @@ static void records_that_make_no_sense_are_refused(void **state)
         {"\0\1a\1b\x19" FIVE FIVE FIVE FIVE FIVE, 81, 0},  /* 25 fields */
         {"\0\1a\1b\1\1f", 8, 0},                          /* a field without its type */
         {"\0\1a\1b\1\1f\7", 9, 0},                         /* a field of type 7 */
-        {"\0\1a\1b\1\1f\0\2\x80\0", 11, 0},                /* a number that ends */
-        {"\0\1a\1b\1\1f\5\2\1\0", 11, 0},                  /* a name that nobody defined */
-        {"\0\1a\1b\1\1f\4\2\5abc\0", 15, 0},               /* a text that ends */
-        {"\0\1a\1b\1\1f\6\2\1\2\3\0", 13, 0},              /* half a double */
+        {"\0\1a\1b\1\1f\0\4\x80\0", 11, 0},                /* a number that ends */
+        {"\0\1a\1b\1\1f\5\4\1\0", 11, 0},                  /* a name that nobody defined */
+        {"\0\1a\1b\1\1f\4\4\5abc\0", 15, 0},               /* a text that ends */
+        {"\0\1a\1b\1\1f\6\4\1\2\3\0", 13, 0},              /* half a double */
         {"\1\5abc", 5, 0},                                 /* a name that ends */
-        {DEFINE_BARE "\2\x80\0", DEFINE_BARE_BYTES + 3, 1}, /* an event, then half a tag */
-        {DEFINE_BARE "\2\2\0", DEFINE_BARE_BYTES + 3, 1},  /* an event without its time */
-        {DEFINE_BARE "\2\x80", DEFINE_BARE_BYTES + 2, 0},  /* a time that ends */
+        {DEFINE_BARE "\4\x80\0", DEFINE_BARE_BYTES + 3, 1}, /* an event, then half a tag */
+        {DEFINE_BARE "\4\4\0", DEFINE_BARE_BYTES + 3, 1},  /* an event without its time */
+        {DEFINE_BARE "\4\x80", DEFINE_BARE_BYTES + 2, 0},  /* a time that ends */
+        {DEFINE_BARE "\4\2\0", DEFINE_BARE_BYTES + 3, 1},  /* a group that ends */
+        {DEFINE_BARE "\4\2\2\0\0", DEFINE_BARE_BYTES + 5, 1}, /* of more events than came */
+        {DEFINE_BARE "\4\2\0\0\0", DEFINE_BARE_BYTES + 5, 1}, /* of none */
+        {DEFINE_BARE "\4\2\1\5\0", DEFINE_BARE_BYTES + 5, 1}, /* with moves that end */
+        {DEFINE_BARE "\4\2\1\1\0\0\0\0", DEFINE_BARE_BYTES + 8, 1}, /* of no field */
+        {DEFINE_BARE "\4\3\0\0\0\0\0\0", DEFINE_BARE_BYTES + 8, 1}, /* a group nobody made */
+        {DEFINE_BARE "\4\2\1\0\3\0\0\0\0", DEFINE_BARE_BYTES + 9, 1}, /* again, that ends */
+        {DEFINE_BARE "\4\2\1\0\3\0\0\0\0\0\0", DEFINE_BARE_BYTES + 11, 1}, /* or has no time */
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -450,7 +458,7 @@ static void records_that_make_no_sense_are_refused(void **state)
                (struct rp_trace_chunk){.event_count = (uint32_t)rows[i].events});
         assert_one_damage(NONSENSE, rows[i].events);
     }
-    be_raw(DEFINE_BARE "\2\2\0\0", DEFINE_BARE_BYTES + 4,
+    be_raw(DEFINE_BARE "\4\4\0\0", DEFINE_BARE_BYTES + 4,
            (struct rp_trace_chunk){.event_count = 2}); /* the frame of all this is right */
     struct kept kept = read_whole(memory_path);
     assert_int_equal(kept.count, 2);
@@ -461,7 +469,7 @@ static void a_wrong_count_of_events_is_noticed(void **state)
 {
     (void)state;
     for (uint32_t count = 0; count < 4; count++) {
-        be_raw(DEFINE_BARE "\2\2\0\0", DEFINE_BARE_BYTES + 4,
+        be_raw(DEFINE_BARE "\4\4\0\0", DEFINE_BARE_BYTES + 4,
                (struct rp_trace_chunk){.event_count = count});
         if (count != 2)
             assert_one_damage(NONSENSE, count < 2 ? count : 2);

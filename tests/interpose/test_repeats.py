@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What comes again is told briefly, and tells the same: a job that repeats its calls, and between
+that changes what they mean, has the same trace as when each call is followed in full.
+
+usage: test_repeats.py REPEATS REPRISE KERNELS FAKE LAYER [RUNTIME]"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REPEATS, REPRISE, KERNELS, FAKE, LAYER = map(os.path.abspath, sys.argv[1:6])
+RUNTIME = sys.argv[6:]
+TIMES = 6
+
+
+def trace(disable=""):
+    """What the trace tells, but for when; threads by the order in which they appear."""
+    with tempfile.TemporaryDirectory() as place:
+        env = os.environ | {"LD_PRELOAD": ":".join(RUNTIME + [LAYER]), "REPRISE_DRIVER": FAKE,
+                            "REPRISE_MODE": "observe", "REPRISE_TRACE": "1",
+                            "REPRISE_TEST_DISABLE": disable, "REPRISE_OUTPUT": place,
+                            "ASAN_OPTIONS": "detect_leaks=0"}
+        subprocess.run([REPEATS, KERNELS], env=env, check=True, timeout=60)
+        text = subprocess.run([REPRISE, "dump", "--json", place], capture_output=True, text=True,
+                              check=True, env=os.environ | {"REPRISE_TEST_DISABLE": ""}).stdout
+        summary, = pathlib.Path(place).glob("summary-*.json")
+        summary = json.loads(summary.read_text())
+    events, threads = [], {}
+    for line in text.splitlines():
+        event = json.loads(line)
+        if event.get("name") in ("process", "summary") or "fields" not in event:
+            continue
+        thread = threads.setdefault(event.get("thread"), len(threads))
+        fields = {key: value for key, value in event["fields"].items()
+                  if key not in ("kernelParams", "srcHost", "pctx", "image", "dptr", "module",
+                                 "hfunc", "name", "phGraph")}
+        events.append((thread, event["name"], event["class"], fields))
+    return events, (summary["launches"], summary["tracked_calls"], summary["proofs"])
+
+
+class Repeats(unittest.TestCase):
+    full = trace("repeats")
+
+    def test_the_trace_is_the_same(self):
+        brief = trace()
+        self.assertEqual(len(brief[0]), len(self.full[0]))
+        for one, other in zip(brief[0], self.full[0]):
+            self.assertEqual(one, other)
+        self.assertEqual(brief[1], self.full[1])
+
+    def test_launches_are_all_there(self):
+        launches = [fields["kernel"] for _, name, _, fields in self.full[0] if name == "launch"]
+        self.assertEqual(launches.count("step_state_again"), TIMES)
+        self.assertEqual(launches.count("step_state"), len(launches) - TIMES)
+        self.assertGreater(len(launches), 6 * TIMES)
+
+    def test_it_would_not_be_the_same_if_changes_went_unnoticed(self):
+        self.assertNotEqual(trace("changes")[0], self.full[0])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
