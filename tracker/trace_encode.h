@@ -46,8 +46,8 @@ void rp_trace_type_destroy(struct rp_trace_type *type);
 struct rp_trace_buffer {
     struct rp_trace_buffer *next;
     uint64_t thread;
-    /* For who finds it in a shelter: bytes of records, shifted by 32, plus the number of events, all
-     * of them whole; and when it was queued, or RP_TRACE_FILLING, or 0 for empty. */
+    /* For who finds it in a shelter: bytes of records, shifted by 32, plus the number of events,
+     * all of them whole; and when it was queued, or RP_TRACE_FILLING, or 0 for empty. */
     _Atomic uint64_t committed, order;
     uint32_t slot, trace_slot; /* in the shelter; slot 0: in the process's own memory */
     uint64_t first_ns, last_ns; /* since the start of the trace */

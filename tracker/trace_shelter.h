@@ -6,8 +6,8 @@
  *
  * The file has slots of one size, most of it holes. A slot is owned by a process and holds one
  * buffer, or what there is to know about one trace. Memory of a slot is taken before it is
- * mapped, and the file can't be made shorter: touching it never fails. Where there is no shelter, or
- * no room in it, buffers lie in the process's own memory, and die with it.
+ * mapped, and the file can't be made shorter: touching it never fails. Where there is no shelter,
+ * or no room in it, buffers lie in the process's own memory, and die with it.
  *
  * What a process wrote here may be anything, for it may have crashed by a wild pointer: whoever
  * reads it believes nothing. */
