@@ -39,8 +39,8 @@ enum rp_status rp_trace_file_create(struct rp_trace_file *file, const char *path
                                     const char *const (*properties)[2], size_t count);
 /* Goes on, behind `offset`, in the file that is `inode`, with the event `events`: cuts off what
  * stands there, the beginning of a chunk that whoever wrote it could not end. RP_IO with errno, and
- * then the file is as it was, also when the name is another file's now. It knows no properties: it can't
- * be put aside for a next one. */
+ * then the file is as it was, also when the name is another file's now. It knows no properties: it
+ * can't be put aside for a next one. */
 enum rp_status rp_trace_file_resume(struct rp_trace_file *file, const char *path, dev_t device,
                                     ino_t inode, uint64_t offset, uint64_t events);
 /* From now on the file takes at most `limit` bytes. With RP_TRACE_KEEP_FIRST it fails with EFBIG
