@@ -118,8 +118,8 @@ static bool reads_elsewhere(const struct meeting *meeting)
     const struct rp_footprint *call = meeting->call;
     const struct rp_execution *execution = meeting->scope->execution;
     const struct rp_logged *entry = &execution->log[call->entry];
-    return rp_switch_on(RP_SWITCH_DOUBTS) && !meeting->same && !meeting->met && meeting->sight && entry->sight &&
-           call->reads <= RP_VERDICT_BOUNDED &&
+    return rp_switch_on(RP_SWITCH_DOUBTS) && !meeting->same && !meeting->met && meeting->sight &&
+           entry->sight && call->reads <= RP_VERDICT_BOUNDED &&
            rp_footprint_bytes_read(call) == entry->bytes_read && !reads_extra(execution, call);
 }
 

@@ -250,7 +250,8 @@ int main(int argc, char **argv)
             return 2;
     }
     printf("%-8s %5s %10s %9s %6s  %-8s%s%s%s\n", "family", "n", "seconds", "labels", "MiB",
-           "answer", reprise != NULL ? "   process" : "", glpk ? "    glpsol" : "", cbc ? "       cbc" : "");
+           "answer", reprise != NULL ? "   process" : "", glpk ? "    glpsol" : "",
+           cbc ? "       cbc" : "");
     for (int f = 0; f < FAMILY_COUNT; f++) {
         if (only != NULL && strcmp(only, family_names[f]) != 0)
             continue;
