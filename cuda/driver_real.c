@@ -127,6 +127,24 @@ static enum rp_status real_free(void *self, rp_device_ptr ptr)
     return status_of(real->cuMemFree_v2(ptr));
 }
 
+static enum rp_status pinned_alloc(void *self, uint64_t bytes, rp_device_ptr *out)
+{
+    const struct rp_real *real = self;
+    void *memory = NULL;
+    CUstreamCaptureMode mode = change_capture_mode(real, CU_STREAM_CAPTURE_MODE_RELAXED);
+    enum rp_status status =
+        status_of(real->cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE));
+    change_capture_mode(real, mode);
+    *out = (uintptr_t)memory;
+    return status;
+}
+
+static enum rp_status pinned_free(void *self, rp_device_ptr ptr)
+{
+    const struct rp_real *real = self;
+    return status_of(real->cuMemFreeHost((void *)(uintptr_t)ptr));
+}
+
 static enum rp_status real_copy(void *self, rp_device_ptr to, rp_device_ptr from, uint64_t bytes,
                                 rp_stream stream)
 {
@@ -245,4 +263,12 @@ struct rp_driver rp_driver_real(const struct rp_real *real)
         .capturing = real_capturing,
         .self = (void *)(uintptr_t)real,
     };
+}
+
+struct rp_driver rp_driver_real_pinned(const struct rp_real *real)
+{
+    struct rp_driver driver = rp_driver_real(real);
+    driver.alloc = pinned_alloc;
+    driver.free = pinned_free;
+    return driver;
 }

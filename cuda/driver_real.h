@@ -9,6 +9,8 @@ struct rp_real;
 
 /* `real` must stay valid as long as the driver is used. */
 struct rp_driver rp_driver_real(const struct rp_real *real);
+/* The same, but what it allocates is pinned host memory that every context reaches. */
+struct rp_driver rp_driver_real_pinned(const struct rp_real *real);
 
 /* The per-thread default streams of several threads are several streams with one handle. Here each
  * has a number of its own; this is the calling thread's. For the first thread that asks it is the

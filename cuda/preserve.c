@@ -19,27 +19,32 @@ enum rp_status rp_kept_create(struct rp_kept **out)
     return RP_OK;
 }
 
-void rp_copies_give(struct rp_copies *copies, const struct rp_bench *bench)
+static void give(struct rp_copy *copy)
+{
+    if (copy->block.at)
+        rp_store_give(copy->store, &copy->block, copy->stream);
+}
+
+void rp_copies_give(struct rp_copies *copies)
 {
     for (size_t i = 0; i < copies->count; i++)
-        if (copies->items[i].block.at)
-            rp_store_give(bench->store, &copies->items[i].block, copies->items[i].stream);
+        give(&copies->items[i]);
     free(copies->items);
     *copies = (struct rp_copies){0};
 }
 
-void rp_kept_destroy(struct rp_kept *kept, const struct rp_bench *bench)
+void rp_kept_destroy(struct rp_kept *kept)
 {
     if (!kept)
         return;
-    rp_copies_give(&kept->copies, bench);
+    rp_copies_give(&kept->copies);
     rp_versions_destroy(kept->versions);
     free(kept);
 }
 
-enum rp_status rp_kept_clear(struct rp_kept *kept, const struct rp_bench *bench)
+enum rp_status rp_kept_clear(struct rp_kept *kept)
 {
-    rp_copies_give(&kept->copies, bench);
+    rp_copies_give(&kept->copies);
     rp_versions_destroy(kept->versions);
     kept->versions = NULL;
     return rp_versions_create(&kept->versions);
@@ -101,7 +106,8 @@ static enum rp_status wait_for_writer(void *ctx, uint64_t lo, uint64_t hi,
 enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *bench, rp_alloc_id id,
                            uint64_t lo, uint64_t hi, rp_stream stream)
 {
-    struct rp_copy copy = {.id = id, .lo = lo, .hi = hi, .stream = stream};
+    struct rp_copy copy = {.id = id, .lo = lo, .hi = hi, .store = bench->store,
+                           .stream = stream};
     struct waiting waiting = {bench, stream};
     /* The copy must see every write that the versions know of, wherever it is pending. */
     enum rp_status status =
@@ -115,6 +121,23 @@ enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *benc
         status = copies_push(copies, &copy);
     if (status != RP_OK)
         rp_store_give(bench->store, &copy.block, stream);
+    return status;
+}
+
+enum rp_status rp_copy_move(struct rp_copy *copy, const struct rp_bench *bench)
+{
+    const struct rp_driver *driver = bench->driver;
+    struct rp_copy moved = *copy;
+    moved.store = bench->store;
+    enum rp_status status =
+        rp_store_take(bench->store, copy->hi - copy->lo, copy->stream, &moved.block);
+    if (status != RP_OK)
+        return status;
+    status = driver->copy(driver->self, moved.block.at, copy->block.at, copy->hi - copy->lo,
+                          copy->stream);
+    give(status == RP_OK ? copy : &moved);
+    if (status == RP_OK)
+        *copy = moved;
     return status;
 }
 
@@ -199,7 +222,8 @@ enum rp_status rp_kept_adopt(struct rp_kept *kept, const struct rp_bench *bench,
                              uint64_t lo, uint64_t hi, rp_stream stream)
 {
     const struct rp_driver *driver = bench->driver;
-    struct rp_copy copy = {.id = from->id, .lo = lo, .hi = hi, .stream = stream};
+    struct rp_copy copy = {.id = from->id, .lo = lo, .hi = hi, .store = bench->store,
+                           .stream = stream};
     enum rp_status status = RP_OK;
     rp_meter(bench, kept->owner, RP_COPYING_PRESERVE, hi - lo, stream);
     if (rp_switch_on(RP_SWITCH_ORDER))

@@ -43,6 +43,7 @@ struct rp_copy {
     rp_alloc_id id;
     uint64_t lo, hi;
     struct rp_block block;
+    struct rp_store *store; /* that the block is of */
     rp_stream stream; /* of its last use: first the filling, then each copying back */
 };
 
@@ -59,8 +60,8 @@ struct rp_kept {
 
 enum rp_status rp_kept_create(struct rp_kept **out);
 /* Gives the blocks back, each in the order of its own last use; clearing leaves an empty one. */
-void rp_kept_destroy(struct rp_kept *kept, const struct rp_bench *bench);
-enum rp_status rp_kept_clear(struct rp_kept *kept, const struct rp_bench *bench);
+void rp_kept_destroy(struct rp_kept *kept);
+enum rp_status rp_kept_clear(struct rp_kept *kept);
 
 /* Copies [lo, hi) of `id` as it stands after all work submitted to `stream` so far, and
  * after every write that the versions name, whichever stream it is pending in. On failure
@@ -94,6 +95,9 @@ enum rp_status rp_copy_to(struct rp_copy *copy, const struct rp_bench *bench, ui
  * after every write that the versions name. The two may not overlap. */
 enum rp_status rp_copy_across(const struct rp_bench *bench, rp_alloc_id source, uint64_t from,
                               rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream);
-void rp_copies_give(struct rp_copies *copies, const struct rp_bench *bench);
+/* The content goes into a block of the bench's store, and the old block back to its own. On failure
+ * nothing has changed. */
+enum rp_status rp_copy_move(struct rp_copy *copy, const struct rp_bench *bench);
+void rp_copies_give(struct rp_copies *copies);
 
 #endif

@@ -14,6 +14,7 @@ static const char *const names[RP_SWITCH_COUNT] = {
     [RP_SWITCH_DOUBTS] = "doubts",
     [RP_SWITCH_ABSENCE] = "absence",         [RP_SWITCH_ORDER] = "order",
     [RP_SWITCH_OUTPUTS] = "outputs",
+    [RP_SWITCH_REFUGE] = "refuge",
     [RP_SWITCH_REJECTION] = "rejection",     [RP_SWITCH_GRAPHS] = "graphs",
     [RP_SWITCH_THREADS] = "threads",
     [RP_SWITCH_IMAGES] = "images",           [RP_SWITCH_SOFT_KNOWLEDGE] = "soft-knowledge",

@@ -20,6 +20,7 @@ enum rp_switch {
     RP_SWITCH_THREADS,      /* tell the default streams of threads apart */
     RP_SWITCH_GRAPHS,       /* follow the nodes of a graph that is launched */
     RP_SWITCH_OUTPUTS,      /* keep the outputs that replays are served from */
+    RP_SWITCH_REFUGE,       /* keep them in host memory where the device has none */
     RP_SWITCH_REJECTION,    /* forget what the driver rejected */
     RP_SWITCH_IMAGES,       /* read what a module was loaded from */
     RP_SWITCH_SOFT_KNOWLEDGE, /* know that the software device runs no machine code */

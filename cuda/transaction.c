@@ -53,7 +53,7 @@ static struct rewound *rewound_get(struct rp_transaction *transaction, rp_alloc_
 
 static void transaction_free(struct rp_transaction *transaction)
 {
-    rp_copies_give(&transaction->stash, &transaction->bench);
+    rp_copies_give(&transaction->stash);
     for (size_t i = 0; i < transaction->rewound_count; i++)
         rp_spans_release(&transaction->rewound[i].spans);
     free(transaction->rewound);

@@ -4,6 +4,7 @@
 
 #include "interpose/calls/context.h"
 #include "interpose/plan/cost.h"
+#include "interpose/plan/refuge.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/budget.h"
 #include "interpose/run/execution.h"
@@ -79,6 +80,7 @@ static void abandon_copies(void)
     rp_executions_expire();
     rp_cost_lost();
     remember_store();
+    rp_refuge_abandon();
     rp_store_abandon(rp_core.bench.store);
     rp_order_abandon(rp_core.bench.order);
     rp_core.bench.store = NULL;

@@ -3,49 +3,15 @@
 
 #include "cuda/switches.h"
 #include "interpose/plan/cost.h"
+#include "interpose/plan/outputs.h"
 #include "interpose/plan/policy.h"
+#include "interpose/plan/refuge.h"
 #include "interpose/run/core.h"
 #include "interpose/run/guard.h"
 #include "interpose/run/keep.h"
 #include "interpose/run/report.h"
 
 #include <stdlib.h>
-
-enum { IN_PLACE = -1, COUNTED = -2 };
-
-/* [lo, hi) of `id`, `offset` bytes into a write of the forward's call number `call`. */
-struct output {
-    size_t call;
-    uint32_t write; /* which of the call's writes, from 0 */
-    uint64_t offset;
-    rp_alloc_id id;
-    uint64_t lo, hi;
-    int copy; /* index of its copy; IN_PLACE while it stands; COUNTED where it would be copied */
-    bool again; /* the replay has made it in its own place */
-};
-
-enum { MARKS = 4096 };
-
-struct rp_outputs {
-    struct output *items; /* by call */
-    size_t count, capacity;
-    uint64_t marks[MARKS / 64]; /* which allocations may hold outputs: most calls meet none */
-    uint64_t *shapes; /* a call each: a hash of its writes' sizes */
-    size_t shape_count, shape_capacity;
-    struct rp_copies copies;
-    struct rp_keeping keeping;
-    const char *refused; /* why they can't serve, or NULL */
-};
-
-void rp_outputs_destroy(struct rp_outputs *outputs)
-{
-    if (!outputs)
-        return;
-    rp_copies_give(&outputs->copies, &rp_core.bench);
-    free(outputs->items);
-    free(outputs->shapes);
-    free(outputs);
-}
 
 static bool is_guarding(void)
 {
@@ -58,59 +24,13 @@ static bool is_kept(const struct rp_execution *execution)
     return execution->choice == RP_CHOICE_RETAIN;
 }
 
-static bool make_outputs(struct rp_execution *execution)
-{
-    if (!execution->outputs)
-        execution->outputs = calloc(1, sizeof *execution->outputs);
-    return execution->outputs;
-}
-
 void rp_retain_refuse(struct rp_execution *execution, const char *reason)
 {
-    if (make_outputs(execution) && !execution->outputs->refused)
+    if (rp_outputs_make(&execution->outputs) && !execution->outputs->refused)
         execution->outputs->refused = reason;
 }
 
 /* ---- the forward ------------------------------------------------------------ */
-
-static bool grow(void **items, size_t *capacity, size_t count, size_t size)
-{
-    if (count < *capacity)
-        return true;
-    size_t more = *capacity ? *capacity * 2 : 16;
-    void *bigger = realloc(*items, more * size);
-    if (!bigger)
-        return false;
-    *items = bigger;
-    *capacity = more;
-    return true;
-}
-
-static bool may_hold(const struct rp_outputs *outputs, rp_alloc_id id)
-{
-    return outputs->marks[id % MARKS / 64] >> (id % 64) & 1;
-}
-
-static bool add_output(struct rp_outputs *outputs, const struct output *output)
-{
-    outputs->marks[output->id % MARKS / 64] |= UINT64_C(1) << (output->id % 64);
-    void *items = outputs->items;
-    bool room = grow(&items, &outputs->capacity, outputs->count, sizeof *output);
-    outputs->items = items;
-    if (room)
-        outputs->items[outputs->count++] = *output;
-    return room;
-}
-
-static bool add_shape(struct rp_outputs *outputs, uint64_t shape)
-{
-    void *shapes = outputs->shapes;
-    bool room = grow(&shapes, &outputs->shape_capacity, outputs->shape_count, sizeof shape);
-    outputs->shapes = shapes;
-    if (room)
-        outputs->shapes[outputs->shape_count++] = shape;
-    return room;
-}
 
 /* Calls of one shape write as many stretches, of the same sizes, in the same order. */
 static uint64_t shape_of(const struct rp_footprint *call)
@@ -159,11 +79,11 @@ static void add_write(struct rp_execution *execution, const struct rp_reach *rea
     else if (good && evolves_unknown_state(execution, reach->id, &spans))
         rp_retain_refuse(execution, "it reads, then writes bytes that are not declared as state");
     for (size_t i = 0; good && i < spans.count; i++) {
-        const struct output output = {.call = execution->log_count, .write = write,
+        const struct rp_output output = {.call = execution->log_count, .write = write,
                                       .offset = spans.items[i].lo - reach->lo, .id = reach->id,
                                       .lo = spans.items[i].lo, .hi = spans.items[i].hi,
-                                      .copy = IN_PLACE};
-        good = add_output(execution->outputs, &output);
+                                      .copy = RP_OUTPUT_IN_PLACE};
+        good = rp_outputs_add(execution->outputs, &output);
     }
     if (!good)
         rp_retain_refuse(execution, "the host is out of memory");
@@ -173,7 +93,7 @@ static void add_write(struct rp_execution *execution, const struct rp_reach *rea
 void rp_retain_written(struct rp_execution *execution, const struct rp_footprint *call)
 {
     if (!is_guarding() || !(is_kept(execution) || rp_cost_by_part()) ||
-        !make_outputs(execution) || execution->outputs->refused)
+        !rp_outputs_make(&execution->outputs) || execution->outputs->refused)
         return;
     if (!call->on_device)
         rp_retain_refuse(execution, "a call of it does more than to write device memory");
@@ -181,32 +101,36 @@ void rp_retain_written(struct rp_execution *execution, const struct rp_footprint
     for (size_t i = 0; i < call->count; i++)
         if (call->reaches[i].effect == RP_WRITE)
             add_write(execution, &call->reaches[i], write++);
-    if (!add_shape(execution->outputs, shape_of(call)))
+    if (!rp_outputs_add_shape(execution->outputs, shape_of(call)))
         rp_retain_refuse(execution, "the host is out of memory");
 }
 
 /* ---- until the replay ends -------------------------------------------------- */
 
-static enum rp_status copy_output(struct rp_execution *execution, struct output *output,
-                                  rp_stream stream)
+static enum rp_status copy_output(struct rp_execution *execution, struct rp_output *output,
+                                  const struct rp_bench *bench, rp_stream stream)
 {
-    struct rp_copies *copies = &execution->outputs->copies;
     if (!rp_core_can_copy(stream))
         return RP_UNSUPPORTED;
-    rp_meter(&rp_core.bench, execution->place, RP_COPYING_PRESERVE, output->hi - output->lo,
-             stream);
-    enum rp_status status =
-        rp_copy_out(copies, &rp_core.bench, output->id, output->lo, output->hi, stream);
+    rp_meter(bench, execution->place, RP_COPYING_PRESERVE, output->hi - output->lo, stream);
+    return rp_output_copy(execution->outputs, output, bench, stream);
+}
+
+/* Where there is no other way any more: the state that a replay would need was given up. */
+static enum rp_status flee(struct rp_execution *execution, struct rp_output *output,
+                           rp_stream stream)
+{
+    const struct rp_bench *bench = rp_refuge();
+    enum rp_status status = bench ? copy_output(execution, output, bench, stream) : RP_NO_MEMORY;
     if (status == RP_OK)
-        output->copy = (int)copies->count - 1;
+        rp_core.figures.bytes_in_refuge += output->hi - output->lo;
     return status;
 }
 
 /* An output that can't be kept: before the end of the forward there is still another way. */
-static void lose_output(struct rp_execution *execution, const struct output *output,
+static void lose_output(struct rp_execution *execution, const struct rp_output *output,
                         const struct rp_footprint *call)
 {
-    rp_policy_refused();
     if (execution->phase == RP_PHASE_FORWARD)
         rp_retain_refuse(execution, "an output could not be copied");
     else
@@ -214,18 +138,30 @@ static void lose_output(struct rp_execution *execution, const struct output *out
                   NULL, NULL);
 }
 
-static void keep_output(struct rp_execution *execution, struct output *output,
+static void copy_or_lose(struct rp_execution *execution, struct rp_output *output,
+                         const struct rp_footprint *call, rp_stream stream)
+{
+    enum rp_status status = copy_output(execution, output, &rp_core.bench, stream);
+    if (status == RP_OK)
+        return;
+    rp_policy_refused();
+    if (status == RP_NO_MEMORY && execution->phase != RP_PHASE_FORWARD)
+        status = flee(execution, output, stream);
+    if (status != RP_OK)
+        lose_output(execution, output, call);
+}
+
+static void keep_output(struct rp_execution *execution, struct rp_output *output,
                         const struct rp_footprint *call, rp_stream stream)
 {
-    struct rp_outputs *outputs = execution->outputs;
     if (!is_kept(execution))
-        output->copy = COUNTED;
+        output->copy = RP_OUTPUT_COUNTED;
     else if (!rp_switch_on(RP_SWITCH_OUTPUTS))
         return; /* it will not stand there any more */
-    else if (copy_output(execution, output, stream) != RP_OK)
-        lose_output(execution, output, call);
-    rp_cost_keep(&outputs->keeping, execution->place, execution->phase == RP_PHASE_FORWARD,
-                 output->hi - output->lo);
+    else
+        copy_or_lose(execution, output, call, stream);
+    rp_cost_keep(&execution->outputs->keeping, execution->place,
+                 execution->phase == RP_PHASE_FORWARD, output->hi - output->lo);
 }
 
 static bool can_serve(const struct rp_execution *execution)
@@ -234,7 +170,7 @@ static bool can_serve(const struct rp_execution *execution)
 }
 
 /* One that was replayed as often as promised keeps what it has and gets no more. */
-static void keep_or_lose(struct rp_execution *execution, struct output *output,
+static void keep_or_lose(struct rp_execution *execution, struct rp_output *output,
                          const struct rp_footprint *call, rp_stream stream)
 {
     if (rp_execution_is_served(execution))
@@ -244,7 +180,7 @@ static void keep_or_lose(struct rp_execution *execution, struct output *output,
 }
 
 /* The twin of the call that made it, in place: the very same bytes come again. */
-static bool is_own(const struct rp_execution *execution, const struct output *output,
+static bool is_own(const struct rp_execution *execution, const struct rp_output *output,
                    const struct rp_footprint *call, const struct rp_reach *reach)
 {
     return call->repeats && call->replay->execution == execution &&
@@ -255,12 +191,12 @@ static void keep_reached(struct rp_execution *execution, const struct rp_footpri
                          const struct rp_reach *reach)
 {
     struct rp_outputs *outputs = execution->outputs;
-    if (!may_hold(outputs, reach->id))
+    if (!rp_outputs_may_hold(outputs, reach->id))
         return;
     for (size_t i = 0; i < outputs->count && can_serve(execution); i++) {
-        struct output *output = &outputs->items[i];
-        if (output->copy != IN_PLACE || output->id != reach->id || output->lo >= reach->hi ||
-            reach->lo >= output->hi)
+        struct rp_output *output = &outputs->items[i];
+        if (output->copy != RP_OUTPUT_IN_PLACE || output->id != reach->id ||
+            output->lo >= reach->hi || reach->lo >= output->hi)
             continue;
         if (is_own(execution, output, call, reach))
             output->again = true;
@@ -291,12 +227,12 @@ void rp_retain_free(rp_alloc_id id, rp_stream in)
 {
     for (size_t i = 0; i < rp_executions_count(); i++) {
         struct rp_execution *execution = rp_executions_at(i);
-        if (!can_serve(execution) || !may_hold(execution->outputs, id))
+        if (!can_serve(execution) || !rp_outputs_may_hold(execution->outputs, id))
             continue;
         for (size_t j = 0; can_serve(execution) && j < execution->outputs->count; j++) {
-            struct output *output = &execution->outputs->items[j];
+            struct rp_output *output = &execution->outputs->items[j];
             rp_stream stream = in;
-            if (output->copy != IN_PLACE || output->id != id)
+            if (output->copy != RP_OUTPUT_IN_PLACE || output->id != id)
                 continue;
             if (!stream)
                 rp_versions_read(rp_core.bench.versions, id, output->lo, output->hi, last_writer,
@@ -304,6 +240,24 @@ void rp_retain_free(rp_alloc_id id, rp_stream in)
             keep_or_lose(execution, output, NULL, stream);
         }
     }
+}
+
+/* The forward that is replayed last gives way first. */
+bool rp_retain_evict(void)
+{
+    const struct rp_bench *bench = NULL;
+    uint64_t bytes = 0;
+    for (size_t i = 0; !bytes && i < rp_executions_count(); i++) {
+        const struct rp_execution *execution = rp_executions_at(i);
+        if (!execution->serves || !execution->outputs->copies.count)
+            continue;
+        bench = bench ? bench : rp_refuge();
+        bytes = bench ? rp_outputs_move(execution->outputs, bench) : 0;
+    }
+    rp_core.figures.bytes_in_refuge += bytes;
+    if (bytes)
+        rp_policy_refused();
+    return bytes;
 }
 
 void rp_retain_decide(struct rp_execution *execution)
@@ -316,13 +270,13 @@ void rp_retain_decide(struct rp_execution *execution)
                                                : "no call of it was seen";
     if (!refused) {
         execution->serves = true;
-        rp_copies_give(&execution->kept->copies, &rp_core.bench);
+        rp_copies_give(&execution->kept->copies);
         return;
     }
     execution->choice = RP_CHOICE_REGIONS;
     rp_segment_figures(execution->instance->segment)->unserved = refused;
     if (execution->outputs)
-        rp_copies_give(&execution->outputs->copies, &rp_core.bench);
+        rp_copies_give(&execution->outputs->copies);
 }
 
 /* ---- the replay ------------------------------------------------------------- */
@@ -345,11 +299,11 @@ static size_t first_output(const struct rp_outputs *outputs, size_t at)
 
 /* Bytes that a call wrote which the replay leaves out: it counts on finding them ready, and so
  * they are state, however little of it showed in the forward. */
-static bool is_found_ready(const struct rp_execution *execution, const struct output *output)
+static bool is_found_ready(const struct rp_execution *execution, const struct rp_output *output)
 {
     const struct rp_outputs *outputs = execution->outputs;
     for (size_t i = 0; i < outputs->count && outputs->items[i].call < output->call; i++) {
-        const struct output *earlier = &outputs->items[i];
+        const struct rp_output *earlier = &outputs->items[i];
         if (!execution->log[earlier->call].repeated && earlier->id == output->id &&
             earlier->lo < output->hi && output->lo < earlier->hi)
             return true;
@@ -365,7 +319,7 @@ static bool replace_reaches(const struct rp_execution *execution, size_t at,
     struct rp_reach served[64];
     size_t count = 0;
     for (size_t i = first_output(outputs, at); i < outputs->count; i++) {
-        const struct output *output = &outputs->items[i];
+        const struct rp_output *output = &outputs->items[i];
         if (output->call != at)
             break;
         if (is_found_ready(execution, output))
@@ -395,21 +349,21 @@ bool rp_retain_serve(struct rp_execution *execution, size_t at, struct rp_footpr
     return call->served;
 }
 
-static enum rp_status deliver(struct rp_execution *execution, struct output *output,
+static enum rp_status deliver(struct rp_execution *execution, struct rp_output *output,
                               const struct rp_reach *to, rp_stream stream)
 {
     const struct rp_bench *bench = &rp_core.bench;
     bool here = output->id == to->id && output->lo == to->lo;
-    if (output->copy == IN_PLACE && here)
+    if (output->copy == RP_OUTPUT_IN_PLACE && here)
         return RP_OK;
     rp_meter(bench, execution->place, RP_COPYING_RESTORE, to->hi - to->lo, stream);
-    if (output->copy == IN_PLACE)
+    if (output->copy == RP_OUTPUT_IN_PLACE)
         return rp_copy_across(bench, output->id, output->lo, to->id, to->lo, to->hi, stream);
     return rp_copy_to(&execution->outputs->copies.items[output->copy], bench, 0, to->id, to->lo,
                       to->hi, stream);
 }
 
-static void deliver_or_report(struct rp_execution *execution, struct output *output,
+static void deliver_or_report(struct rp_execution *execution, struct rp_output *output,
                               const struct rp_footprint *call, const struct rp_reach *to)
 {
     if (deliver(execution, output, to, call->stream) != RP_OK)
@@ -439,7 +393,7 @@ void rp_retain_note(const struct rp_execution *execution)
                       : outputs ? outputs->refused
                                 : "no call of it was seen";
     for (size_t i = 0; outputs && i < outputs->count; i++)
-        if (outputs->items[i].copy != IN_PLACE || !outputs->items[i].again)
+        if (outputs->items[i].copy != RP_OUTPUT_IN_PLACE || !outputs->items[i].again)
             rp_amount_add(&part->served, outputs->items[i].hi - outputs->items[i].lo);
     if (outputs)
         part->outputs = outputs->keeping;

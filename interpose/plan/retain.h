@@ -10,8 +10,9 @@
  * That is sound only where all of the forward can be served, so it is decided when the forward
  * ends: every call a launch, a set or a copy on the device, every write certain, nothing
  * undeclared both read and written. Up to then state is preserved as under `regions`, to which
- * the execution falls back otherwise. Executions under another policy only count what retaining
- * them would take.
+ * the execution falls back otherwise. From then on outputs have to be kept: what the device has no
+ * memory for goes to host memory (interpose/plan/refuge.h). Executions under another policy only
+ * count what retaining them would take.
  *
  * All functions want the core's lock. */
 #ifndef RP_INTERPOSE_RETAIN_H
@@ -27,6 +28,8 @@ void rp_retain_clobber(const struct rp_footprint *call);
 void rp_retain_free(rp_alloc_id id, rp_stream stream);
 /* It can't be served, for this reason. */
 void rp_retain_refuse(struct rp_execution *execution, const char *reason);
+/* Memory is short: moves outputs of one execution to the host. False when there are none. */
+bool rp_retain_evict(void);
 /* The forward is over: serves from now on, or falls back. */
 void rp_retain_decide(struct rp_execution *execution);
 
@@ -38,6 +41,5 @@ void rp_retain_deliver(struct rp_execution *execution, const struct rp_footprint
 
 /* The replay is over: tells the costs what retaining takes. */
 void rp_retain_note(const struct rp_execution *execution);
-void rp_outputs_destroy(struct rp_outputs *outputs);
 
 #endif

@@ -17,7 +17,7 @@ void rp_loss_let_go(struct rp_execution *execution)
         rp_recipe_retain(execution, "what it works on was freed before its end");
     execution->recipe->closed = true;
     rp_holdings_release(execution);
-    rp_kept_clear(execution->kept, &rp_core.bench);
+    rp_kept_clear(execution->kept);
 }
 
 /* ---- what can't be made any more ----------------------------------------------------- */

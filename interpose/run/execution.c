@@ -3,6 +3,7 @@
 
 #include "cuda/switches.h"
 #include "interpose/plan/chain.h"
+#include "interpose/plan/outputs.h"
 #include "interpose/plan/policy.h"
 #include "interpose/plan/retain.h"
 #include "interpose/recompute/recompute.h"
@@ -61,8 +62,8 @@ static void execution_free(struct rp_execution *execution)
 {
     rp_recompute_ends(execution);
     rp_outputs_destroy(execution->outputs);
-    rp_kept_destroy(execution->kept, &rp_core.bench);
-    rp_kept_destroy(execution->recalled, &rp_core.bench);
+    rp_kept_destroy(execution->kept);
+    rp_kept_destroy(execution->recalled);
     rp_instance_destroy(execution->instance);
     free(execution->host);
     free(execution->log);
@@ -257,7 +258,7 @@ static bool drop(struct rp_execution *execution)
 {
     rp_outputs_destroy(execution->outputs);
     execution->outputs = NULL;
-    if (rp_kept_clear(execution->kept, &rp_core.bench) != RP_OK)
+    if (rp_kept_clear(execution->kept) != RP_OK)
         return false;
     rp_instance_lose(execution->instance);
     return execution->dropped = true;
@@ -298,7 +299,7 @@ bool rp_executions_spare(bool needed)
         return false;
     struct rp_execution *execution = oldest(is_worth_dropping);
     if (!execution || !drop(execution))
-        return false;
+        return needed && rp_retain_evict();
     rp_remark("segment", "copies of replayed instances were given up for want of memory: "
                          "\"replays\" in the contract keeps them for further replays");
     return true;

@@ -15,6 +15,7 @@
 #include "interpose/plan/cost.h"
 #include "interpose/plan/estimate.h"
 #include "interpose/plan/policy.h"
+#include "interpose/plan/refuge.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/execution.h"
@@ -105,6 +106,7 @@ void rp_layer_forked(void)
     rp_undecided_forget_all();
     rp_cost_forget();
     rp_policy_forget();
+    rp_refuge_forget();
     rp_on_memory_forget();
     rp_arrays_forget();
     rp_execs_forget();

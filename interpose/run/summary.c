@@ -271,6 +271,7 @@ static void put_contract(json_t *summary)
     put_count(summary, "launches_served", rp_core.figures.launches_served);
     put_count(summary, "bytes_preserved", rp_core.figures.bytes_preserved);
     put_count(summary, "bytes_recalled", rp_core.figures.bytes_recalled);
+    put_count(summary, "bytes_kept_on_host", rp_core.figures.bytes_in_refuge);
     put_count(summary, "bytes_restored", rp_core.figures.bytes_restored);
     put_count(summary, "bytes_reinstated", rp_core.figures.bytes_reinstated);
     put_most(summary, "bytes_held_peak", rp_store_held_peak(rp_core.bench.store),

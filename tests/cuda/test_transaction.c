@@ -52,7 +52,7 @@ static void settle(struct world *world)
 static void end_world(struct world *world)
 {
     rp_host_run(world->host, 1);
-    rp_kept_destroy(world->kept, &world->bench);
+    rp_kept_destroy(world->kept);
     rp_store_destroy(world->bench.store);
     rp_order_destroy(world->bench.order);
     rp_versions_destroy(world->bench.versions);
@@ -378,7 +378,7 @@ static void the_stash_serves_other_instances(void **state)
         assert_bytes(world.live, 8, 24, 'g');
         rp_spans_release(&handed);
         rp_versions_destroy(expected);
-        rp_kept_destroy(other, &world.bench);
+        rp_kept_destroy(other);
         end_world(&world);
     }
 }
@@ -433,7 +433,7 @@ static void what_is_restored_late_is_seen_by_all_streams_of_the_replay(void **st
         assert_true(rp_host_run(world.host, seed));
         assert_bytes(seen, 0, 16, 'a');
         assert_bytes(after, 0, BYTES, 'n');
-        rp_kept_destroy(late, &world.bench);
+        rp_kept_destroy(late);
         end_world(&world);
     }
 }

@@ -3,10 +3,11 @@
  * segments in a chain, each with a ring of rows of which a step overwrites one, and a state that
  * it steps. It prints a digest of all that a run leaves behind.
  *
- * usage: plan_job KERNELS eager|replay SEGMENTS NUMBERS STEPS [CHANGE [common]]
+ * usage: plan_job KERNELS eager|replay SEGMENTS NUMBERS STEPS [CHANGE [common|BYTES]]
  *
- * From step CHANGE on, if it is not 0, there is one segment less. With `common` all read the ring
- * of the first, and its row is overwritten only after the first backward. */
+ * From step CHANGE on, if it is not 0, there is one segment less; or, where BYTES are given, as
+ * many segments in so much less memory. With `common` all read the ring of the first, and its row
+ * is overwritten only after the first backward. */
 #include "tests/laws/driver.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -29,7 +30,7 @@ struct pass {
 };
 
 static struct segment segments[MOST];
-static int count, n, steps, change;
+static int count, n, steps, change, ballast;
 static bool replaying, common;
 static CUdeviceptr input;
 
@@ -126,7 +127,10 @@ static void run_step(int step)
 {
     struct pass passes[MOST];
     unsigned value = 1000u * (unsigned)step;
-    int used = change && step >= change ? count - 1 : count;
+    bool changed = change && step >= change;
+    int used = changed && !ballast ? count - 1 : count;
+    if (changed && ballast && step == change)
+        allocate((size_t)ballast);
     nvtxRangePushA("step");
     LAUNCH("fill", n, &input, &value, &n);
     for (int k = 0; k < used; k++)
@@ -160,7 +164,8 @@ int main(int argc, char **argv)
     n = atoi(argv[4]);
     steps = atoi(argv[5]);
     change = argc > 6 ? atoi(argv[6]) : 0;
-    common = argc > 7;
+    common = argc > 7 && strcmp(argv[7], "common") == 0;
+    ballast = argc > 7 && !common ? atoi(argv[7]) : 0;
     if (count < 1 || count > MOST)
         return 2;
     open_driver();

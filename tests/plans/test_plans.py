@@ -191,6 +191,34 @@ class Plans(jobs.Case):
         self.assertIn("the safe policy is in force", done.stderr)
         self.assertLessEqual(self.summary()["step_costs"]["peak_bytes"], room)
 
+    def with_less_memory(self, **changes):
+        """Under a plan that retains all, in just its memory, of which the job takes some more from
+        the fourth step on. By then the outputs of forwards that are over have to be kept."""
+        script = self.folder / "job.sh"
+
+        def write(*more):
+            script.write_text("exec " + " ".join(self.words("replay", *more)) + "\n")
+        write()
+        self.good(self.guarded(job=["sh", "job.sh"]))
+        room = self.plan(1 << 40)["peak_bytes"]
+        write("4", "24576")
+        return self.guarded("--plan", "plan.json", "-b", str(room), job=["sh", "job.sh"],
+                            **changes), room
+
+    def test_outputs_that_find_no_memory_any_more_go_to_the_host(self):
+        done, room = self.with_less_memory()
+        self.assertEqual(self.good(done).stdout, self.eager)
+        plan = self.summary()["plan"]
+        self.assertFalse(plan["in_force"])
+        self.assertIn("refused", plan["reason"])
+        self.assertGreater(self.summary()["bytes_kept_on_host"], 0)
+        self.assertLessEqual(self.summary()["step_costs"]["peak_bytes"], room)
+
+    def test_without_the_host_the_run_comes_to_an_end(self):
+        done, _ = self.with_less_memory(REPRISE_TEST_DISABLE="refuge")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, "not-preserved|cuMemAlloc failed with 2")
+
     # ---- online ----
 
     def joint(self, budget, *more, steps=12, **changes):
