@@ -52,7 +52,7 @@ const char *rp_baseline_about(enum rp_baseline baseline)
 {
     static const char *const texts[RP_BASELINE_COUNT] = {
         [RP_BASELINE_EAGER] = "retains every activation",
-        [RP_BASELINE_WHOLE] = "replays every segment and preserves whole buffers",
+        [RP_BASELINE_WHOLE] = "replays every segment that can be, with whole buffers",
         [RP_BASELINE_OR_WHOLE] = "the best plan that retains or preserves whole buffers",
         [RP_BASELINE_OR_REGIONS] = "the best plan that retains or preserves what is clobbered",
         [RP_BASELINE_FIXED] = "retains each k-th segment, for the best k, and replays the rest",

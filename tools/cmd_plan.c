@@ -202,10 +202,11 @@ static void say_infeasible(const struct rp_plan *plan)
     rp_say("%s", rp_answer_format(plan, text, sizeof(text)));
     if (plan->answer != RP_ANSWER_INFEASIBLE || !plan->has_min_budget)
         return;
+    rp_size_exact(least, plan->min_budget);
     if (plan->min_binding.pass == RP_PASS_NONE)
-        rp_say("%s are bound by the base", rp_size_exact(least, plan->min_budget));
+        rp_say("what needs %s is the base", least);
     else
-        rp_say("%s are bound by %s%s'%s'", rp_size_exact(least, plan->min_budget),
+        rp_say("what needs %s is %s%s'%s'", least,
                plan->min_binding.pass == RP_PASS_EITHER ? "segment "
                                                         : rp_pass_name(plan->min_binding.pass),
                plan->min_binding.pass == RP_PASS_EITHER ? "" : " of ",
