@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Debian package: it holds what it should, says what it needs, and works when it is unpacked; and,
-as root where mmdebstrap is there, when it is installed in a Debian that has nothing else.
+"""The Debian package: it holds what it should, says what it needs, and works when it is unpacked;
+and, as root where mmdebstrap is there, when it is installed in a Debian that has nothing else.
 
 usage: test_package.py REPRISE PACKAGE_DEB BUILD DIGITS CONTRACT"""
 import os
@@ -47,8 +47,8 @@ class Package(Made):
 
     def test_a_job_runs_under_it(self):
         reprise, = self.folder.glob("root/**/bin/reprise")
-        done = subprocess.run([reprise, "run", "-d", "soft", "-c", CONTRACT, "--", DIGITS, "-n", "2",
-                               "-c"], cwd=self.folder, env=harness.environment(), text=True,
+        done = subprocess.run([reprise, "run", "-d", "soft", "-c", CONTRACT, "--", DIGITS, "-n",
+                               "2", "-c"], cwd=self.folder, env=harness.environment(), text=True,
                               capture_output=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(subprocess.run([reprise, "doctor"], stdout=subprocess.DEVNULL,
@@ -88,8 +88,8 @@ class CleanRoot(Made):
 
     def inside(self, *command, code=0):
         script = ('mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot "$0" '
-                  'env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp sh -c \'cd /tmp && exec "$@"\''
-                  ' sh "$@"')
+                  'env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp '
+                  'sh -c \'cd /tmp && exec "$@"\' sh "$@"')
         done = subprocess.run(["unshare", "-m", "sh", "-c", script, self.root, *command],
                               capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
