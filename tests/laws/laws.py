@@ -87,6 +87,7 @@ SCENARIOS = {
     "reordered": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "cache-missed": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "rolled": dict(buffers=[HISTORY], discover=True, finds={("stale-read", "history")}),
+    "loaded": dict(buffers=[TABLES], discover=True, finds={("stale-read", "tables")}),
     "host-generator": dict(buffers=[HOST], finds={("stale-read", "host"), ("state-left", "host")}),
 }
 # Jobs that no layer can put right, or that discovery cannot prove: reported, and stopped.
@@ -102,6 +103,7 @@ REFUSED = {
     "clobbered-later": dict(kind="stale-read"),
     "whose-replay": dict(buffers=[STATE], kind="unpaired"),
     "missed-call": dict(buffers=[STATE], kind="foreign-read"),
+    "host-slab": dict(kind="diverged"),
     "empty-replay": dict(buffers=[STATE], kind="diverged"),
     "touched-output": dict(buffers=[STATE], kind="diverged"),
     "counted-output": dict(kind="unproved"),

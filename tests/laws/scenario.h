@@ -39,7 +39,8 @@
     X("lazy-state", lazy_state) X("missed-call", missed_call) X("empty-replay", empty_replay)     \
     X("reordered", reordered) X("cache-missed", cache_missed)                                     \
     X("touched-output", touched_output) X("host-generator", host_generator)                       \
-    X("counted-output", counted_output) X("rolled", rolled) X("zeroed-output", zeroed_output)
+    X("counted-output", counted_output) X("rolled", rolled) X("zeroed-output", zeroed_output)     \
+    X("host-slab", host_slab) X("loaded", loaded)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)

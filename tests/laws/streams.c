@@ -298,6 +298,39 @@ void scenario_pinned_slab(void)
     run_steps(load_forward, refill_slab);
 }
 
+static void read_loaded_forward(void)
+{
+    int one = 1;
+    LAUNCH("read_queue", n, &scratch, &x, &y, &one, &n);
+}
+
+/* Host code fills the slab anew, and the device overwrites what was loaded from it. */
+static void lose_loaded(void)
+{
+    unsigned value = 99;
+    synchronize();
+    for (int i = 0; i < n; i++)
+        slab[i] = slab[i] * 3u + 1u;
+    LAUNCH("fill", n, &scratch, &value, &n);
+}
+
+/* The segment loads from the slab: its replay would load something else. */
+void scenario_host_slab(void)
+{
+    begin_slab();
+    run_steps(load_forward, lose_loaded);
+}
+
+/* What was loaded before the segment is the past of its replay, whatever the slab holds by then. */
+void scenario_loaded(void)
+{
+    begin_slab();
+    for (int step = 1; step <= STEPS; step++) {
+        CU(MemcpyHtoDAsync, scratch, slab, WORDS(n), NULL);
+        run_step(step, read_loaded_forward, lose_loaded);
+    }
+}
+
 static void CUDA_CB rewrite_slab(void *unused)
 {
     (void)unused;
