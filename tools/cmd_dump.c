@@ -10,6 +10,7 @@
 #include "tools/group.h"
 #include "tools/options.h"
 #include "tools/output.h"
+#include "tools/progress.h"
 #include "tools/say.h"
 #include "tools/source.h"
 
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { ENOUGH_TO_WRITE = 1 << 16 };
 
@@ -216,6 +218,8 @@ static int dump_source(struct dump *dump, const struct rp_source *source)
     if (!rp_source_has_trace(source))
         return RP_EXIT_DATA;
     rp_output_begin(&dump->output, dump->options);
+    if (follow || isatty(STDOUT_FILENO))
+        rp_progress_silence();
     if (follow)
         signal(SIGINT, interrupt);
     int code = rp_groups_read(source, &dump->filter, &visitor);

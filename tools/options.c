@@ -2,6 +2,7 @@
 #include "tools/options.h"
 
 #include "tools/help.h"
+#include "tools/progress.h"
 #include "tools/say.h"
 #include "tracker/contract.h"
 
@@ -247,6 +248,8 @@ bool rp_options_begin(const struct rp_command *command, int argc, char **argv, b
                       struct rp_options *options, int *code)
 {
     *code = parse(command, argc, argv, stop_at_word, options);
+    if (rp_option_given(options, RP_OPT_QUIET))
+        rp_progress_silence();
     if (*code == RP_EXIT_OK && rp_option_given(options, RP_OPT_HELP)) {
         rp_help_command(stdout, command);
         return false;

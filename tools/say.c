@@ -2,6 +2,7 @@
 #include "tools/say.h"
 
 #include "tools/command.h"
+#include "tools/progress.h"
 #include "tracker/text.h"
 
 #include <stdarg.h>
@@ -22,6 +23,7 @@ __attribute__((format(printf, 1, 0))) static void say_line(const char *format, v
     if (hushed)
         return;
     vsnprintf(line, sizeof(line), format, args);
+    rp_progress_erase();
     fprintf(stderr, "reprise: %s\n", rp_text_escape(shown, sizeof(shown), line, strlen(line)));
 }
 

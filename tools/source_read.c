@@ -5,6 +5,7 @@
  * goes on from it. While the job runs a file that is full becomes NAME.0.rpt, in the place of the
  * one before, and NAME.rpt begins anew: who follows the job goes on there. */
 #include "tools/event_shape.h"
+#include "tools/progress.h"
 #include "tools/say.h"
 #include "tools/source.h"
 
@@ -12,6 +13,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+
+enum { EVENTS_BETWEEN_LOOKS = 4096 };
 
 static const char tail[] = ".rpt", older_tail[] = ".0.rpt";
 
@@ -53,6 +57,7 @@ static bool goes_on(const struct rp_source *source, size_t at)
 /* One reader goes through all files of a trace: a call can begin in one and end in the next. */
 struct trace {
     struct rp_trace_reader *reader;
+    uint64_t before, events; /* bytes of the files, and of the traces, before this one; events of it */
     bool broken;
     char message[PATH_MAX + 256]; /* of the first damage */
 };
@@ -96,8 +101,12 @@ static bool read_file(struct trace *trace, const struct rp_event_visitor *visito
         rp_trace_reader_follow(reader, visitor->wait, visitor->ctx);
     if (visitor->needs)
         rp_trace_reader_brief(reader, visitor->needs, visitor->ctx);
-    while (wanted && (status = rp_trace_next(reader, &event)) == RP_OK)
+    while (wanted && (status = rp_trace_next(reader, &event)) == RP_OK) {
         wanted = visitor->event(visitor->ctx, reader, &event);
+        if (++trace->events % EVENTS_BETWEEN_LOOKS == 0)
+            rp_progress_at(trace->before + rp_trace_reader_offset(reader));
+    }
+    trace->before += rp_trace_reader_offset(reader);
     if (wanted && status != RP_END)
         say_broken(trace, code, "%s", rp_trace_reader_message(reader));
     return wanted;
@@ -225,10 +234,10 @@ static bool read_files(struct trace *trace, const struct rp_source *source, size
 }
 
 static bool read_trace(const struct rp_source *source, size_t *at,
-                       const struct rp_event_visitor *visitor, int *code)
+                       const struct rp_event_visitor *visitor, uint64_t *bytes, int *code)
 {
     const char *path = source->traces[*at];
-    struct trace trace = {.broken = false};
+    struct trace trace = {.before = *bytes};
     bool wanted = true;
 
     trace.reader = open_file(&trace, path, code);
@@ -240,15 +249,31 @@ static bool read_trace(const struct rp_source *source, size_t *at,
             visitor->end(visitor->ctx, path, trace.broken ? trace.message : NULL);
     }
     rp_event_shapes_forget();
+    *bytes = trace.before;
     rp_trace_reader_close(trace.reader);
     return wanted;
+}
+
+static uint64_t bytes_of(const struct rp_source *source)
+{
+    struct stat info;
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < source->trace_count; i++)
+        if (stat(source->traces[i], &info) == 0 && S_ISREG(info.st_mode))
+            bytes += (uint64_t)info.st_size;
+    return bytes;
 }
 
 int rp_source_read(const struct rp_source *source, const struct rp_event_visitor *visitor)
 {
     int code = source->damaged ? RP_EXIT_DATA : RP_EXIT_OK;
+    uint64_t bytes = 0;
+
+    rp_progress_begin("reading", bytes_of(source));
     for (size_t i = 0; i < source->trace_count; i++)
-        if (!read_trace(source, &i, visitor, &code))
+        if (!read_trace(source, &i, visitor, &bytes, &code))
             break;
+    rp_progress_erase();
     return code;
 }

@@ -234,6 +234,8 @@ const char *rp_trace_reader_message(const struct rp_trace_reader *reader);
 bool rp_trace_reader_whole(const struct rp_trace_reader *reader);
 /* The id that its next event has: at first the one that the file begins with. */
 uint64_t rp_trace_reader_next_id(const struct rp_trace_reader *reader);
+/* How many bytes of the present file have been used. */
+uint64_t rp_trace_reader_offset(const struct rp_trace_reader *reader);
 /* Whether it ended before its end mark, as the trace of a killed or a running job does. */
 bool rp_trace_reader_broke_off(const struct rp_trace_reader *reader);
 /* A header property, or NULL. */

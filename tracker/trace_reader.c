@@ -213,6 +213,11 @@ uint64_t rp_trace_reader_next_id(const struct rp_trace_reader *reader)
     return reader->next_id;
 }
 
+uint64_t rp_trace_reader_offset(const struct rp_trace_reader *reader)
+{
+    return reader->input.offset;
+}
+
 bool rp_trace_reader_broke_off(const struct rp_trace_reader *reader)
 {
     return reader->broken_off;

@@ -3,12 +3,15 @@
 """dump, info and check over traces that a script wrote.
 
 usage: test_reading.py REPRISE TRACE_FROM_SCRIPT"""
+import contextlib
 import json
 import os
 import pathlib
+import pty
 import re
 import subprocess
 import sys
+import time
 
 import harness
 
@@ -245,6 +248,35 @@ leave cuLaunchKernel 0
         self.assertNotIn("\033", self.read("dump"))
         self.assertIn("\033", self.read("dump", "--color=always"))
         self.assertNotIn("\033", self.read("dump", "--color=always", "--json"))
+
+    def on_a_terminal(self, *words, **more):
+        """What a terminal gets on stderr while a trace comes in slowly."""
+        data = self.write(CALLS + "enter cuLaunchKernel 0x9 0x0\nleave cuLaunchKernel 0\n"
+                          * 150000).read_bytes()
+        terminal, line = pty.openpty()
+        reader = subprocess.Popen([harness.REPRISE, *words], cwd=self.folder, stderr=line,
+                                  stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                  env=harness.environment(), **more)
+        os.close(line)
+        for at in range(0, len(data), len(data) // 12 + 1):
+            reader.stdin.write(data[at:at + len(data) // 12 + 1])
+            reader.stdin.flush()
+            time.sleep(0.15)
+        reader.stdin.close()
+        self.assertEqual(reader.wait(), 0)
+        said = b""
+        with contextlib.suppress(OSError):
+            while more := os.read(terminal, 65536):
+                said += more
+        os.close(terminal)
+        (self.run_folder / "trace-4242.rpt").unlink()
+        return said.decode()
+
+    def test_progress_of_what_takes_long(self):
+        said = self.on_a_terminal("dump", "-")
+        self.assertRegex(said, r"\r\x1b\[Kreprise: reading: [\d.]+ [KM]iB\r")
+        self.assertTrue(said.endswith("\r\x1b[K"), "it is gone at the end")
+        self.assertEqual(self.on_a_terminal("export", "-q", "-f", "csv", "-o", "-", "-"), "")
 
     def test_pager_on_a_terminal_only(self):
         self.write(STORY)
