@@ -74,8 +74,8 @@ static void owns_release(struct owns *owns)
 }
 
 /* The lasting reads of the calls, sorted; NULL when there are none or no memory. What the calls
- * have written themselves is left out: these are activations, even where their memory lasts, as that of
- * a graph does. */
+ * have written themselves is left out: these are activations, even where their memory lasts, as
+ * that of a graph does. */
 static struct rp_story_access *lasting_reads(const struct rp_story *story, size_t first,
                                              size_t end, size_t *count)
 {
