@@ -72,7 +72,7 @@ static void write_unread(struct scene *scene, int instance)
     line(scene, "use X%d X%d Y%d", instance, instance, instance);
 }
 
-/* What it has written is gone before the replay: simply overwritten, or carried on somewhere else. */
+/* What it has written is gone before the replay: overwritten, or carried on somewhere else. */
 static void overwrite_unread(struct scene *scene, int unused)
 {
     (void)unused;

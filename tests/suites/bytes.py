@@ -78,7 +78,8 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--records")
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1024)
+    parser.add_argument("--count", "--seeds", dest="count", type=int, default=1024, metavar="N",
+                        help="how many programs, one a seed")
     options = parser.parse_args()
     build = pathlib.Path(options.build).resolve()
     tools = types.SimpleNamespace(

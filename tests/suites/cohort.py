@@ -203,7 +203,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True, metavar="FOLDER")
     parser.add_argument("--records", type=pathlib.Path, required=True, metavar="FILE")
-    parser.add_argument("--seeds", type=int, default=1, metavar="N")
+    parser.add_argument("--seeds", "--count", dest="seeds", type=int, default=1, metavar="N")
     parser.add_argument("--steps", type=int, default=3, metavar="N")
     parser.add_argument("--conditions", nargs="*", default=list(CONDITIONS), choices=CONDITIONS)
     parser.add_argument("frameworks", nargs="*", metavar="FRAMEWORK")

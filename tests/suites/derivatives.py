@@ -118,7 +118,8 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--records")
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1024)
+    parser.add_argument("--count", "--seeds", dest="count", type=int, default=1024, metavar="N",
+                        help="how many programs, one a seed")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         suite = Suite(options, folder)
