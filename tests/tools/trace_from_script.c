@@ -5,6 +5,8 @@
  *     define enter|leave NAME FIELD:TYPE...
  *     enter|leave NAME VALUE...           all fields, in order
  *     note NAME FIELD=VALUE...            an event of tracker/events.h; other fields are empty
+ *     group COUNT NOTE.FIELD...           the latest events, whose fields move together when they ...
+ *     again NUMBER                        ... come again: by as much more than the last time
  *     thread                              what follows is done by another thread
  *
  * Types are those of enum rp_field_type. In texts, %XX is a byte.
@@ -29,6 +31,7 @@ static struct script {
     struct rp_event_def defined[MOST];
     size_t defined_count;
     struct rp_trace_writer *writer;
+    struct rp_trace_group group;
     const char *path;
 } script;
 
@@ -144,15 +147,18 @@ static void call(const char *class_, const char *name, char **state)
     fail("not defined", name);
 }
 
+static const struct rp_event_def *find_note(const char *name)
+{
+    for (int i = 0; i < RP_EVENT_COUNT; i++)
+        if (strcmp(rp_event_defs[i].name, name) == 0)
+            return &rp_event_defs[i];
+    fail("no such note", name);
+}
+
 static void note(const char *name, char **state)
 {
     union rp_value values[RP_EVENT_MAX_FIELDS] = {0};
-    const struct rp_event_def *def = NULL;
-    for (int i = 0; i < RP_EVENT_COUNT && !def; i++)
-        if (strcmp(rp_event_defs[i].name, name) == 0)
-            def = &rp_event_defs[i];
-    if (!def)
-        fail("no such note", name);
+    const struct rp_event_def *def = find_note(name);
     for (char *word; (word = strtok_r(NULL, " \n", state)) != NULL;) {
         char *text = strchr(word, '=');
         uint32_t at = 0;
@@ -166,6 +172,32 @@ static void note(const char *name, char **state)
         values[at] = value_of(def->fields[at].type, text);
     }
     emit(def, values);
+}
+
+static void group(const char *count, char **state)
+{
+    const uint64_t slots[RP_TRACE_SLOTS] = {0};
+    struct rp_trace_move moves[MOST];
+    unsigned used = 0;
+
+    for (char *word; used < MOST && (word = strtok_r(NULL, " \n", state)) != NULL; used++) {
+        char *field = strchr(word, '.');
+        if (!field)
+            fail("no field", word);
+        *field++ = 0;
+        moves[used] = (struct rp_trace_move){.def = find_note(word)};
+        while (strcmp(moves[used].def->fields[moves[used].field].name, field) != 0)
+            if (++moves[used].field == moves[used].def->field_count)
+                fail("no such field", field);
+    }
+    rp_trace_group(writer(), (unsigned)atoi(count), moves, used, slots, &script.group);
+}
+
+static void again(const char *number)
+{
+    const uint64_t slots[RP_TRACE_SLOTS] = {strtoull(number, NULL, 10)};
+    if (!rp_trace_again(writer(), &script.group, slots))
+        fail("no group", number);
 }
 
 static void *obey(void *unused);
@@ -199,6 +231,10 @@ static void *obey(void *unused)
         } else if (strcmp(verb, "define") == 0) {
             char *name = strtok_r(NULL, " \n", &state);
             define(first, name ? name : "", &state);
+        } else if (strcmp(verb, "group") == 0) {
+            group(first, &state);
+        } else if (strcmp(verb, "again") == 0) {
+            again(first);
         } else if (strcmp(verb, "note") == 0) {
             note(first, &state);
         } else {
