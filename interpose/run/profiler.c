@@ -2,6 +2,7 @@
 #include "interpose/run/profiler.h"
 
 #include "interpose/door/next.h"
+#include "interpose/run/cupti.h"
 #include "tracker/array.h"
 
 #include <cuda.h>
@@ -11,34 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the interface, as far as it is used ----------------------------------------------- */
-
-enum {
-    KIND_MEMCPY = 1,
-    KIND_MEMSET = 2,
-    KIND_CONCURRENT_KERNEL = 10,
-    KIND_EXTERNAL_CORRELATION = 39,
-    EXTERNAL_KIND_CUSTOM0 = 3,
-};
-
-struct kernel_record {
-    uint32_t kind, flags[3];
-    uint64_t start, end, completed;
-    uint32_t others[13], correlation;
-};
-struct copy_record { /* and of sets: what is read stands alike */
-    uint32_t kind, flags[3];
-    uint64_t start, end;
-    uint32_t others[3], correlation;
-};
-struct external_record {
-    uint32_t kind, external_kind;
-    uint64_t external;
-    uint32_t correlation;
-};
-_Static_assert(offsetof(struct kernel_record, correlation) == 92, "as in CUPTI");
-_Static_assert(offsetof(struct copy_record, correlation) == 44, "as in CUPTI");
-_Static_assert(offsetof(struct external_record, correlation) == 16, "as in CUPTI");
+/* ---- the library ------------------------------------------------------------------------ */
 
 typedef void (*request_fn)(uint8_t **buffer, size_t *size, size_t *most);
 typedef void (*complete_fn)(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
@@ -91,17 +65,19 @@ static void add(struct list *list, uint64_t value, uint32_t correlation)
 
 static void take_record(const void *record)
 {
-    const struct kernel_record *kernel = record;
-    const struct copy_record *copy = record;
-    const struct external_record *external = record;
+    const struct rp_cupti_kernel *kernel = record;
+    const struct rp_cupti_copy *copy = record;
+    const struct rp_cupti_external *external = record;
     switch (kernel->kind) {
-    case KIND_CONCURRENT_KERNEL:
+    case RP_CUPTI_KIND_CONCURRENT_KERNEL:
         add(&profiler.times, kernel->end - kernel->start, kernel->correlation);
         break;
-    case KIND_MEMCPY:
-    case KIND_MEMSET: add(&profiler.times, copy->end - copy->start, copy->correlation); break;
-    case KIND_EXTERNAL_CORRELATION:
-        if (external->external_kind == EXTERNAL_KIND_CUSTOM0)
+    case RP_CUPTI_KIND_MEMCPY:
+    case RP_CUPTI_KIND_MEMSET:
+        add(&profiler.times, copy->end - copy->start, copy->correlation);
+        break;
+    case RP_CUPTI_KIND_EXTERNAL_CORRELATION:
+        if (external->external_kind == RP_CUPTI_EXTERNAL_CUSTOM0)
             add(&profiler.tags, external->external, external->correlation);
         break;
     default: break;
@@ -152,21 +128,18 @@ static bool look_up(void *library, const char *name, void *function)
 
 static bool look_all_up(void *library)
 {
-    return look_up(library, "cuptiActivityRegisterCallbacks", &cupti.RegisterCallbacks) &&
-           look_up(library, "cuptiActivityEnable", &cupti.Enable) &&
-           look_up(library, "cuptiActivityDisable", &cupti.Disable) &&
-           look_up(library, "cuptiActivityFlushAll", &cupti.FlushAll) &&
-           look_up(library, "cuptiActivityGetNextRecord", &cupti.GetNextRecord) &&
-           look_up(library, "cuptiActivityPushExternalCorrelationId",
-                   &cupti.PushExternalCorrelationId) &&
-           look_up(library, "cuptiActivityPopExternalCorrelationId",
-                   &cupti.PopExternalCorrelationId);
+    bool all = true;
+#define LOOK_UP(name) all = all && look_up(library, "cuptiActivity" #name, &cupti.name);
+    RP_CUPTI_FUNCTIONS(LOOK_UP)
+#undef LOOK_UP
+    return all;
 }
 
 static const char *start(void)
 {
-    static const int kinds[] = {KIND_EXTERNAL_CORRELATION, KIND_CONCURRENT_KERNEL, KIND_MEMCPY,
-                                KIND_MEMSET};
+    static const int kinds[] = {RP_CUPTI_KIND_EXTERNAL_CORRELATION,
+                                RP_CUPTI_KIND_CONCURRENT_KERNEL, RP_CUPTI_KIND_MEMCPY,
+                                RP_CUPTI_KIND_MEMSET};
     void *library = NULL;
     const char *refused = find_library(&library);
     if (refused)
@@ -213,9 +186,9 @@ void rp_profiler_tag(uint64_t tag)
     if (!profiler.runs || tag == tagged)
         return;
     if (tagged)
-        cupti.PopExternalCorrelationId(EXTERNAL_KIND_CUSTOM0, &last);
+        cupti.PopExternalCorrelationId(RP_CUPTI_EXTERNAL_CUSTOM0, &last);
     if (tag)
-        cupti.PushExternalCorrelationId(EXTERNAL_KIND_CUSTOM0, tag);
+        cupti.PushExternalCorrelationId(RP_CUPTI_EXTERNAL_CUSTOM0, tag);
     tagged = tag;
 }
 
