@@ -177,6 +177,7 @@ struct reinstating {
     const struct rp_execution *execution;
     struct rp_undecided_bytes what;
     rp_alloc_id id;
+    struct rp_span made; /* by the replay, in one piece */
     rp_version expected; /* that the forward went on from */
     bool served;         /* what it made is not made again */
 };
@@ -206,14 +207,15 @@ static enum rp_status doubt_evolved(void *ctx, uint64_t lo, uint64_t hi,
     return RP_OK;
 }
 
-/* The very same was put there once more, and nobody has looked at it. What comes once a step is
- * state that is reset. */
+/* The very same was put there once more, in all that the replay has gone on from, and nobody has
+ * looked at it. What comes once a step is state that is reset. */
 static bool is_put_again(const struct reinstating *at, const struct rp_writer *expected,
                          uint64_t lo, uint64_t hi)
 {
     const struct rp_writer *live = &at->what.live;
     return is_blind(live) && is_blind(expected) && expected->deed &&
-           expected->deed == live->deed && expected->step == live->step &&
+           expected->deed == live->deed && expected->step == live->step && lo <= at->made.lo &&
+           hi >= at->made.hi &&
            !is_in_use(at->id, lo, hi, live->seq);
 }
 
@@ -272,6 +274,7 @@ static void doubt_undeclared(struct reinstating *at, const struct rp_versions *l
 {
     const struct rp_spans *declared = rp_state_of(rp_core.state, at->id);
     struct rp_spans rest = {0};
+    at->made = span;
     if (!rp_switch_on(RP_SWITCH_DOUBTS))
         return;
     enum rp_status status = rp_spans_add(&rest, span.lo, span.hi);
