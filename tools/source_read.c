@@ -57,7 +57,8 @@ static bool goes_on(const struct rp_source *source, size_t at)
 /* One reader goes through all files of a trace: a call can begin in one and end in the next. */
 struct trace {
     struct rp_trace_reader *reader;
-    uint64_t before, events; /* bytes of the files, and of the traces, before this one; events of it */
+    uint64_t before; /* bytes of all files before the present one */
+    uint64_t events; /* read so far */
     bool broken;
     char message[PATH_MAX + 256]; /* of the first damage */
 };
