@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far long work has come: one line on stderr, only where that is a terminal, only after a second,
- * and gone at the end. One work at a time; not thread-safe. */
+/* How far long work has come: one line on stderr, only where that is a terminal, only after a
+ * second, and gone at the end. One work at a time; not thread-safe. */
 #ifndef RP_TOOLS_PROGRESS_H
 #define RP_TOOLS_PROGRESS_H
 
