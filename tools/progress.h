@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* From now on nothing is shown: --quiet, or the terminal is where the command prints all the time. */
+/* From now on nothing is shown: --quiet, or the command prints to the terminal all the time. */
 void rp_progress_silence(void);
 
 /* `total` bytes are to be read; 0 where nobody knows. */
