@@ -101,6 +101,15 @@ static void gone(uint64_t context)
     rp_core_unlock();
 }
 
+/* Times that have come, and would go with their events. */
+void rp_on_context_leave_before(struct rp_frame *frame)
+{
+    (void)frame;
+    rp_core_lock();
+    rp_cost_collect(true);
+    rp_core_unlock();
+}
+
 void rp_on_context_destroy(struct rp_frame *frame)
 {
     const struct rp_args_cuCtxDestroy *args = frame->args;
