@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains on a software device that is too small for the job.
 
-The digits example keeps all its activations. On a device with three quarters of the memory that it
-takes it dies of CUDA_ERROR_OUT_OF_MEMORY; under `reprise run -m recompute` it must leave the
+The digits example, with sixteen blocks, keeps all its activations. On a device with half of the memory
+that it takes it dies of CUDA_ERROR_OUT_OF_MEMORY; under `reprise run -m recompute` it must leave the
 bytes of the run that had enough. Memory over the last step, with enough and with too little, is
 drawn to an SVG. Exit status 1 when a byte differs, or when the bare job survives."""
 import argparse
@@ -22,7 +22,8 @@ WIDTH, HEIGHT, MARGIN = 720, 300, 56
 class Demo:
     def __init__(self, options):
         self.build = options.build.resolve()
-        self.job = [self.build / "examples/digits/digits", "-n", str(options.steps), "-b", "256"]
+        self.job = [self.build / "examples/digits/digits", "-n", str(options.steps), "-b", "512",
+                    "-l", "16"]
         self.output = self.build / "demo-memory"
         self.output.mkdir(parents=True, exist_ok=True)
 
@@ -91,7 +92,7 @@ def draw(path, before, after, limit):
     path.write_text(f"""<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}"
   font-family="sans-serif" font-size="12">
 <rect width="100%" height="100%" fill="white"/>
-<text x="{MARGIN}" y="24">device memory over one step of the digits job</text>
+<text x="{MARGIN}" y="24">device memory over one step of the digits job, sixteen blocks</text>
 <line x1="{MARGIN}" x2="{WIDTH - MARGIN}" y1="{y:.1f}" y2="{y:.1f}" stroke="#b00"
   stroke-dasharray="5"/>
 <text x="{WIDTH - MARGIN}" y="{y - 4:.1f}" text-anchor="end" fill="#b00">all that the device has,
@@ -116,14 +117,14 @@ def main():
     demo = Demo(parser.parse_args())
     options = parser.parse_args()
     done, wanted, summary, roomy = demo.run("enough", "-m", "check", "-c",
-                                            examples / "declared.json")
+                                            examples / "discovered.json")
     if done.returncode:
         sys.exit(f"demo: {done.stderr.strip()}")
     peak = summary["device_peak_bytes"]
-    small = peak * 3 // 4
+    small = peak // 2
     dies, _, _, _ = demo.run("bare", "-m", "observe", memory=small)
     lives, found, saved, tight = demo.run("recompute", "-m", "recompute", "-c",
-                                          examples / "declared.json", memory=small)
+                                          examples / "discovered.json", memory=small)
     figures = saved.get("recompute", {})
     print(f"a device with enough:       {size(peak)} at most, {roomy:.1f} s")
     print(f"a device with {size(small)}:    {dies.stderr.strip().splitlines()[0]}")

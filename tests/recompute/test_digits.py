@@ -62,6 +62,14 @@ class Digits(unittest.TestCase):
                 self.assertLessEqual(run.peak, budget)
                 self.assertGreater(run.recompute["recalls"], 0)
 
+    def test_half_of_the_memory_where_activations_are_most_of_it(self):
+        deep = ["-n", "3", "-b", "512", "-l", "16"]
+        bare = Run("-m", "observe", job=deep)
+        run = under(bare.peak // 2, job=deep)
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertTrue(run.bytes == bare.bytes and run.bytes)
+        self.assertLessEqual(run.peak, bare.peak // 2)
+
     def test_a_device_that_is_too_small(self):
         small = {"REPRISE_SOFT_MEMORY": str(int(self.bare.peak * 0.8))}
         bare = Run("-m", "observe", environment=small)
