@@ -178,6 +178,9 @@ static void say_recompute(const struct rp_summaries *summaries)
                rp_size_format(peak, rp_member_number(most, "device_peak_bytes")),
                rp_size_format(dropped, rp_member_number(figures, "bytes_dropped")),
                rp_count_format(recalls, rp_member_number(figures, "recalls")));
+    if (rp_member_number(figures, "needed_bytes"))
+        rp_say("recompute: the job was refused memory; there it would have taken at least %s",
+               rp_size_format(peak, rp_member_number(figures, "needed_bytes")));
 }
 
 static void say_nothing_seen(void)

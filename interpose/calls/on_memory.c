@@ -112,8 +112,10 @@ static void keep_budget(struct rp_frame *frame, uint64_t bytes)
         return;
     rp_core_lock();
     bool fits = rp_budget_admits(bytes) || rp_recompute_make_room_for(bytes);
-    if (!fits)
+    if (!fits) {
         rp_policy_refused();
+        rp_recompute_refuses(bytes);
+    }
     rp_core_unlock();
     if (fits)
         return;

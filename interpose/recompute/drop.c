@@ -4,6 +4,7 @@
 #include "cuda/switches.h"
 #include "interpose/calls/context.h"
 #include "interpose/calls/handlers.h"
+#include "interpose/recompute/fence.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/liveness.h"
 #include "interpose/recompute/recall.h"
@@ -23,6 +24,7 @@ void rp_drop_forget(void)
 {
     drops.count = 0;
     drops.stream = NULL;
+    rp_fence_forget();
 }
 
 /* ---- calls under way --------------------------------------------------------------- */
@@ -188,9 +190,18 @@ bool rp_drop_make_room(uint64_t bytes)
 {
     uint64_t freed = 0;
     struct rp_holding *victim = best_victim();
-    if (!victim || !rp_drop_wait())
-        return false;
-    for (; freed < bytes && victim; victim = best_victim())
+    for (; freed < bytes && victim; victim = best_victim()) {
+        if (!rp_fence_wait(rp_holding_used(victim)))
+            return false;
         freed += drop(victim);
+    }
     return freed >= bytes;
+}
+
+enum rp_status rp_drop_fill(struct rp_backed *backed, uint64_t lo, uint64_t hi)
+{
+    enum rp_status status = rp_backing_fill(backed, lo, hi);
+    if (status == RP_NO_MEMORY && rp_drop_make_room(rp_backing_missing(backed, lo, hi)))
+        status = rp_backing_fill(backed, lo, hi);
+    return status;
 }

@@ -7,6 +7,7 @@
 #ifndef RP_INTERPOSE_DROP_H
 #define RP_INTERPOSE_DROP_H
 
+#include "interpose/recompute/backing.h"
 #include "interpose/run/footprint.h"
 
 /* A call that was tracked and has not come back: what it meets stays. */
@@ -19,6 +20,8 @@ void rp_drop_unless_plenty(void);
 void rp_drop_hold(bool begins);
 /* Gives at least `bytes` back to the device, or false. */
 bool rp_drop_make_room(uint64_t bytes);
+/* Puts memory behind [lo, hi), for which something else may be dropped. */
+enum rp_status rp_drop_fill(struct rp_backed *backed, uint64_t lo, uint64_t hi);
 /* The host waits until the device has done all that it was given. False when it can't. */
 bool rp_drop_wait(void);
 /* A stream of the layer's own in the context it works in. False when there is none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/recompute/holding.h"
 
+#include "interpose/recompute/fence.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/run/core.h"
 #include "tracker/array.h"
@@ -8,6 +9,7 @@
 static struct {
     struct rp_holding *items;
     size_t count, capacity, dropped;
+    uint64_t used; /* any of them, the last time, by rp_fence_now */
 } holdings;
 
 size_t rp_holdings_count(void)
@@ -28,6 +30,12 @@ void rp_holding_set(struct rp_holding *holding, enum rp_holding_state state)
     holding->state = state;
 }
 
+void rp_holding_claim(struct rp_holding *holding, bool claimed)
+{
+    holding->owner->recipe->claimed += (size_t)claimed - (size_t)holding->claimed;
+    holding->claimed = claimed;
+}
+
 static bool meets(const struct rp_holding *holding, rp_alloc_id id, uint64_t lo, uint64_t hi)
 {
     return holding->id == id && holding->lo < hi && lo < holding->hi;
@@ -41,16 +49,26 @@ struct rp_holding *rp_holding_dropped(rp_alloc_id id, uint64_t lo, uint64_t hi)
     return NULL;
 }
 
+struct rp_holding *rp_holding_wanted(rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    for (size_t i = 0; holdings.dropped && i < holdings.count; i++)
+        if (holdings.items[i].state == RP_HOLDING_DROPPED && !holdings.items[i].claimed &&
+            meets(&holdings.items[i], id, lo, hi))
+            return &holdings.items[i];
+    return NULL;
+}
+
 struct rp_holding *rp_holding_any_dropped(void)
 {
     for (size_t i = 0; holdings.dropped && i < holdings.count; i++)
-        if (holdings.items[i].state == RP_HOLDING_DROPPED)
+        if (holdings.items[i].state == RP_HOLDING_DROPPED && !holdings.items[i].claimed)
             return &holdings.items[i];
     return NULL;
 }
 
 static void remove_at(size_t at)
 {
+    rp_holding_claim(&holdings.items[at], false);
     rp_holding_set(&holdings.items[at], RP_HOLDING_STANDS);
     holdings.items[at].owner->recipe->held--;
     holdings.items[at] = holdings.items[--holdings.count];
@@ -63,11 +81,47 @@ void rp_holdings_release(struct rp_execution *execution)
             remove_at(i);
 }
 
+bool rp_holdings_overwrite(rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    bool any = false;
+    for (size_t i = holdings.count; i-- > 0;) {
+        const struct rp_holding *holding = &holdings.items[i];
+        if (!meets(holding, id, lo, hi) ||
+            (holding->state == RP_HOLDING_DROPPED && !holding->claimed))
+            continue;
+        remove_at(i);
+        any = true;
+    }
+    return any;
+}
+
 void rp_holdings_forget(rp_alloc_id id)
 {
     for (size_t i = holdings.count; i-- > 0;)
         if (holdings.items[i].id == id)
             remove_at(i);
+}
+
+void rp_holdings_use_any(void)
+{
+    holdings.used = rp_fence_now();
+}
+
+void rp_holdings_use(const struct rp_footprint *call)
+{
+    if (call->in_graph || call->reads >= RP_VERDICT_REACHABLE ||
+        call->writes >= RP_VERDICT_REACHABLE)
+        rp_holdings_use_any();
+    for (size_t i = 0; i < holdings.count; i++)
+        for (size_t j = 0; j < call->count; j++)
+            if (meets(&holdings.items[i], call->reaches[j].id, call->reaches[j].lo,
+                      call->reaches[j].hi))
+                holdings.items[i].used = rp_fence_now();
+}
+
+uint64_t rp_holding_used(const struct rp_holding *holding)
+{
+    return holding->used > holdings.used ? holding->used : holdings.used;
 }
 
 void rp_holdings_forget_all(void)
@@ -81,7 +135,8 @@ static enum rp_status add_holding(struct rp_execution *execution, rp_alloc_id id
                                   struct rp_backed *backed, struct rp_span span)
 {
     struct rp_holding holding = {.id = id, .lo = span.lo, .hi = span.hi, .backed = backed,
-                                 .owner = execution, .nth = (uint32_t)execution->recipe->held};
+                                 .owner = execution, .nth = (uint32_t)execution->recipe->held,
+                                 .used = rp_fence_now()};
     rp_backing_inside(backed, &holding.lo, &holding.hi);
     if (holding.lo == holding.hi)
         return RP_OK;

@@ -20,6 +20,8 @@ struct rp_holding {
     struct rp_execution *owner;
     uint32_t nth; /* of its owner's */
     enum rp_holding_state state;
+    uint64_t used; /* the last time, by rp_fence_now */
+    bool claimed; /* dropped, and a call is under way that overwrites all of it */
 };
 
 /* The forward is over: what it has written for certain, and not read before, is held for it. */
@@ -33,12 +35,26 @@ size_t rp_holdings_count(void);
 struct rp_holding *rp_holdings_at(size_t index);
 /* The first dropped one that [lo, hi) meets, or NULL. Costs a test while nothing is dropped. */
 struct rp_holding *rp_holding_dropped(rp_alloc_id id, uint64_t lo, uint64_t hi);
-/* Any dropped one, or NULL. */
+/* The same, of those that nobody has claimed. */
+struct rp_holding *rp_holding_wanted(rp_alloc_id id, uint64_t lo, uint64_t hi);
+/* Any dropped one that nobody has claimed, or NULL. */
 struct rp_holding *rp_holding_any_dropped(void);
 void rp_holding_set(struct rp_holding *holding, enum rp_holding_state state);
+/* A dropped one is claimed, or is not any more. */
+void rp_holding_claim(struct rp_holding *holding, bool claimed);
+
+/* A call has written [lo, hi): what it met of holdings that stand, or were claimed, is nobody's
+ * output any more. True when a holding went. */
+bool rp_holdings_overwrite(rp_alloc_id id, uint64_t lo, uint64_t hi);
 
 /* True while every byte in it was written by its owner, and by nobody since. */
 bool rp_holding_is_own(const struct rp_holding *holding);
+/* A call was given to the device that may use them. */
+void rp_holdings_use(const struct rp_footprint *call);
+/* The last use of this one, by rp_fence_now. */
+uint64_t rp_holding_used(const struct rp_holding *holding);
+/* Something was given to it that may use any. */
+void rp_holdings_use_any(void);
 /* After a fork. */
 void rp_holdings_forget_all(void);
 

@@ -20,6 +20,15 @@ void rp_loss_let_go(struct rp_execution *execution)
     rp_kept_clear(execution->kept);
 }
 
+void rp_loss_let_go_of_empty(void)
+{
+    for (size_t i = 0; i < rp_executions_count(); i++) {
+        struct rp_execution *execution = rp_executions_at(i);
+        if (execution->recipe && execution->recipe->over && !execution->recipe->held)
+            rp_loss_let_go(execution);
+    }
+}
+
 /* ---- what can't be made any more ----------------------------------------------------- */
 
 static bool reads(const struct rp_execution *execution, const struct rp_holding *holding)

@@ -12,6 +12,8 @@
 
 /* Nothing of it is dropped, and nothing will be. */
 void rp_loss_let_go(struct rp_execution *execution);
+/* The same of all that have no outputs any more. */
+void rp_loss_let_go_of_empty(void);
 /* The allocation dies, or its bytes get another address. */
 void rp_loss_of_memory(rp_alloc_id id);
 /* The same of all that lies in [address, address + bytes). */

@@ -5,10 +5,14 @@
 #include "cuda/switches.h"
 #include "cuda/transaction.h"
 #include "interpose/recompute/drop.h"
+#include "interpose/recompute/fence.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/recipe.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/door/real.h"
 #include "interpose/run/core.h"
+
+enum { ATTEMPTS = 4 };
 
 static bool is_alive(rp_alloc_id id)
 {
@@ -20,7 +24,7 @@ bool rp_recall_is_possible(const struct rp_execution *execution)
 {
     const struct rp_instance *instance = execution->instance;
     struct rp_spans lost = {0};
-    bool possible = !execution->recipe->lost;
+    bool possible = !execution->recipe->lost && !execution->recipe->claimed;
     for (size_t i = 0; possible && i < instance->live_count; i++) {
         rp_alloc_id id = instance->lives[i].id;
         possible = is_alive(id) &&
@@ -68,14 +72,6 @@ static struct rp_backed *backed_of(rp_alloc_id id)
     return alloc && !alloc->death_seq ? rp_backing_find(alloc->address) : NULL;
 }
 
-static enum rp_status fill(struct rp_backed *backed, uint64_t lo, uint64_t hi)
-{
-    enum rp_status status = rp_backing_fill(backed, lo, hi);
-    if (status == RP_NO_MEMORY && rp_drop_make_room(rp_backing_missing(backed, lo, hi)))
-        status = rp_backing_fill(backed, lo, hi);
-    return status;
-}
-
 /* Wherever the recipe writes there must be memory, wanted or not. */
 static enum rp_status fill_all(const struct rp_recipe *recipe)
 {
@@ -84,7 +80,7 @@ static enum rp_status fill_all(const struct rp_recipe *recipe)
         const struct rp_reach *reach = &recipe->reaches[i];
         struct rp_backed *backed = reach->effect == RP_WRITE ? backed_of(reach->id) : NULL;
         if (backed)
-            status = fill(backed, reach->lo, reach->hi);
+            status = rp_drop_fill(backed, reach->lo, reach->hi);
     }
     return status;
 }
@@ -97,7 +93,7 @@ static enum rp_status fill_in(const struct rp_execution *execution)
         const struct rp_live *live = &execution->instance->lives[i];
         struct rp_backed *backed = backed_of(live->id);
         for (size_t j = 0; backed && status == RP_OK && j < live->live_in.count; j++)
-            status = fill(backed, live->live_in.items[j].lo, live->live_in.items[j].hi);
+            status = rp_drop_fill(backed, live->live_in.items[j].lo, live->live_in.items[j].hi);
     }
     return status;
 }
@@ -174,6 +170,35 @@ static enum rp_status follow(struct rp_execution *execution, rp_stream stream, b
     return status == RP_OK ? ended : status;
 }
 
+/* The most that one launch writes: copies are made launch by launch. */
+static uint64_t largest_write(const struct rp_recipe *recipe)
+{
+    uint64_t most = rp_backing_granule();
+    for (size_t i = 0; i < recipe->reach_count; i++) {
+        const struct rp_reach *reach = &recipe->reaches[i];
+        if (reach->effect == RP_WRITE && reach->hi - reach->lo > most)
+            most = reach->hi - reach->lo;
+    }
+    return most;
+}
+
+/* Copies of the transaction's may find no room before anything was written: something else is
+ * dropped for them, more each time. */
+static enum rp_status follow_with_room(struct rp_execution *execution, rp_stream stream,
+                                       bool *lost)
+{
+    uint64_t room = largest_write(execution->recipe);
+    enum rp_status status = follow(execution, stream, lost);
+    for (int i = 0; i < ATTEMPTS && status == RP_NO_MEMORY && !*lost; i++, room *= 2) {
+        if (!rp_recompute_make_room_for(room))
+            break;
+        status = rp_order_gather(rp_core.bench.order, stream);
+        if (status == RP_OK)
+            status = follow(execution, stream, lost);
+    }
+    return status;
+}
+
 static void stand_again(const struct rp_execution *execution)
 {
     for (size_t i = 0; i < rp_holdings_count(); i++)
@@ -193,7 +218,7 @@ static enum rp_status make_anew(struct rp_execution *execution, rp_stream stream
     if (status == RP_OK)
         status = rp_order_gather(rp_core.bench.order, stream);
     if (status == RP_OK)
-        status = follow(execution, stream, &lost);
+        status = follow_with_room(execution, stream, &lost);
     if (status == RP_OK)
         status = rp_order_release(rp_core.bench.order, stream);
     if (status == RP_OK)
@@ -216,6 +241,8 @@ enum rp_status rp_recall(struct rp_execution *execution, rp_stream stream)
     if (is_elsewhere)
         rp_real.cuCtxPopCurrent_v2(&left);
     recipe->busy = false;
+    rp_holdings_use_any(); /* its inputs, too */
+    rp_fence_set();
     return status;
 }
 

@@ -34,7 +34,8 @@ struct rp_recipe {
     rp_stream stream;     /* of the forward's latest call ... */
     CUcontext context;    /* ... and where that is */
     bool busy;            /* it is being followed right now */
-    size_t held, dropped; /* its holdings, and those without content */
+    size_t held, dropped; /* its holdings, and those without content ... */
+    size_t claimed;       /* ... of which somebody is about to make another */
     uint64_t times;       /* that it was followed */
 };
 

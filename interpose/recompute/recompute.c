@@ -4,7 +4,9 @@
 #include "cuda/driver_real.h"
 #include "cuda/switches.h"
 #include "interpose/calls/handlers.h"
+#include "interpose/recompute/claim.h"
 #include "interpose/recompute/drop.h"
+#include "interpose/recompute/fence.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/liveness.h"
 #include "interpose/recompute/loss.h"
@@ -49,6 +51,8 @@ void rp_recompute_forward_ends(struct rp_execution *execution)
         rp_recipe_retain(execution, "the host is out of memory");
     else if (!execution->recipe->held)
         rp_recipe_retain(execution, "none of its outputs fills a granule of memory");
+    else
+        rp_fence_set();
 }
 
 bool rp_recompute_protects(const struct rp_execution *execution)
@@ -88,13 +92,13 @@ static bool is_unproved(const struct rp_footprint *call)
 /* A graph's nodes are all looked at before the first of them runs. */
 static enum rp_status bring_back(const struct rp_footprint *call)
 {
-    enum rp_status status = RP_OK;
     if (is_unproved(call) || call->in_graph)
         return rp_recall_all(call->stream);
+    enum rp_status status = rp_claim_before(call);
     for (size_t i = 0; status == RP_OK && i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
         const struct rp_holding *holding;
-        while (status == RP_OK && (holding = rp_holding_dropped(reach->id, reach->lo, reach->hi)))
+        while (status == RP_OK && (holding = rp_holding_wanted(reach->id, reach->lo, reach->hi)))
             status = rp_recall(holding->owner, call->stream);
     }
     return status;
@@ -113,6 +117,27 @@ static enum rp_status share(const struct rp_footprint *call)
     return status;
 }
 
+void rp_recompute_refuses(uint64_t bytes)
+{
+    uint64_t needed = rp_budget_used() + bytes;
+    if (needed > rp_core.figures.lacking)
+        rp_core.figures.lacking = needed;
+}
+
+static uint64_t missing_to(const struct rp_footprint *call)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < rp_holdings_count(); i++) {
+        const struct rp_holding *holding = rp_holdings_at(i);
+        bool met = false;
+        for (size_t j = 0; holding->state == RP_HOLDING_DROPPED && !met && j < call->count; j++)
+            met = call->reaches[j].id == holding->id && call->reaches[j].lo < holding->hi &&
+                  holding->lo < call->reaches[j].hi;
+        bytes += met ? rp_backing_missing(holding->backed, holding->lo, holding->hi) : 0;
+    }
+    return bytes > rp_backing_granule() ? bytes : rp_backing_granule();
+}
+
 bool rp_recompute_before(const struct rp_footprint *call)
 {
     if (!rp_recompute_is_on())
@@ -121,17 +146,21 @@ bool rp_recompute_before(const struct rp_footprint *call)
     rp_liveness_call(call);
     enum rp_status status = rp_driver_context_of(call->stream) ? share(call) : bring_back(call);
     const struct rp_holding *holding = rp_holding_any_dropped();
-    if (status != RP_OK && status != RP_NO_MEMORY)
+    if (status == RP_NO_MEMORY)
+        rp_recompute_refuses(missing_to(call));
+    else if (status != RP_OK)
         rp_report(RP_HAZARD_NOT_PRESERVED, holding ? holding->owner : NULL, call,
                   holding ? holding->id : 0, holding ? holding->lo : 0,
                   holding ? holding->hi : 0, NULL, NULL);
     return status != RP_NO_MEMORY;
 }
 
-void rp_recompute_done(const struct rp_footprint *call)
+void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure)
 {
     if (!rp_recompute_is_on())
         return;
+    rp_claim_after(call, went, sure);
+    rp_holdings_use(call);
     rp_drop_unguard(call);
     rp_drop_unless_plenty();
 }
@@ -152,6 +181,7 @@ void rp_recompute_graph_ends(void)
     if (!rp_recompute_is_on())
         return;
     rp_core_lock();
+    rp_holdings_use_any();
     rp_drop_hold(false);
     rp_core_unlock();
 }
@@ -184,22 +214,14 @@ CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)
     enum rp_status status = rp_backing_create(bytes, &place);
     while (status == RP_NO_MEMORY && rp_drop_make_room(bytes))
         status = rp_backing_create(bytes, &place);
-    if (status == RP_NO_MEMORY)
+    if (status == RP_NO_MEMORY) {
+        rp_recompute_refuses(bytes);
         return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     if (status != RP_OK)
         return alloc_plain(bytes, address);
     *address = place;
     return CUDA_SUCCESS;
-}
-
-/* Executions of which nothing stands any more are over. */
-static void let_go_of_empty(void)
-{
-    for (size_t i = 0; i < rp_executions_count(); i++) {
-        struct rp_execution *execution = rp_executions_at(i);
-        if (execution->recipe && execution->recipe->over && !execution->recipe->held)
-            rp_loss_let_go(execution);
-    }
 }
 
 bool rp_recompute_free(rp_alloc_id id, uint64_t address)
@@ -208,7 +230,7 @@ bool rp_recompute_free(rp_alloc_id id, uint64_t address)
     if (!rp_recompute_is_on() || alloc->address != address)
         return false;
     rp_loss_of_memory(id);
-    let_go_of_empty();
+    rp_loss_let_go_of_empty();
     struct rp_backed *backed = rp_backing_find(address);
     if (!backed)
         return false;

@@ -36,12 +36,17 @@ void rp_recompute_ends(struct rp_execution *execution);
 /* Makes stand what `call` may meet. False when the device has no memory left for that: the call
  * is to be answered so, and must not go out. rp_recompute_done in either case. */
 bool rp_recompute_before(const struct rp_footprint *call);
-void rp_recompute_done(const struct rp_footprint *call);
+/* `sure`: what the driver did with it is known; `went`: it runs. */
+void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure);
 
 /* A graph is about to be launched in `stream`: all stands, and nothing goes before it is launched.
  * False as above; only after true must it be ended, without the lock. */
 bool rp_recompute_graph_begins(rp_stream stream);
 void rp_recompute_graph_ends(void);
+
+/* The job is refused `bytes`, when all that could be dropped has been: as much more than there is
+ * by then would have been needed, at least. */
+void rp_recompute_refuses(uint64_t bytes);
 
 /* ---- memory ------------------------------------------------------------------------- */
 

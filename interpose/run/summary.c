@@ -259,6 +259,8 @@ static void put_recompute(json_t *summary)
     put_count(object, "bytes_dropped", rp_core.figures.bytes_dropped);
     put_count(object, "recalls", rp_core.figures.recalls);
     put_count(object, "granule_bytes", rp_backing_granule());
+    if (rp_core.figures.lacking)
+        put_count(object, "needed_bytes", rp_core.figures.lacking);
     json_object_set_new(summary, "recompute", object);
 }
 

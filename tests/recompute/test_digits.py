@@ -81,6 +81,8 @@ class Digits(unittest.TestCase):
         self.assertNotEqual(run.code, 0)
         self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", run.stderr)
         self.assertEqual(run.summary["hazards"], [])
+        self.assertGreater(run.recompute["needed_bytes"], self.bare.peak // 3)
+        self.assertRegex(run.stderr, r"refused memory; there it would have taken at least ")
 
     @unittest.skipUnless(HAS_SWITCHES, "built without switches")
     def test_dropped_at_every_chance(self):
