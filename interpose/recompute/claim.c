@@ -3,7 +3,6 @@
 
 #include "cuda/switches.h"
 #include "interpose/recompute/drop.h"
-#include "interpose/recompute/holding.h"
 #include "interpose/recompute/loss.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/recompute.h"
@@ -47,34 +46,33 @@ static bool is_needed(const struct rp_holding *holding)
     return false;
 }
 
-static bool may_claim(const struct rp_footprint *call, const struct rp_reach *reach,
-                      const struct rp_holding *holding)
+static bool is_overwritten(const struct rp_footprint *call, const struct rp_holding *holding)
 {
-    return holding->state == RP_HOLDING_DROPPED && !holding->claimed &&
-           overwrites(reach, holding) && !holding->owner->recipe->busy &&
-           !reads(call, holding) && !is_needed(holding);
+    for (size_t i = 0; i < call->count; i++)
+        if (overwrites(&call->reaches[i], holding))
+            return true;
+    return false;
 }
 
-static enum rp_status claim_in(const struct rp_footprint *call, const struct rp_reach *reach)
+bool rp_claim_may(const struct rp_footprint *call, const struct rp_holding *holding)
 {
-    enum rp_status status = RP_OK;
-    for (size_t i = 0; status == RP_OK && i < rp_holdings_count(); i++) {
-        struct rp_holding *holding = rp_holdings_at(i);
-        if (!may_claim(call, reach, holding))
-            continue;
-        rp_holding_claim(holding, true);
-        status = rp_drop_fill(holding->backed, holding->lo, holding->hi);
-    }
-    return status;
+    return rp_switch_on(RP_SWITCH_CLAIM) && !call->in_graph &&
+           holding->state == RP_HOLDING_DROPPED && !holding->claimed &&
+           !holding->owner->recipe->busy && is_overwritten(call, holding) &&
+           !reads(call, holding) && !is_needed(holding);
 }
 
 enum rp_status rp_claim_before(const struct rp_footprint *call)
 {
     enum rp_status status = RP_OK;
-    bool may = !call->in_graph && rp_switch_on(RP_SWITCH_CLAIM) && rp_holding_any_dropped();
-    for (size_t i = 0; may && status == RP_OK && i < call->count; i++)
-        if (call->reaches[i].effect == RP_WRITE && call->reaches[i].certain)
-            status = claim_in(call, &call->reaches[i]);
+    bool any = rp_holding_any_dropped();
+    for (size_t i = 0; any && status == RP_OK && i < rp_holdings_count(); i++) {
+        struct rp_holding *holding = rp_holdings_at(i);
+        if (!rp_claim_may(call, holding))
+            continue;
+        rp_holding_claim(holding, true);
+        status = rp_drop_fill(holding->backed, holding->lo, holding->hi);
+    }
     return status;
 }
 

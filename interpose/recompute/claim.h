@@ -6,10 +6,13 @@
 #ifndef RP_INTERPOSE_CLAIM_H
 #define RP_INTERPOSE_CLAIM_H
 
+#include "interpose/recompute/holding.h"
 #include "interpose/run/footprint.h"
 
-/* Puts memory where `call` overwrites something dropped that nobody needs any more. RP_NO_MEMORY
- * when there is none; what was claimed by then stays so until rp_claim_after. */
+/* True for a dropped one that `call` overwrites all of, unread, and that nobody else needs. */
+bool rp_claim_may(const struct rp_footprint *call, const struct rp_holding *holding);
+/* Claims them, and puts memory there; whatever else the call meets stands by then. RP_NO_MEMORY
+ * when there is none; what was claimed stays so until rp_claim_after. */
 enum rp_status rp_claim_before(const struct rp_footprint *call);
 /* The call is done. `went`: it runs; `sure`: so the driver says, and not perhaps. What it has
  * overwritten is no output any more. */

@@ -49,15 +49,6 @@ struct rp_holding *rp_holding_dropped(rp_alloc_id id, uint64_t lo, uint64_t hi)
     return NULL;
 }
 
-struct rp_holding *rp_holding_wanted(rp_alloc_id id, uint64_t lo, uint64_t hi)
-{
-    for (size_t i = 0; holdings.dropped && i < holdings.count; i++)
-        if (holdings.items[i].state == RP_HOLDING_DROPPED && !holdings.items[i].claimed &&
-            meets(&holdings.items[i], id, lo, hi))
-            return &holdings.items[i];
-    return NULL;
-}
-
 struct rp_holding *rp_holding_any_dropped(void)
 {
     for (size_t i = 0; holdings.dropped && i < holdings.count; i++)

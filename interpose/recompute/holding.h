@@ -35,8 +35,6 @@ size_t rp_holdings_count(void);
 struct rp_holding *rp_holdings_at(size_t index);
 /* The first dropped one that [lo, hi) meets, or NULL. Costs a test while nothing is dropped. */
 struct rp_holding *rp_holding_dropped(rp_alloc_id id, uint64_t lo, uint64_t hi);
-/* The same, of those that nobody has claimed. */
-struct rp_holding *rp_holding_wanted(rp_alloc_id id, uint64_t lo, uint64_t hi);
 /* Any dropped one that nobody has claimed, or NULL. */
 struct rp_holding *rp_holding_any_dropped(void);
 void rp_holding_set(struct rp_holding *holding, enum rp_holding_state state);

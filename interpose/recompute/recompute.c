@@ -89,19 +89,38 @@ static bool is_unproved(const struct rp_footprint *call)
     return call->reads >= RP_VERDICT_REACHABLE || call->writes >= RP_VERDICT_REACHABLE;
 }
 
+static bool meets(const struct rp_footprint *call, const struct rp_holding *holding)
+{
+    for (size_t i = 0; i < call->count; i++)
+        if (call->reaches[i].id == holding->id && call->reaches[i].lo < holding->hi &&
+            holding->lo < call->reaches[i].hi)
+            return true;
+    return false;
+}
+
+/* Something dropped that the call meets, and does not just overwrite. */
+static const struct rp_holding *first_needed(const struct rp_footprint *call)
+{
+    bool any = rp_holding_any_dropped();
+    for (size_t i = 0; any && i < rp_holdings_count(); i++) {
+        const struct rp_holding *holding = rp_holdings_at(i);
+        if (holding->state == RP_HOLDING_DROPPED && !holding->claimed && meets(call, holding) &&
+            !rp_claim_may(call, holding))
+            return holding;
+    }
+    return NULL;
+}
+
 /* A graph's nodes are all looked at before the first of them runs. */
 static enum rp_status bring_back(const struct rp_footprint *call)
 {
     if (is_unproved(call) || call->in_graph)
         return rp_recall_all(call->stream);
-    enum rp_status status = rp_claim_before(call);
-    for (size_t i = 0; status == RP_OK && i < call->count; i++) {
-        const struct rp_reach *reach = &call->reaches[i];
-        const struct rp_holding *holding;
-        while (status == RP_OK && (holding = rp_holding_wanted(reach->id, reach->lo, reach->hi)))
-            status = rp_recall(holding->owner, call->stream);
-    }
-    return status;
+    const struct rp_holding *holding;
+    enum rp_status status = RP_OK;
+    while (status == RP_OK && (holding = first_needed(call)))
+        status = rp_recall(holding->owner, call->stream);
+    return status == RP_OK ? rp_claim_before(call) : status;
 }
 
 /* Memory that several contexts work on, perhaps of several devices, stays where it is. */
@@ -129,11 +148,8 @@ static uint64_t missing_to(const struct rp_footprint *call)
     uint64_t bytes = 0;
     for (size_t i = 0; i < rp_holdings_count(); i++) {
         const struct rp_holding *holding = rp_holdings_at(i);
-        bool met = false;
-        for (size_t j = 0; holding->state == RP_HOLDING_DROPPED && !met && j < call->count; j++)
-            met = call->reaches[j].id == holding->id && call->reaches[j].lo < holding->hi &&
-                  holding->lo < call->reaches[j].hi;
-        bytes += met ? rp_backing_missing(holding->backed, holding->lo, holding->hi) : 0;
+        if (holding->state == RP_HOLDING_DROPPED && meets(call, holding))
+            bytes += rp_backing_missing(holding->backed, holding->lo, holding->hi);
     }
     return bytes > rp_backing_granule() ? bytes : rp_backing_granule();
 }

@@ -82,6 +82,14 @@ def mechanisms(runner, programs):
     for mechanism in MECHANISMS:
         red = sum(len(runner.wrong(batch, (mechanism,))) for batch in batches(programs))
         yield f"without {mechanism}: {red} of {len(programs)} programs go red", red > 0, ""
+    made = []
+    for disabled in ((), ("claim",)):
+        runner.recalls = 0
+        for batch in batches(programs):
+            runner.run(batch, "recompute", disabled)
+        made.append(runner.recalls)
+    yield f"without claim: {made[1]} instances are made anew, and {made[0]} with it", \
+        made[1] > made[0], ""
 
 
 def main():

@@ -64,7 +64,8 @@ def train_step(layers, head, x, y):
 
 def main():
     digits, output = map(pathlib.Path, sys.argv[1:3])
-    count, batch, steps = (int(word) for word in (sys.argv[3:] + ["12", "512", "4"][len(sys.argv) - 3:]))
+    words = sys.argv[3:] + ["12", "512", "4"][len(sys.argv) - 3:]
+    count, batch, steps = map(int, words)
     images, labels = read_digits(digits)
     random = np.random.default_rng(7)
     layers = [Layer(random) for _ in range(count)]

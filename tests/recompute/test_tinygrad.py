@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A tinygrad job that keeps every activation leaves the same bytes in less memory.
+
+usage: test_tinygrad.py REPRISE DEVICE_FOLDER SOURCE
+
+Its allocator keeps what the job gives back and hands it out again: buffers are overwritten with
+whatever comes next, and what is dead in them is nobody's to know. Exit status 77 where there is no
+tinygrad."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "clients"))
+from clients import SKIPPED, Missing, Place  # noqa: E402
+
+CONTRACT = {"version": 1, "state": "discovered", "step": {"nvtx": "step"},
+            "segments": [{"name": "layer", "forward": {"nvtx": "forward/*"},
+                          "replay": {"nvtx": "recompute/*"}, "pair": "key"}]}
+SHARE = 0.9
+
+
+def run(place, python, name, *layer):
+    """(the bytes that the job leaves, its summary)"""
+    output = place.scratch / name
+    environment = os.environ | {"DEV": "CUDA:PTX", "CACHELEVEL": "0",
+                                "REPRISE_SOFT_GRANULARITY": "4KiB"}
+    done = subprocess.run([place.reprise, "run", "-q", "--no-trace", "--device", "soft", "-o",
+                           output, *layer, "-c", place.scratch / "contract.json", "--", python,
+                           HERE / "tinygrad_job.py", place.digits(), f"{output}.bytes", "12",
+                           "512", "3"], capture_output=True, text=True, env=environment)
+    if done.returncode:
+        sys.exit(f"{name}: exit status {done.returncode}: {done.stderr[-500:]}")
+    summaries = [json.loads(path.read_text()) for path in output.glob("summary-*")]
+    return pathlib.Path(f"{output}.bytes").read_bytes(), \
+        max(summaries, key=lambda summary: summary["device_peak_bytes"])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        place = Place(*sys.argv[1:4], scratch)
+        try:
+            python = place.python("tinygrad", "numpy", "nvtx")
+        except Missing as reason:
+            print(f"skipped: {reason}")
+            return SKIPPED
+        (place.scratch / "contract.json").write_text(json.dumps(CONTRACT))
+        wanted, eager = run(place, python, "eager", "-m", "check")
+        budget = int(eager["device_peak_bytes"] * SHARE)
+        found, tight = run(place, python, "tight", "-m", "recompute", "-b", str(budget))
+        figures = tight["recompute"]
+        print(f"{eager['device_peak_bytes']} bytes with enough, {tight['device_peak_bytes']} under "
+              f"{budget}: {figures['drops']} drops, {figures['recalls']} forwards run again")
+        assert found == wanted and found, "other bytes"
+        assert tight["device_peak_bytes"] <= budget and figures["recalls"] > 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
