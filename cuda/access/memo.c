@@ -9,7 +9,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define SLOTS 32          /* a power of two; a new set takes the place of an older one */
+#define SLOTS 64
+#define WAYS 4            /* slots that a key may lie in; the new take the place of the oldest */
 #define MAX_KEY_BYTES 512 /* of longer ones nothing is remembered */
 #define MAX_ITEMS 96
 #define HIGHEST_ADDRESS ((uint64_t)INT64_MAX / 2) /* of a range, as in a proof's evaluation */
@@ -26,6 +27,7 @@ struct evaluation {
     size_t item_count;
     enum rp_verdict reads, writes;
     const char *reason;
+    uint64_t used; /* when last, as the memo counts what it is asked */
 };
 
 struct rp_memo {
@@ -105,10 +107,36 @@ static uint64_t pointer_of(const struct rp_access *access, const struct rp_launc
     return pointer;
 }
 
+/* Where an evaluation with this hash may lie: in any of the WAYS slots from here on. */
+static struct evaluation *set_of(struct rp_memo *memo, uint64_t hash)
+{
+    return &memo->slots[hash % (SLOTS / WAYS) * WAYS];
+}
+
+/* The key is the one that was gathered. */
+static struct evaluation *find(struct rp_memo *memo, uint64_t hash)
+{
+    struct evaluation *set = set_of(memo, hash);
+    for (unsigned i = 0; i < WAYS; i++)
+        if (set[i].key && set[i].hash == hash &&
+            memcmp(set[i].key, memo->key, memo->key_bytes) == 0)
+            return &set[i];
+    return NULL;
+}
+
+static struct evaluation *oldest(struct rp_memo *memo, uint64_t hash)
+{
+    struct evaluation *set = set_of(memo, hash), *least = set;
+    for (unsigned i = 1; i < WAYS; i++)
+        if (set[i].used < least->used)
+            least = &set[i];
+    return least;
+}
+
 static void remember(struct rp_memo *memo, uint64_t hash, const struct rp_launch *launch,
                      const struct rp_access_set *set)
 {
-    struct evaluation *slot = &memo->slots[hash % SLOTS];
+    struct evaluation *slot = oldest(memo, hash);
     forget(slot);
     if (set->count > MAX_ITEMS)
         return;
@@ -127,6 +155,7 @@ static void remember(struct rp_memo *memo, uint64_t hash, const struct rp_launch
         made.items[i].lo -= pointer;
         made.items[i].hi -= pointer;
     }
+    made.used = memo->asked;
     *slot = made;
 }
 
@@ -239,8 +268,9 @@ enum rp_status rp_memo_evaluate(struct rp_memo *memo, const struct rp_launch *la
         return rp_proof_evaluate(proof, launch, symbols, symbols_ctx, out);
     gather_key(memo, launch);
     uint64_t hash = XXH3_64bits(memo->key, memo->key_bytes);
-    const struct evaluation *slot = &memo->slots[hash % SLOTS];
-    if (slot->key && slot->hash == hash && memcmp(slot->key, memo->key, memo->key_bytes) == 0) {
+    struct evaluation *slot = find(memo, hash);
+    if (slot) {
+        slot->used = memo->asked;
         enum rp_status status = recall(slot, launch, out);
         memo->remembered += status == RP_OK;
         if (status != RP_NOT_FOUND)

@@ -70,7 +70,8 @@ class Claims:
     """The launches of a trace, with what was claimed of each, in addresses."""
 
     def __init__(self, folder):
-        self.launches, self.allocations, by_seq = [], {}, {}
+        self.launches, self.allocations = [], {}
+        accesses = collections.defaultdict(lambda: {"read": [], "write": []})
         dump = subprocess.Popen([REPRISE, "dump", "--json", folder], stdout=subprocess.PIPE,
                                 text=True)
         for line in dump.stdout:
@@ -80,14 +81,12 @@ class Claims:
             if name == "allocation":
                 self.allocations[fields["allocation"]] = int(fields["address"], 16), fields["bytes"]
             elif name == "launch":
-                by_seq[fields["seq"]] = launch = {
-                    "kernel": fields["kernel"], "verdict": fields["verdict"],
-                    "reads": fields["reads"], "read": [], "write": []}
-                self.launches.append(launch)
-            elif name == "access" and fields["seq"] in by_seq:
+                self.launches.append({"kernel": fields["kernel"], "verdict": fields["verdict"],
+                                      "reads": fields["reads"]} | accesses[fields["seq"]])
+            elif name == "access":  # those of a graph's node come before their launch
                 base, _ = self.allocations[fields["allocation"]]
                 start = base + fields["offset"]
-                by_seq[fields["seq"]][fields["effect"]].append((start, start + fields["bytes"]))
+                accesses[fields["seq"]][fields["effect"]].append((start, start + fields["bytes"]))
         dump.wait()
 
 

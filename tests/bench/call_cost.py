@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+from figures import figure
+
 PROGRAM, KERNELS, FAKE, NOP, LAYER = map(os.path.abspath, sys.argv[1:6])
 RUNTIME = sys.argv[6:]
 CONTRACT = {"version": 1, "policy": "regions", "segments": [
@@ -44,3 +46,6 @@ with tempfile.TemporaryDirectory() as folder:
     for way, calls in ways.items():
         print(f"{way:20}" + "".join(f"{through - bare:20.1f}" for bare, through in calls.values())
               + (f"    goal {GOALS[way]}" if way in GOALS else ""))
+        for call, (bare, through) in calls.items():
+            figure(f"call.{way.replace(', ', '-')}.{call}", through - bare, "ns",
+                   goal=f"<= {GOALS[way]}" if way in GOALS else None)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What went wrong in other programs that stand before a driver, by public report: a test each.
 
-Many are tested where their subject is; ELSEWHERE says where, and the test of this file makes sure
-that they are there. The others are below, under the report's name.
+Many are tested where their subject is; docs/public-reports.md says where, and the test of this file
+makes sure that they are there. The others are below, under the report's name.
 
-usage: test_public_reports.py REPRISE_COMMAND LAYER FAKE"""
+usage: test_public_reports.py REPRISE_COMMAND LAYER FAKE LAST_ARGUMENT [RUNTIME]"""
 import json
 import os
 import pathlib
@@ -17,58 +17,10 @@ import tempfile
 import time
 import unittest
 
-REPRISE, LAYER, FAKE = map(os.path.abspath, sys.argv[1:4])
+REPRISE, LAYER, FAKE, LAST_ARGUMENT = map(os.path.abspath, sys.argv[1:5])
+RUNTIME = sys.argv[5:]
 TESTS = pathlib.Path(__file__).parent.parent
-
-ELSEWHERE = {
-    "HAMi-core#36: a resolver of 4 arguments and one of 5":
-        ("interpose/test_proc_address.c", "the_resolver_resolves_to_ourselves"),
-    "HAMi-core#36: a NULL status": ("interpose/test_proc_address.c", "a_null_status_is_fine"),
-    "nvshare#11: the resolver's second version is not hooked":
-        ("interpose/test_proc_address.c", "the_resolver_resolves_to_ourselves"),
-    "HAMi-core#57: always the newest version is handed out":
-        ("interpose/test_proc_address.c", "every_row_is_answered_at_the_callers_version_and_mode"),
-    "segger#30: a call with an argument that its caller never gave":
-        ("interpose/test_frames.c", "an_argument_not_passed_is_not_looked_at"),
-    "HAMi#1834: an old runtime on a new driver, or the other way round":
-        ("interpose/test_old_driver.c", "what_the_driver_lacks_is_not_found"),
-    "HAMi-core#326: the driver's own look-up gets the hook":
-        ("interpose/test_routes.c", "the_driver_finds_its_own_symbols"),
-    "HAMi-core#174, apitrace#756, libTAS#435: private symbols of the C library":
-        ("interpose/test_preload.py", "test_uses_no_private_symbol_of_the_c_library"),
-    "nvshare#21: a symbol version that other machines lack":
-        ("interpose/test_preload.py", "test_uses_no_private_symbol_of_the_c_library"),
-    "HAMi#723: look-ups in a library's start":
-        ("interpose/test_routes.c", "the_driver_may_call_itself_while_it_is_opened"),
-    "ucx#7340: a missing symbol ends the process":
-        ("interpose/test_routes.c", "a_missing_symbol_is_null_with_the_usual_message"),
-    "ucx#4190: dlopen is hooked": ("interpose/test_preload.py",
-        "test_exports_the_call_table_the_resolvers_and_nothing_else"),
-    "virtualgl#39: a library bound to its own symbols first":
-        ("interpose/test_routes.c", "a_deepbind_library_hits"),
-    "HAMi-core#143, cricket#58: a way to launch that is not hooked":
-        ("seen/writers.c", "by_launch_ex"),
-    "HAMi#1360, HAMi-core#192: a graph call under another version's parameters":
-        ("seen/graphs.c", "old_kernel_node"),
-    "vgpu-manager#89: RTLD_NEXT": ("interpose/test_routes.c",
-                                   "rtld_next_starts_after_the_true_caller"),
-    "vgpu-manager f952da6: signal handlers are replaced":
-        ("interpose/test_preload.py", "test_signal_handlers_stay_as_they_are"),
-    "torch_memory_saver#23: memory by virtual memory management only":
-        ("seen/writers.c", "alias"),
-    "torch_memory_saver#88: an address with other physical memory":
-        ("seen/writers.c", "remapped"),
-    "sglang#36643, torch_memory_saver#108: a library that is not there in every child":
-        ("interpose/test_preload.py", "test_needs_the_c_library_only"),
-    "ZLUDA#38: an entry point that is missing": ("interpose/test_preload.py",
-        "test_exports_whatever_the_toolkits_stub_exports"),
-    "tensorpipe#294: the toolkit's stub instead of the driver":
-        ("interpose/test_find_driver.c", "what_will_not_do_is_named_and_passed_over"),
-    "ZLUDA#447: a driver of a framework's own, by absolute path":
-        ("interpose/test_routes.c", "dlopen_by_absolute_path_and_dlsym_hits"),
-    "sanitizers#786, virtualgl#197: a sanitizer's runtime must come first":
-        ("interpose/meson.build", "sanitizer_runtime"),
-}
+PAGE = TESTS.parent / "docs" / "public-reports.md"
 
 # The start of a job that speaks to the driver through ctypes, as tinygrad and CuPy do.
 JOB = """
@@ -112,10 +64,59 @@ class Reports(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def test_the_others_are_where_they_are_said_to_be(self):
-        for report, (file, name) in ELSEWHERE.items():
+    def rows(self):
+        """(report, [(file, name)]) of each row of the page."""
+        for line in PAGE.read_text().splitlines():
+            if line.startswith("| ") and not re.match(r"\| (report|input|way) \|", line):
+                cells = line.strip("|").split("|")
+                file, tests = None, []
+                for word in re.findall(r"`([^`]+)`", cells[-1]):
+                    if (TESTS / word).is_file():
+                        file = word
+                    elif file:
+                        tests.append((file, word))
+                yield cells[0].strip(), tests
+
+    def test_all_are_where_they_are_said_to_be(self):
+        for report, tests in self.rows():
             with self.subTest(report):
-                self.assertRegex((TESTS / file).read_text(), rf"\b{name}\b")
+                self.assertTrue(tests, "no test is named")
+                for file, name in tests:
+                    end = r"\b" if name[-1].isalnum() or name[-1] == "_" else ""
+                    self.assertRegex((TESTS / file).read_text(), re.escape(name) + end, file)
+
+    def test_those_of_this_file_are_on_the_page(self):
+        named = {name for _, tests in self.rows() for _, name in tests}
+        own = {name for name in dir(self) if re.match(r"test_.*_[0-9]+_", name)}
+        self.assertEqual(own - named, set())
+
+    def last_argument(self):
+        """(accesses, launches) of a kernel of machine code, a pointer its last parameter."""
+        env = os.environ | {"LD_PRELOAD": ":".join(RUNTIME + [LAYER]), "REPRISE_DRIVER": FAKE,
+                            "REPRISE_MODE": "observe", "REPRISE_TRACE": "1",
+                            "REPRISE_OUTPUT": self.place.name, "ASAN_OPTIONS": "detect_leaks=0"}
+        done = subprocess.run([LAST_ARGUMENT, TESTS / "image" / "layouts_sm_80.cubin"], env=env,
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        dump = subprocess.run([REPRISE, "dump", "--json", self.place.name], check=True,
+                              capture_output=True, text=True).stdout
+        events = [json.loads(line) for line in dump.splitlines()]
+        return [[event["fields"] for event in events
+                 if event.get("name") == name and event.get("class") == "note"]
+                for name in ("access", "launch")]
+
+    def test_aprender_2060_no_parameter_beyond_the_last_is_read(self):
+        """Behind the array of parameters there is memory that can't be read."""
+        _, launches = self.last_argument()
+        self.assertEqual([launch["kernel"] for launch in launches], ["two_blocks"] * 3)
+
+    def test_phos_0_the_last_bytes_of_a_parameter_count(self):
+        """A pointer in the last eight bytes of the last parameter, and no proof."""
+        accesses, launches = self.last_argument()
+        self.assertEqual({launch["verdict"] for launch in launches}, {"reachable"})
+        written = [(access["offset"], access["bytes"]) for access in accesses
+                   if access["effect"] == "write"]
+        self.assertEqual(written, [(0, 4096)] * 3)
 
     def test_hami_core_187_physical_memory_on_the_host(self):
         """It is no device memory: a budget of the device has nothing to do with it."""
