@@ -293,7 +293,7 @@ def options_of(arguments):
     options.output = options.output or options.build / "experiments"
     options.unit = workloads.FULL_UNIT if options.device == "cuda" else 1 << 14
     options.steps = 2 if options.short else 4
-    options.dense = (3, 1, 64) if options.short else (8, 20, 64)  # steps, the probe's, scale
+    options.dense = (3, 1, 64) if options.short else (4, 8, 64)  # steps, the probe's, scale
     if options.device == "cuda":
         options.dense = (60, 40, 1)
     options.processes = 1 if options.short else options.processes
