@@ -224,7 +224,6 @@ static enum rp_status find_obstacles(const struct contest *contest,
 {
     const struct rp_question *question = &contest->questions[RP_BASELINE_JOINT];
 
-
     comparison->impossible[RP_BASELINE_OBLIVIOUS] = rp_oblivious_obstacle(question->profile);
     for (int b = 0; b < RP_BASELINE_COUNT; b++) {
         enum rp_status status = RP_OK;
