@@ -17,6 +17,12 @@ import schema
 
 DIGITS, CONTRACT = (pathlib.Path(word).resolve() for word in sys.argv[2:4])
 
+def killed(job, size):
+    """A shell's script that kills the job when its trace has so many bytes, however long it takes
+    on a machine that is busy."""
+    return (f"{job} & job=$!; while [ \"$(cat reprise.data/trace-* | wc -c)\" -lt {size} ] && "
+            "kill -0 $job; do sleep 0.2; done 2>/dev/null; kill -9 $job; wait $job")
+
 
 class Job(harness.Case):
     def run_job(self, *words, steps=2, **changes):
@@ -268,8 +274,7 @@ class Job(harness.Case):
         self.assertEqual(len(events) - 1, info["processes"][0]["events"])
 
     def test_a_killed_job_leaves_its_calls(self):
-        script = (f"'{DIGITS}' --checkpoint --steps 100000 & job=$!; sleep 3; kill -9 $job; "
-                  "wait $job")
+        script = killed(f"'{DIGITS}' --checkpoint --steps 100000", 100_000)
         self.reprise("run", "-q", "--device", "soft", "-m", "check", "-c", str(CONTRACT), "--",
                      "sh", "-c", script)
         lines = self.reprise("dump").stdout.splitlines()
@@ -280,7 +285,7 @@ class Job(harness.Case):
 
     def test_a_killed_job_leaves_its_last_call(self):
         """What it had not yet written is there, down to the call that it was in."""
-        script = f"'{DIGITS}' --steps 100000 & job=$!; sleep 1; kill -9 $job; wait $job"
+        script = killed(f"'{DIGITS}' --steps 100000", 10_000)
         done = self.reprise("run", "--device", "soft", "--", "sh", "-c", script)
         self.assertRegex(done.stderr, r"reprise: \d+ events that the job had not yet written when it "
                          "ended are saved\n")
