@@ -17,6 +17,7 @@ import schema
 
 DIGITS, CONTRACT = (pathlib.Path(word).resolve() for word in sys.argv[2:4])
 
+
 def killed(job, size):
     """A shell's script that kills the job when its trace has so many bytes, however long it takes
     on a machine that is busy."""
