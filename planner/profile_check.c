@@ -144,20 +144,38 @@ static enum rp_status check_segment(struct rp_profile *profile, size_t k, char *
 
 /* ---- facts -------------------------------------------------------------------- */
 
-/* Models other than nested tell a forward's peak from a backward's. */
-static enum rp_status check_terms(struct rp_profile *profile, char *message, size_t message_size)
+/* Models other than nested tell a forward's peak from a backward's, and take the price of a replay
+ * from the facts. */
+static enum rp_status check_beside(const struct rp_segment *segment, enum rp_choice choice,
+                                   const struct rp_facts *facts, char *message,
+                                   size_t message_size)
 {
-    for (size_t k = 0; k < profile->count; k++)
-        for (int c = 0; c < RP_CHOICE_COUNT; c++) {
-            const struct rp_cost *cost = &profile->segments[k].costs[c];
-            profile->culprit = k;
-            if (cost->allowed && !cost->has_terms)
-                return refuse(message, message_size,
-                              "segment '%s', option %s: beside \"facts\" an option needs its "
-                              "terms",
-                              profile->segments[k].name, rp_choice_name((enum rp_choice)c));
-        }
+    const struct rp_cost *cost = &segment->costs[choice];
+
+    if (cost->allowed && !cost->has_terms)
+        return refuse(message, message_size,
+                      "segment '%s', option %s: beside \"facts\" an option needs its terms",
+                      segment->name, rp_choice_name(choice));
+    if (cost->allowed && choice != RP_CHOICE_RETAIN && facts->no_replay != NULL)
+        return refuse(message, message_size,
+                      "segment '%s', option %s: the facts beside it say that the segment can't be "
+                      "replayed: %s",
+                      segment->name, rp_choice_name(choice), facts->no_replay);
     return RP_OK;
+}
+
+static enum rp_status check_options(struct rp_profile *profile, char *message,
+                                    size_t message_size)
+{
+    enum rp_status status = RP_OK;
+
+    for (size_t k = 0; k < profile->count; k++)
+        for (int c = 0; c < RP_CHOICE_COUNT && status == RP_OK; c++) {
+            profile->culprit = k;
+            status = check_beside(&profile->segments[k], (enum rp_choice)c, &profile->facts[k],
+                                  message, message_size);
+        }
+    return status;
 }
 
 static void release_derived(struct rp_segment *derived, size_t count)
@@ -177,7 +195,7 @@ static enum rp_status derive(struct rp_profile *profile, struct rp_segment **bes
 
     if (profile->has_rows) {
         *beside = calloc(profile->count + 1, sizeof(**beside));
-        status = *beside != NULL ? check_terms(profile, message, message_size) : RP_NO_MEMORY;
+        status = *beside != NULL ? check_options(profile, message, message_size) : RP_NO_MEMORY;
     }
     if (status != RP_OK)
         return status;

@@ -437,6 +437,14 @@ static void options_beside_facts_are_in_full(void **state)
     (void)state;
     assert_both_refused(NULL, "{\"retain\": " ROW(1, 2, 3) "}",
                         "option retain: beside \"facts\" an option needs its terms");
+    assert_both_refused(NULL, "{\"regions\": {\"terms\": {"
+        "\"hold_bytes\": " MEASURED(1) ", \"stash_bytes\": " MEASURED(1)
+        ", \"peak_forward_bytes\": " MEASURED(1) ", \"peak_backward_bytes\": " MEASURED(1)
+        ", \"forward_ns\": " MEASURED(1) ", \"backward_ns\": " MEASURED(1)
+        ", \"preserve_ns\": " MEASURED(1) ", \"stash_ns\": " MEASURED(1)
+        ", \"restore_ns\": " MEASURED(1) ", \"replay_ns\": " MEASURED(1)
+        ", \"reinstate_ns\": " MEASURED(1) ", \"tracking_ns\": " MEASURED(1) "}}}",
+        "option regions: the facts beside it say that the segment can't be replayed: x");
     assert_both_refused("options", "{}", "where another has not; all need the same");
 }
 
