@@ -233,8 +233,7 @@ static enum rp_status parse(struct rp_json *json)
     }
     if (strlen(json->text) == json->length && *skip_space(json->text) == '\0') {
         snprintf(json->message, json->message_size,
-                 "%s:1:1: the file is empty; the least that can stand there is "
-                 "{ \"version\": 1 }",
+                 "%s:1:1: the file is empty; it begins with { \"version\": 1",
                  json->label);
         return refuse(json, RP_INVALID);
     }

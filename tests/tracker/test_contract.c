@@ -262,9 +262,8 @@ static const struct {
     const char *text, *message;
 } wrong[] = {
     /* not JSON, or not an object */
-    {"@", "the file is empty; the least that can stand there is { \"version\": 1 }"},
-    {"@ \n\t", "the file is empty; the least that can stand there is "
-              "{ \"version\": 1 }"},
+    {"@", "the file is empty; it begins with { \"version\": 1"},
+    {"@ \n\t", "the file is empty; it begins with { \"version\": 1"},
     {"@\xEF\xBB\xBF{}", "the file begins with a byte order mark; save it as UTF-8 "
                        "without one"},
     {"@[1]", "the file must hold an object, { ... }, not a list"},
@@ -578,7 +577,7 @@ static void files_that_are_no_contracts(void **state)
     assert_load(folder, RP_IO, ": the file can't be read: Is a directory");
     assert_load("/dev/zero", RP_IO, ": the file can't be read: File too large");
     assert_load("/dev/null", RP_INVALID,
-                ":1:1: the file is empty; the least that can stand there is { \"version\": 1 }");
+                ":1:1: the file is empty; it begins with { \"version\": 1");
 
     FILE *file = fopen(path, "w");
     fputs("{\"version\":1,\n\"x\":1}", file);
