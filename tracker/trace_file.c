@@ -196,8 +196,7 @@ void rp_trace_file_limit(struct rp_trace_file *file, enum rp_trace_keep keep, ui
     file->limit = limit;
 }
 
-/* "x/trace-7.rpt" to "x/trace-7.0.rpt", which sorts before it. */
-static char *older_path(const char *path)
+char *rp_trace_file_older(const char *path)
 {
     static const char suffix[] = ".rpt";
     size_t length = strlen(path), tail = sizeof(suffix) - 1;
@@ -223,10 +222,11 @@ static enum rp_status write_end(struct rp_trace_file *file)
     return write_all(file, mark, sizeof(mark));
 }
 
-/* Closes the file, puts it aside, and begins the next. */
+/* Closes the file, puts it aside, and begins the next. To free what the one before it takes is
+ * slow, and done first: who is killed between the name's change and the next file has no file. */
 static enum rp_status turn(struct rp_trace_file *file)
 {
-    char *older = older_path(file->path);
+    char *older = rp_trace_file_older(file->path);
     uint64_t bytes = file->offset + RP_TRACE_CHUNK_BYTES;
 
     if (older == NULL)
@@ -235,6 +235,7 @@ static enum rp_status turn(struct rp_trace_file *file)
     if (status == RP_OK) {
         close(file->fd);
         file->fd = -1;
+        unlink(older);
         status = rename(file->path, older) == 0 ? open_file(file) : RP_IO;
         if (status != RP_OK)
             fail(file, errno);

@@ -43,6 +43,9 @@ enum rp_status rp_trace_file_create(struct rp_trace_file *file, const char *path
  * can't be put aside for a next one. */
 enum rp_status rp_trace_file_resume(struct rp_trace_file *file, const char *path, dev_t device,
                                     ino_t inode, uint64_t offset, uint64_t events);
+/* Where a file of this name is put when the next one goes on: "x/trace-7.rpt" to "x/trace-7.0.rpt",
+ * which sorts before it. To be freed; NULL without memory. */
+char *rp_trace_file_older(const char *path);
 /* From now on the file takes at most `limit` bytes. With RP_TRACE_KEEP_FIRST it fails with EFBIG
  * where it would take more. With RP_TRACE_KEEP_LAST a file of half the limit is closed and
  * renamed, NAME.rpt to NAME.0.rpt, in place of the one before it, and a new one goes on, whose

@@ -5,6 +5,7 @@
 #include "tracker/trace_shelter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,6 +147,52 @@ static size_t find_buffers(const struct rescue *rescue, unsigned trace, uint64_t
     return count;
 }
 
+/* ---- a file that was put aside --------------------------------------------------- */
+
+static bool has_first_event(const char *path, uint64_t events)
+{
+    struct rp_trace_reader *reader;
+    char message[256], expected[24];
+
+    /* Torn in its header, and so without an event. */
+    if (rp_trace_reader_open(path, &reader, message, sizeof(message)) != RP_OK)
+        return true;
+    const char *first = rp_trace_property(reader, "first_event");
+    snprintf(expected, sizeof(expected), "%llu", (unsigned long long)events);
+    bool same = first != NULL && strcmp(first, expected) == 0;
+    rp_trace_reader_close(reader);
+    return same;
+}
+
+/* The next file of the ring as far as it came, or none. What it may have of events is still in the
+ * shelter. Another program of the same process may have begun a trace of this name. */
+static bool is_replaceable(const char *path, uint64_t events)
+{
+    char begin[sizeof(RP_TRACE_MAGIC) - 1];
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0)
+        return errno == ENOENT;
+    struct stat info;
+    bool is_file = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    ssize_t count = is_file ? read(fd, begin, sizeof(begin)) : -1;
+    close(fd);
+    return count == 0 || (count > 0 && memcmp(begin, RP_TRACE_MAGIC, (size_t)count) == 0 &&
+                          has_first_event(path, events));
+}
+
+/* A process that was killed while its ring turned has put its file aside, and not gone on. */
+static void take_back(const struct rp_shelter_trace *trace, const struct rp_shelter_progress *at)
+{
+    struct stat info;
+    char *older = trace->keep == RP_TRACE_KEEP_LAST ? rp_trace_file_older(trace->path) : NULL;
+
+    if (older != NULL && lstat(older, &info) == 0 && info.st_dev == at->device &&
+        info.st_ino == at->inode && is_replaceable(trace->path, at->events))
+        (void)rename(older, trace->path); /* else the file is not found, and that is told */
+    free(older);
+}
+
 /* ---- traces --------------------------------------------------------------------- */
 
 static void add_buffer(const struct rescue *rescue, struct rp_trace_file *file, int level,
@@ -167,9 +214,11 @@ static void add_buffers(const struct rescue *rescue, const struct rp_shelter_tra
     struct rp_trace_file file;
     enum rp_status status = RP_IO;
 
-    if (memchr(trace->path, 0, sizeof(trace->path)) != NULL)
+    if (memchr(trace->path, 0, sizeof(trace->path)) != NULL) {
+        take_back(trace, at);
         status = rp_trace_file_resume(&file, trace->path, at->device, at->inode, at->offset,
                                       at->events);
+    }
     if (status != RP_OK) {
         for (size_t i = 0; i < count; i++)
             rescue->result->lost += (uint32_t)found[i].buffer->committed;

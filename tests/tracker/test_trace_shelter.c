@@ -160,6 +160,151 @@ static void nothing_is_put_into_another_file(void **state)
     close(shelter);
 }
 
+/* ---- a ring: killed where its file has just been put aside -------------------------------- */
+
+static char older_path[128];
+
+static int make_folder_of_two(void **state)
+{
+    int made = make_folder(state);
+    snprintf(trace_path, sizeof(trace_path), "%s/t.rpt", folder);
+    snprintf(older_path, sizeof(older_path), "%s/t.0.rpt", folder);
+    return made;
+}
+
+static int remove_folder_of_two(void **state)
+{
+    unlink(older_path);
+    return remove_folder(state);
+}
+
+static void emit_into_a_file_and_crash(void)
+{
+    CHILD_ASSERT(rp_trace_writer_open(trace_path, &sheltered, &inherited) == RP_OK);
+    emit_count(inherited, 0);
+    CHILD_ASSERT(rp_trace_writer_flush(inherited) == RP_OK);
+    emit_count(inherited, 1);
+    raise(SIGKILL);
+}
+
+/* The ring's next file, with its first event in it, which is in the shelter, too. */
+static void begin_next(const char *first_event)
+{
+    const char *const properties[][2] = {{"keep", "last"}, {"first_event", first_event}};
+    const struct rp_trace_options options = {.properties = properties, .property_count = 2};
+    struct rp_trace_writer *writer = open_writer(&options);
+
+    emit_count(writer, 1);
+    assert_ok(rp_trace_writer_close(writer));
+}
+
+enum { NO_FILE = -1, WHOLE_FILE = 60 };
+
+/* `begun`: how many bytes of the next file's header are there. */
+static void assert_saved_with_the_next_begun(long begun)
+{
+    int shelter = rp_trace_shelter_create(shelter_path, sizeof(shelter_path));
+    sheltered = (struct rp_trace_options){
+        .shelter = shelter_path, .keep = RP_TRACE_KEEP_LAST, .limit = 64 << 10};
+    assert_true(WIFSIGNALED(in_child(emit_into_a_file_and_crash)));
+    struct bytes bytes = file_read(trace_path);
+    assert_int_equal(rename(trace_path, older_path), 0);
+    if (begun == WHOLE_FILE)
+        begin_next("1");
+    else if (begun != NO_FILE)
+        file_write(trace_path, bytes.data, (size_t)begun);
+    free(bytes.data);
+
+    struct rp_trace_rescue rescued;
+    rp_trace_shelter_rescue(shelter, &rescued);
+    assert_true(rescued.traces == 1 && rescued.events == 1 && rescued.lost == 0);
+    assert_int_equal(access(older_path, F_OK), -1);
+    struct kept kept = read_all(trace_path);
+    assert_int_equal(kept.count, 2);
+    assert_int_equal(kept.events[1].values[0].u, 1);
+    assert_true(kept.broke_off);
+    kept_release(&kept);
+    close(shelter);
+    unlink(trace_path);
+}
+
+static void a_file_put_aside_is_taken_back(void **state)
+{
+    (void)state;
+    for (long begun = NO_FILE; begun <= WHOLE_FILE; begun++)
+        assert_saved_with_the_next_begun(begun);
+}
+
+/* A program in the place of the one whose ring was turning may have begun one of its own. */
+static void a_file_put_aside_does_not_replace_anothers(void **state)
+{
+    (void)state;
+    const char *const firsts[] = {NULL, "0", "2", "10"};
+
+    for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
+        int shelter = rp_trace_shelter_create(shelter_path, sizeof(shelter_path));
+        sheltered = (struct rp_trace_options){
+            .shelter = shelter_path, .keep = RP_TRACE_KEEP_LAST, .limit = 64 << 10};
+        assert_true(WIFSIGNALED(in_child(emit_into_a_file_and_crash)));
+        assert_int_equal(rename(trace_path, older_path), 0);
+        if (firsts[i] != NULL)
+            begin_next(firsts[i]);
+        else
+            file_write(trace_path, "somebody's", 10);
+        struct bytes before = file_read(trace_path);
+        struct rp_trace_rescue rescued;
+        rp_trace_shelter_rescue(shelter, &rescued);
+        assert_true(rescued.events == 0 && rescued.lost == 1);
+        struct bytes after = file_read(trace_path);
+        assert_int_equal(after.size, before.size);
+        assert_memory_equal(after.data, before.data, before.size);
+        free(before.data);
+        free(after.data);
+        assert_int_equal(access(older_path, F_OK), 0);
+        close(shelter);
+        unlink(trace_path);
+    }
+}
+
+static void emit_round_and_round(void)
+{
+    CHILD_ASSERT(rp_trace_writer_open(trace_path, &sheltered, &inherited) == RP_OK);
+    struct random random = {1};
+    for (uint64_t i = 0;; i++) { /* numbers that do not compress */
+        emit_count(inherited, i << 40 | random_below(&random, UINT32_MAX));
+        __atomic_store_n(shared, i + 1, __ATOMIC_RELEASE);
+    }
+}
+
+static void a_kill_loses_nothing_of_a_ring(void **state)
+{
+    (void)state;
+    struct rp_trace_rescue rescued;
+
+    shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < 20; i++) {
+        int shelter = rp_trace_shelter_create(shelter_path, sizeof(shelter_path));
+        sheltered = (struct rp_trace_options){.shelter = shelter_path,
+                                              .buffer_bytes = 4096,
+                                              .keep = RP_TRACE_KEEP_LAST,
+                                              .limit = 64 << 10};
+        uint64_t emitted = kill_at(emit_round_and_round, (uint64_t)i * 997 + 20000);
+        rp_trace_shelter_rescue(shelter, &rescued);
+        assert_int_equal(rescued.lost, 0);
+        struct kept kept = read_all(trace_path);
+        assert_true(kept.count > 0 && kept.broke_off);
+        for (size_t k = 1; k < kept.count; k++)
+            assert_int_equal(kept.events[k].values[0].u >> 40,
+                             (kept.events[k - 1].values[0].u >> 40) + 1);
+        assert_true((kept.events[kept.count - 1].values[0].u >> 40) + 1 >= emitted);
+        kept_release(&kept);
+        close(shelter);
+        unlink(trace_path);
+        unlink(older_path);
+    }
+    munmap(shared, 4096);
+}
+
 static void what_is_no_shelter_is_not_used(void **state)
 {
     (void)state;
@@ -179,11 +324,14 @@ static void what_is_no_shelter_is_not_used(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder_of_two, remove_folder_of_two)
     const struct CMUnitTest tests[] = {
         TEST(a_kill_loses_nothing),
         TEST(what_is_finished_is_left_alone),
         TEST(nothing_is_put_into_another_file),
+        TEST(a_file_put_aside_is_taken_back),
+        TEST(a_file_put_aside_does_not_replace_anothers),
+        TEST(a_kill_loses_nothing_of_a_ring),
         TEST(what_is_no_shelter_is_not_used),
     };
     return cmocka_run_group_tests_name("trace shelter", tests, NULL, NULL);
