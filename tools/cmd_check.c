@@ -16,6 +16,7 @@ struct check {
     json_t *hazards;
     struct rp_filter filter;
     uint64_t counting; /* those that are not listed as harmless */
+    uint64_t hidden;   /* that count, but do not pass the filters */
     uint64_t replays;
     bool had_contract;
 };
@@ -214,6 +215,21 @@ static void print_count(const struct check *check, size_t count)
     fprintf(out, "%" PRIu64 " replays followed\n", check->replays);
 }
 
+/* That nothing is shown says nothing of what was not asked for. */
+static void print_hidden(const struct check *check)
+{
+    char words[512];
+
+    rp_filter_words(&check->filter, words, sizeof(words));
+    if (json_array_size(check->hazards) > 0)
+        fprintf(check->output.file, "%" PRIu64 " more of this run do not pass %s\n",
+                check->hidden, words);
+    else
+        fprintf(check->output.file, "none of this run's %" PRIu64 " hazards passes %s "
+                "(repeats are told with their first:\nwithout filters all are listed)\n",
+                check->hidden, words);
+}
+
 static void print_people(const struct check *check)
 {
     FILE *out = check->output.file;
@@ -224,6 +240,11 @@ static void print_people(const struct check *check)
     if (count > 0) {
         print_count(check, count);
         print_first(check);
+    }
+    if (check->hidden > 0) {
+        print_hidden(check);
+    } else if (count > 0) {
+        return;
     } else if (check->replays > 0) {
         fprintf(out, "no hazards: %" PRIu64 " replays followed, which read what their forwards "
                      "read; where their\nresults differ all the same, look for state that "
@@ -240,12 +261,15 @@ static void print_json(const struct check *check, bool clean)
     json_t *document = json_pack("{ss si sb sI sO}", "format", "reprise-check", "version", 1,
                                  "clean", clean, "replays", (json_int_t)check->replays,
                                  "hazards", check->hazards);
+    if (check->hidden > 0)
+        json_object_set_new(document, "hidden", json_integer((json_int_t)check->hidden));
     json_dumpf(document, check->output.file, JSON_INDENT(1));
     fputc('\n', check->output.file);
     json_decref(document);
 }
 
-/* Damaged data can't say what else was wrong; a run without replays can't say that nothing was. */
+/* Damaged data can't say what else was wrong; a run without replays can't say that nothing was,
+ * and no more can a filter that lets no hazard pass. */
 static int verdict(const struct check *check, int reading)
 {
     const struct rp_option_value *wanted = &check->options->values[RP_OPT_ERROR_EXITCODE];
@@ -253,7 +277,7 @@ static int verdict(const struct check *check, int reading)
         return reading;
     if (check->counting > 0)
         return wanted->text ? (int)wanted->number : RP_EXIT_NO;
-    return check->replays > 0 ? RP_EXIT_OK : RP_EXIT_NO;
+    return check->replays > 0 && check->hidden == 0 ? RP_EXIT_OK : RP_EXIT_NO;
 }
 
 static int check_source(struct check *check, const struct rp_source *source)
@@ -261,7 +285,8 @@ static int check_source(struct check *check, const struct rp_source *source)
     int reading = RP_EXIT_OK;
 
     check->replays = count_replays(source, &check->had_contract);
-    check->hazards = rp_hazards_collect(source, &check->filter, &check->replays, &reading);
+    check->hazards = rp_hazards_collect(source, &check->filter, &check->replays, &check->hidden,
+                                        &reading);
     if (!check->hazards) {
         rp_say("out of memory");
         return RP_EXIT_FAILURE;

@@ -181,13 +181,13 @@ static bool write_data(struct rp_file *file, const struct report *report,
                        const struct rp_source *source, const struct rp_filter *filter,
                        json_t *old, int *code)
 {
-    uint64_t replays = 0;
+    uint64_t replays = 0, hidden;
     int surveyed = RP_EXIT_OK, collected = RP_EXIT_OK;
 
     rp_say_hush(true);
     json_t *survey = rp_survey(source, filter, &surveyed);
     json_t *summaries = summaries_of(source, filter);
-    json_t *hazards = rp_hazards_collect(source, filter, &replays, &collected);
+    json_t *hazards = rp_hazards_collect(source, filter, &replays, &hidden, &collected);
     rp_say_hush(false);
     if (*code == RP_EXIT_OK)
         *code = surveyed == RP_EXIT_OK ? collected : surveyed;

@@ -79,4 +79,9 @@ unsigned rp_filter_match(const struct rp_filter *filter, struct rp_filter_state 
  * *whole becomes false where that can't be told: more is asked for than the note could say. */
 bool rp_filter_alone(const struct rp_filter *filter, const struct rp_event *event, bool *whole);
 
+/* Whether the same could pass when it comes again, though the event, of the call `id`, whose group
+ * has the facets `found`, does not: it is only that what is asked for comes later. */
+bool rp_filter_later(const struct rp_filter *filter, unsigned found, const struct rp_event *event,
+                     uint64_t id);
+
 #endif

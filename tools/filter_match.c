@@ -134,14 +134,34 @@ bool rp_filter_alone(const struct rp_filter *filter, const struct rp_event *even
                           RP_FACET_ALLOCATION | RP_FACET_STEP;
     struct rp_filter_state state = {.step = rp_event_number(event, "step")};
     struct rp_filter alone = *filter;
+    bool repeats = rp_event_is(event, "note", "hazard") && rp_event_number(event, "count") > 1;
     uint64_t segment_depth = 0;
     bool good = true;
 
+    if (repeats && filter->step > state.step) /* which step each repeat was in is not kept */
+        state.step = filter->step;
     alone.facets &= said;
     unsigned found = rp_filter_match(&alone, &state, &segment_depth, event, &good);
     rp_filter_state_release(&state);
     *whole = alone.facets == filter->facets && !filter->by_id;
     return good && found == alone.facets;
+}
+
+bool rp_filter_later(const struct rp_filter *filter, unsigned found, const struct rp_event *event,
+                     uint64_t id)
+{
+    const unsigned moments = RP_FACET_STEP | RP_FACET_TIME;
+
+    if (filter->facets & ~found & ~moments)
+        return false;
+    if ((filter->facets & RP_FACET_STEP) && filter->step < rp_event_number(event, "step"))
+        return false;
+    if ((filter->facets & RP_FACET_TIME) && filter->to_ns < event->time_ns)
+        return false;
+    for (size_t i = 0; i < filter->range_count; i++)
+        if (filter->ranges[i].last >= id)
+            return true;
+    return !filter->by_id;
 }
 
 void rp_filter_state_release(struct rp_filter_state *state)

@@ -120,7 +120,7 @@ static bool show(struct groups *groups, struct thread *thread, bool leaves)
 {
     const struct rp_group_visitor *visitor = groups->visitor;
     const struct rp_group group = {thread->events, thread->count, thread->enters, leaves,
-                                   groups->pid,    thread->id,    groups->step};
+                                   groups->pid,    thread->id,    groups->step,   thread->facets};
     bool pass = passes(groups, thread), go_on = true;
 
     groups->any_passed |= pass;

@@ -17,6 +17,7 @@ struct rp_group {
     bool enters; /* the first event enters a call */
     bool leaves; /* the last event leaves it; with `enters` alone it never came back */
     uint64_t pid, thread, step;
+    unsigned facets; /* of those that the filter asks for */
 };
 
 struct rp_group_visitor {

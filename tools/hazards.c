@@ -24,13 +24,15 @@ struct collecting {
     const struct rp_filter *filter;
     json_t *list;   /* the answer */
     json_t *passed; /* what the traces note of hazards: of calls that the filter lets pass, ... */
-    json_t *held;   /* ... and of the others */
+    json_t *later;  /* ... of others, of which one that comes later could pass, ... */
+    json_t *held;   /* ... and of the rest */
     json_int_t pid;
     json_int_t rank; /* -1: none */
     bool told;       /* the trace that is read has a summary */
     uint64_t *replays;
     uint64_t noted;  /* hazards of the trace that is read */
     uint64_t untold; /* hazards of which nobody can tell whether they pass */
+    uint64_t hidden; /* those that count and do not pass */
 };
 
 /* ---- from a trace ------------------------------------------------------------- */
@@ -149,8 +151,11 @@ static bool take_group(void *ctx, const struct rp_group *group)
 static void hold_group(void *ctx, const struct rp_group *group)
 {
     struct collecting *collecting = ctx;
-    for (size_t i = 0; i < group->count; i++)
-        take(collecting, &group->events[i], collecting->held);
+    for (size_t i = 0; i < group->count; i++) {
+        const struct rp_event *event = &group->events[i];
+        bool later = rp_filter_later(collecting->filter, group->facets, event, group->events[0].id);
+        take(collecting, event, later ? collecting->later : collecting->held);
+    }
 }
 
 static bool needs_each(void *ctx, const struct rp_event_def *def)
@@ -286,11 +291,32 @@ static bool passes_alone(struct collecting *collecting, const json_t *hazard)
     return passes && whole;
 }
 
+static bool passes(struct collecting *collecting, const json_t *hazard)
+{
+    if (take_same(collecting->passed, hazard))
+        return true;
+    if (take_same(collecting->later, hazard))
+        return rp_member_number(hazard, "count") > 1;
+    return !take_same(collecting->held, hazard) && passes_alone(collecting, hazard);
+}
+
 static void add_passing(struct collecting *collecting, json_t *hazard)
 {
-    if (take_same(collecting->passed, hazard) ||
-        (!take_same(collecting->held, hazard) && passes_alone(collecting, hazard)))
+    uint64_t untold = collecting->untold;
+
+    if (passes(collecting, hazard))
         json_array_append(collecting->list, hazard);
+    else if (untold == collecting->untold)
+        collecting->hidden += rp_hazard_counts(hazard);
+}
+
+/* Those of traces without a summary. How often they came is not known: likely again. */
+static void add_noted(struct collecting *collecting)
+{
+    json_array_extend(collecting->list, collecting->passed);
+    json_array_extend(collecting->list, collecting->later);
+    for (size_t i = 0; i < json_array_size(collecting->held); i++)
+        collecting->hidden += rp_hazard_counts(json_array_get(collecting->held, i));
 }
 
 /* A hazard has its summary's words where there is one: that knows how often it was met. */
@@ -303,7 +329,7 @@ static int collect_some(struct collecting *collecting)
     int code = rp_groups_read(collecting->source, collecting->filter, &visitor);
 
     add_summaries(collecting, add_passing);
-    json_array_extend(collecting->list, collecting->passed);
+    add_noted(collecting);
     if (collecting->untold > 0) {
         rp_say("%llu hazards are known from a summary alone, which can't say whether they pass",
                (unsigned long long)collecting->untold);
@@ -315,18 +341,21 @@ static int collect_some(struct collecting *collecting)
 }
 
 json_t *rp_hazards_collect(const struct rp_source *source, const struct rp_filter *filter,
-                           uint64_t *replays, int *code)
+                           uint64_t *replays, uint64_t *hidden, int *code)
 {
     struct collecting collecting = {.source = source,
                                     .filter = filter,
                                     .list = json_array(),
                                     .passed = json_array(),
+                                    .later = json_array(),
                                     .held = json_array(),
                                     .replays = replays};
 
     *code = !filter || rp_filter_is_open(filter) ? collect_all(&collecting)
                                                  : collect_some(&collecting);
+    *hidden = collecting.hidden;
     json_decref(collecting.passed);
+    json_decref(collecting.later);
     json_decref(collecting.held);
     return sorted(collecting.list);
 }

@@ -19,8 +19,10 @@ bool rp_hazard_warns(const json_t *hazard);
  * was read passes the filter. The replays of processes without a summary are added to *replays.
  *
  * A hazard passes with the call that met it, or, where the call is not in a trace, by what it says
- * itself; where that is not enough, *code becomes RP_EXIT_NO after a message. */
+ * itself; where that is not enough, *code becomes RP_EXIT_NO after a message. One that may have
+ * come again passes too where only the moment does not fit and is later than the first: where each
+ * repeat was is not kept. *hidden becomes the number of those that count and do not pass. */
 json_t *rp_hazards_collect(const struct rp_source *source, const struct rp_filter *filter,
-                           uint64_t *replays, int *code);
+                           uint64_t *replays, uint64_t *hidden, int *code);
 
 #endif

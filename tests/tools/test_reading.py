@@ -653,7 +653,42 @@ class Check(ReadingCase):
         self.read("check", code=1)
         self.read("check", "-e", "9", code=9)
         self.read("check", "--segment", "he*", code=1)
-        self.read("check", "--segment", "tail", code=0)
+        self.read("check", "--segment", "tail", "-e", "9", code=1)
+
+    def test_what_filters_hide_is_not_clean(self):
+        self.summarise(segments=self.SEGMENTS, hazards=self.hazards())
+        text = self.read("check", "--segment", "tail", code=1)
+        self.assertTrue(text.startswith("none of this run's 3 hazards passes --segment tail"), text)
+        found = json.loads(self.read("check", "--json", "--segment", "tail", code=1))
+        self.assertEqual((found["clean"], found["hidden"], found["hazards"]), (False, 3, []))
+        self.assertIn("\n1 more of this run do not pass --segment block\n",
+                      self.read("check", "--segment", "block", code=1))
+        self.summarise(segments=self.SEGMENTS, hazards=[dict(self.hazards()[0], harmless=True)])
+        self.assertIn("no hazards", self.read("check", "--segment", "tail"))
+
+    def test_a_hazard_that_comes_again_passes_what_is_later(self):
+        self.write(STORY + "enter cuLaunchKernel 0xa 0x0\n" + HAZARDS.splitlines()[0] +
+                   "\nleave cuLaunchKernel 0\nnote step step=3\nenter cuLaunchKernel 0xa 0x0\n"
+                   "leave cuLaunchKernel 0\nnote step step=9\n")
+        for count, later in ((1, []), (5, ["queue"])):
+            self.summarise(segments=self.SEGMENTS,
+                           hazards=[dict(self.hazards()[0], count=count)])
+            for words in (["--step", "3"], ["--step", "9"], ["--calls", "100-"],
+                          ["--time", "0.000000001-", "--step", "3"]):
+                with self.subTest(words, count=count):
+                    self.assertEqual(self.pick(*words), later)
+            for words in (["--step", "0"], ["--calls", "0-3"], ["--time", "0-0"]):
+                with self.subTest(words, count=count):
+                    self.assertEqual(self.pick(*words), [])
+
+    def test_a_hazard_of_a_summary_alone_passes_its_later_steps(self):
+        self.summarise(segments=self.SEGMENTS, hazards=self.hazards())
+        self.assertEqual(self.pick("--step", "7"), ["running_mean"])
+        self.assertEqual(self.pick("--step", "2"), ["-"])
+
+    def test_a_trace_alone_does_not_know_how_often(self):
+        self.write(STORY + HAZARDS)
+        self.assertEqual(self.pick("--step", "1"), ["queue"])
 
     def pick(self, *words, code=1):
         found = json.loads(self.read("check", "--json", *words, code=code))["hazards"]
@@ -676,7 +711,7 @@ leave cuLaunchKernel 0
                       ["--kernel", "bn_forward"], ["--kernel", "bn_update"]):
             with self.subTest(words):
                 self.assertEqual(self.pick(*words), ["running_mean"])
-        self.assertEqual(self.pick("--stream", "0x55d0", code=0), [])
+        self.assertEqual(self.pick("--stream", "0x55d0"), [])
         found = json.loads(self.read("check", "--json", "--stream", "0x0", code=1))["hazards"]
         self.assertEqual([hazard["count"] for hazard in found], [24], "a summary knows how often")
 
