@@ -72,7 +72,8 @@ const char *rp_hazard_taken_for(const struct rp_hazard *hazard)
 {
     static const char *const words[] = {[RP_ASSUMED_OUTPUT] = "an output",
                                         [RP_ASSUMED_STATE] = "state",
-                                        [RP_ASSUMED_MOVED] = "other memory"};
+                                        [RP_ASSUMED_MOVED] = "other memory",
+                                        [RP_ASSUMED_EMPTY] = "no work"};
     return hazard->kind == RP_HAZARD_ASSUMED ? words[hazard->assumed] : NULL;
 }
 
@@ -85,6 +86,9 @@ static const char *assumed_advice(const struct rp_hazard *hazard)
     case RP_ASSUMED_STATE:
         return "declare the buffer if it is state, and all is well; if it is an output, let the "
                "segment itself write what it adds to";
+    case RP_ASSUMED_EMPTY:
+        return "a range counts the calls of its own thread: open it there, around them; if the "
+               "segment has no work, nothing is wrong with it";
     case RP_ASSUMED_MOVED:
         break;
     }
@@ -117,6 +121,8 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
         return "check the segment's rules: how forward and replay are found, \"pair\", and "
                "\"replays\" where a forward is replayed more than once";
     case RP_HAZARD_DIVERGED:
+        if (hazard->reason)
+            return hazard->reason;
         return "the job itself replays other work; look for host state that changed in between";
     case RP_HAZARD_ASSUMED: return assumed_advice(hazard);
     case RP_HAZARD_KIND_COUNT: break;
@@ -269,6 +275,9 @@ static void say_assumed(struct line *line, const struct rp_hazard *hazard)
     case RP_ASSUMED_MOVED:
         say(line, ": call %" PRIu64 " of its forward, made where another of its calls had its "
                   "output", hazard->position);
+        break;
+    case RP_ASSUMED_EMPTY:
+        say(line, ": neither its forward nor its replay made a call on their thread");
     }
     say(line, ": taken for %s", rp_hazard_taken_for(hazard));
 }

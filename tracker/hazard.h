@@ -37,6 +37,7 @@ enum rp_assumption {
     RP_ASSUMED_OUTPUT, /* what the replay has made stands, over what others had written */
     RP_ASSUMED_STATE,  /* what others had written stands again, over what the replay has made */
     RP_ASSUMED_MOVED,  /* the replay has made it where another call's output had been */
+    RP_ASSUMED_EMPTY,  /* neither forward nor replay made a call that counts as theirs */
 };
 
 struct rp_hazard {
@@ -60,7 +61,7 @@ struct rp_hazard {
                              * the replay's call that the bytes are rewound for. UNPROVED and
                              * ASSUMED: that which has made them anew. Or NULL */
     enum rp_status cause;   /* NOT_PRESERVED: why the copy failed, RP_OK where that is not known */
-    const char *reason;     /* UNPROVED: why the forward was refused and what helps, or NULL */
+    const char *reason;     /* UNPROVED, DIVERGED: why it is so and what helps, or NULL */
     bool reinstated;        /* UNPROVED: they stand over what `other` has made */
     enum rp_assumption assumed; /* ASSUMED */
     uint64_t position;      /* DIVERGED and MOVED: of `other` among the forward's calls, from 0 */
@@ -74,7 +75,7 @@ struct rp_hazard {
     bool again;             /* in a further replay of a forward that had its replays */
 };
 
-/* ASSUMED: what the bytes were taken for, "an output", "state", "other memory"; else NULL. */
+/* ASSUMED: what it was taken for, "an output", "state", "other memory", "no work"; else NULL. */
 const char *rp_hazard_taken_for(const struct rp_hazard *hazard);
 /* What a user can do about it, one sentence. */
 const char *rp_hazard_advice(const struct rp_hazard *hazard);

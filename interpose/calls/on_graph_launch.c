@@ -11,6 +11,7 @@
 #include "interpose/calls/values.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/report.h"
+#include "interpose/run/segment.h"
 
 /* The frame's scratch; AUDITED is a footprint of all nodes, with which the lock stays held. */
 enum { TRACKED_NODES = 0, EXPECTED_TO_FAIL = 1, AUDITED = 2 };
@@ -185,7 +186,22 @@ static void launch_unknown(struct rp_frame *frame, const char *why)
     struct rp_footprint *call = rp_handler_footprint(frame);
     if (reach_unknown(call, why) != RP_OK)
         rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
+    if (rp_core.segments_wanted)
+        rp_segment_nodes_unknown(rp_thread_self());
     rp_track(call);
+}
+
+/* It becomes a node itself, which comes with its own ones when that graph is launched. */
+static void capture_nodes(const struct rp_exec *exec)
+{
+    const struct rp_node *kernel = NULL;
+    for (size_t i = 0; exec && i < exec->count && !kernel; i++)
+        if (exec->nodes[i].type == CU_GRAPH_NODE_TYPE_KERNEL && !exec->nodes[i].disabled)
+            kernel = &exec->nodes[i];
+    uint32_t name = kernel ? rp_kernel_find(kernel->kernel.function)->name
+                           : rp_handler_name(RP_CALL_cuGraphLaunch);
+    if (rp_core.segments_wanted && (!exec || exec->count))
+        rp_segment_captured(rp_thread_self(), name, kernel);
 }
 
 /* A footprint for an audit of the graph, or NULL. */
@@ -264,7 +280,9 @@ void rp_on_graph_launch(struct rp_frame *frame)
     }
     rp_core_lock();
     const struct rp_exec *exec = rp_exec_find(RP_HANDLE(args->hGraph));
-    if (!rp_handler_is_captured(rp_handler_stream(frame)) && rp_switch_on(RP_SWITCH_GRAPHS)) {
+    if (rp_handler_is_captured(rp_handler_stream(frame))) {
+        capture_nodes(exec);
+    } else if (rp_switch_on(RP_SWITCH_GRAPHS)) {
         if (!rp_recompute_graph_begins(rp_handler_stream(frame)))
             deny(frame);
         else if (!exec || exec->unknown)

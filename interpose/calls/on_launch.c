@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+enum { CAPTURED = 0 }; /* the frame's scratch that tells a launch that becomes a node */
+
 struct launch {
     struct rp_launched launched;
     CUstream stream;
@@ -59,6 +61,7 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
     rp_stream stream = launch->stream ? rp_handler_stream_of(launch->stream, &rp_calls[frame->id])
                                       : rp_handler_stream(frame);
     if (rp_handler_is_captured(stream)) {
+        frame->scratch[CAPTURED] = frame;
         rp_core_unlock();
         return;
     }
@@ -78,13 +81,26 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
         rp_core_unlock();
 }
 
+/* It runs when its graph is launched, which may be in no segment. */
+static void captured(const struct rp_frame *frame, CUfunction function)
+{
+    if (!frame->scratch[CAPTURED] || rp_handler_outcome(frame->result) != RP_OUTCOME_RAN)
+        return;
+    rp_core_lock();
+    if (rp_core.segments_wanted)
+        rp_segment_captured(rp_thread_self(), rp_kernel_find(RP_HANDLE(function))->name, true);
+    rp_core_unlock();
+}
+
 /* The core's lock is held already where the launch is audited. The trace has it now, if it ran;
  * launches that open or close a segment by name are known by the kernel. */
 static void launch_done(struct rp_frame *frame, struct launch launch, CUfunction function)
 {
     const struct rp_footprint *call = rp_handler_tracked(frame);
-    if (!call)
+    if (!call) {
+        captured(frame, function);
         return;
+    }
     bool ran = rp_handler_ran(frame);
     uint32_t name = call->name;
     if (!call->audited)

@@ -7,6 +7,8 @@
 #include "cuda/switches.h"
 #include "interpose/calls/context.h"
 #include "interpose/run/report.h"
+#include "interpose/run/segment.h"
+
 rp_stream rp_handler_stream_of(CUstream stream, const struct rp_call_info *info)
 {
     if (!stream)
@@ -126,8 +128,10 @@ static void note_settled(const struct rp_footprint *call)
 void rp_handler_settle(struct rp_frame *frame, enum rp_outcome outcome)
 {
     struct rp_footprint *call = rp_handler_tracked(frame);
-    if (call->seq) /* else it was captured: it runs when its graph is launched */
+    if (call->seq)
         rp_track_done(call, outcome);
+    else if (call->count && outcome == RP_OUTCOME_RAN && rp_core.segments_wanted)
+        rp_segment_captured(rp_thread_self(), call->name, false); /* it runs with its graph */
     note_settled(call);
     rp_footprint_give(call);
 }

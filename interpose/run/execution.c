@@ -216,6 +216,7 @@ enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_
         execution->log = bigger;
         execution->log_capacity = capacity;
     }
+    rp_segment_figures(segment_of(execution))->calls++;
     execution->log[execution->log_count++] =
         (struct rp_logged){.signature = call->signature, .values = call->values,
                            .content = call->content,

@@ -70,6 +70,8 @@ struct rp_execution {
     char key[RP_KEY_BYTES];
     struct rp_logged *log;
     size_t log_count, log_capacity;
+    uint32_t captured;  /* name of a call that its forward captured and did not launch, or 0 */
+    bool others_called; /* no call is its thread's, but others made some while it ran */
     const char *refused;   /* why discovery can't vouch for it, or NULL; lives on */
     struct rp_refusal refusal;
     rp_stream last_stream; /* of its latest copy or call */
@@ -116,6 +118,7 @@ struct rp_segment_figures {
     uint64_t stopped_early; /* replays that left out the end of their forward */
     uint64_t skipped;       /* calls that replays left out in the middle, found harmless */
     uint32_t most_replays;  /* of any one forward */
+    uint64_t calls;         /* of its forwards */
     uint64_t since;         /* the last call before its latest forward */
     uint64_t first_matches; /* launches of the rule's first kernel in this step, for `nth` */
     const char *refused;

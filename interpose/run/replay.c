@@ -389,11 +389,30 @@ void rp_replay_echo(struct rp_scope *scope, const struct rp_footprint *call)
         note_repeated(scope, at);
 }
 
+/* Nothing is known of what the forward did: on this thread it did nothing. A segment may well have
+ * no work, but then its replay has none. */
+static void close_empty(const struct rp_scope *scope)
+{
+    const struct rp_execution *execution = scope->execution;
+    const struct rp_footprint call = {.name = scope->stranger};
+    if (scope->stranger)
+        rp_report_diverged(execution, &call, 0);
+    else if (execution->others_called || !rp_segment_figures(scope->segment)->calls)
+        rp_report_empty(execution);
+}
+
 void rp_replay_close(struct rp_scope *scope)
 {
     const struct rp_execution *execution = scope->execution;
     struct rp_segment_figures *figures = rp_segment_figures(scope->segment);
     size_t missing = execution->log_count - scope->repeated, at = 0;
+    if (execution->captured || rp_scope_captured(scope)) {
+        rp_report_captured(execution, execution->captured ? execution->captured
+                                                          : rp_scope_captured(scope));
+        return;
+    }
+    if (!execution->log_count)
+        close_empty(scope);
     if (!missing)
         return;
     while (at < execution->log_count && execution->log[at].repeated)

@@ -197,7 +197,26 @@ void rp_report_diverged(const struct rp_execution *execution, const struct rp_fo
     struct rp_hazard hazard = met_by(RP_HAZARD_DIVERGED, execution, call);
     if (entry < execution->log_count)
         hazard.other = rp_name(execution->log[entry].name);
+    if (!execution->log_count)
+        hazard.reason = "its forward made no call on this thread: open the ranges of forward and "
+                        "replay around their calls, on the thread that makes them";
     hazard.position = entry;
+    record(&hazard);
+}
+
+void rp_report_captured(const struct rp_execution *execution, uint32_t captured)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_UNPROVED, execution, NULL);
+    hazard.reader = rp_name(captured);
+    hazard.reason = "calls of this segment were captured into a graph that was not launched in it: "
+                    "mark forward and replay where their graphs are launched";
+    record(&hazard);
+}
+
+void rp_report_empty(const struct rp_execution *execution)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_ASSUMED, execution, NULL);
+    hazard.assumed = RP_ASSUMED_EMPTY;
     record(&hazard);
 }
 

@@ -49,6 +49,13 @@ void rp_report_moved(const struct rp_execution *execution, const struct rp_footp
 void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,
                         size_t entry);
 
+/* The call named `captured`, of the forward or its replay, became a node of a graph that was not
+ * launched there. */
+void rp_report_captured(const struct rp_execution *execution, uint32_t captured);
+
+/* Neither the forward nor its replay made a call: a warning. */
+void rp_report_empty(const struct rp_execution *execution);
+
 /* The same where no execution is known: `segment` is the rule's name. */
 void rp_report_unpaired(const char *segment, const char *key);
 

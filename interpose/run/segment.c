@@ -94,6 +94,8 @@ void rp_segments_forget(void)
 {
     rp_host_forget();
     open_count = 0;
+    for (unsigned i = 0; self && i < self->scope_count; i++)
+        free(self->scopes[i].captured.items);
     if (self)
         *self = (struct rp_thread){.scope_count = 0};
 }
@@ -187,11 +189,19 @@ static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *
     return true;
 }
 
+static void forward_closes(const struct rp_scope *scope)
+{
+    struct rp_execution *execution = scope->execution;
+    execution->captured = rp_scope_captured(scope);
+    execution->others_called = !execution->log_count && rp_core.seq != execution->instance->since;
+}
+
 static void close_scope(struct rp_thread *thread)
 {
     struct rp_scope *scope = &thread->scopes[thread->scope_count - 1];
     note_scope(scope, false);
     if (scope->kind == RP_SCOPE_FORWARD) {
+        forward_closes(scope);
         rp_retain_decide(scope->execution);
         rp_recompute_forward_ends(scope->execution);
         scope->execution->phase = RP_PHASE_PENDING;
@@ -205,7 +215,59 @@ static void close_scope(struct rp_thread *thread)
         rp_execution_give_up(scope->execution);
         rp_cost_phase(RP_PHASE_OF_BACKWARD, scope->execution->place);
     }
+    free(scope->captured.items);
     thread->scope_count--;
+}
+
+/* ---- calls that are captured --------------------------------------------------------- */
+
+static void add_captured(struct rp_captured *captured, struct rp_captured_call call)
+{
+    struct rp_captured_call *bigger = rp_array_reserve(captured->items, &captured->capacity,
+                                                       captured->count + 1, sizeof *bigger);
+    if (!bigger) {
+        captured->is_full = true;
+        return;
+    }
+    captured->items = bigger;
+    captured->items[captured->count++] = call;
+}
+
+void rp_segment_captured(struct rp_thread *thread, uint32_t name, bool is_launch)
+{
+    for (unsigned i = 0; i < thread->scope_count; i++)
+        add_captured(&thread->scopes[i].captured, (struct rp_captured_call){name, is_launch});
+}
+
+/* Launches are told by their kernels; copies and sets have other names as nodes. */
+static void remove_captured(struct rp_captured *captured, const struct rp_footprint *call)
+{
+    for (size_t i = 0; i < captured->count; i++) {
+        const struct rp_captured_call *item = &captured->items[i];
+        if (item->is_launch != call->is_launch || (item->is_launch && item->name != call->name))
+            continue;
+        captured->items[i] = captured->items[--captured->count];
+        return;
+    }
+}
+
+void rp_segment_node(struct rp_thread *thread, const struct rp_footprint *call)
+{
+    for (unsigned i = 0; i < thread->scope_count; i++)
+        remove_captured(&thread->scopes[i].captured, call);
+}
+
+void rp_segment_nodes_unknown(struct rp_thread *thread)
+{
+    for (unsigned i = 0; i < thread->scope_count; i++)
+        thread->scopes[i].captured.count = 0;
+}
+
+uint32_t rp_scope_captured(const struct rp_scope *scope)
+{
+    if (scope->captured.count)
+        return scope->captured.items[0].name;
+    return scope->captured.is_full ? rp_names_id(rp_core.names, "(a captured call)") : 0;
 }
 
 struct rp_scope *rp_segment_replay(struct rp_thread *thread)

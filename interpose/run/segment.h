@@ -16,6 +16,13 @@
 
 enum rp_scope_kind { RP_SCOPE_FORWARD, RP_SCOPE_REPLAY };
 
+/* Calls of a scope that were captured, and whose graph has not been launched in it so far. */
+struct rp_captured {
+    struct rp_captured_call { uint32_t name; bool is_launch; } *items;
+    size_t count, capacity;
+    bool is_full; /* the host is out of memory: there were more */
+};
+
 struct rp_scope {
     enum rp_scope_kind kind;
     uint32_t segment;
@@ -24,6 +31,7 @@ struct rp_scope {
     char key[RP_KEY_BYTES];         /* what the replay's own range says */
     bool guessed;                   /* the pairing is no more than a guess so far */
     bool settled;                   /* its first call has confirmed the pairing, or named another */
+    struct rp_captured captured;
     /* Replay only: */
     struct rp_host_copy *host;          /* the live content of host variables, or NULL */
     struct rp_transaction *transaction; /* NULL until the replay's first call, and in check */
@@ -61,6 +69,16 @@ enum rp_status rp_segment_end(struct rp_thread *thread);
 /* Before and after each launch: scopes that are found by kernel names. */
 void rp_segment_before_launch(struct rp_thread *thread, const struct rp_footprint *call);
 void rp_segment_after_launch(struct rp_thread *thread, uint32_t kernel);
+
+/* A call of the thread became a node of a graph instead of running. */
+void rp_segment_captured(struct rp_thread *thread, uint32_t name, bool is_launch);
+/* A node of a graph that the thread launches runs: in the scopes that have captured it, as a call
+ * of theirs. */
+void rp_segment_node(struct rp_thread *thread, const struct rp_footprint *call);
+/* The same of a graph whose nodes are not known. */
+void rp_segment_nodes_unknown(struct rp_thread *thread);
+/* The name of a call that the scope has captured and whose graph was not launched in it, or 0. */
+uint32_t rp_scope_captured(const struct rp_scope *scope);
 
 /* The thread's innermost replay, or NULL. */
 struct rp_scope *rp_segment_replay(struct rp_thread *thread);

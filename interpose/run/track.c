@@ -161,6 +161,8 @@ static void before_in_segments(struct rp_footprint *call)
     struct rp_thread *thread = rp_thread_self();
     if (call->is_launch && !call->in_graph)
         rp_segment_before_launch(thread, call);
+    if (call->in_graph)
+        rp_segment_node(thread, call);
     const struct rp_scope *replay = enter_replay(thread, call);
     if (!call->repeats) {
         rp_undecided_meet(call);

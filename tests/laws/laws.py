@@ -108,6 +108,9 @@ REFUSED = {
     "touched-output": dict(buffers=[STATE], kind="diverged"),
     "counted-output": dict(kind="unproved"),
     "zeroed-output": dict(kind="unproved"),
+    "captured": dict(buffers=[STATE], kind="unproved"),
+    "captured-copy": dict(kind="unproved"),
+    "empty-forward": dict(buffers=[STATE], kind="diverged"),
 }
 
 # Those with several streams or threads run under several schedules too.
@@ -291,6 +294,22 @@ def words():
     claim("other-kernel: a divergence names what the forward called, where, and no versions",
           [summary["hazards"][0][key] for key in ("reader", "other", "position")] ==
           ["step_state_again", "step_state", 0] and "version" not in run.stderr, run.stderr)
+    for state in ("declared", "discovered"):
+        run, summary = guarded("other-thread", "replay",
+                               contract_of({"buffers": [STATE]}, state, "regions"))
+        told = [(hazard["hazard"], hazard["taken_for"]) for hazard in summary["hazards"]]
+        claim(f"other-thread: {state}: a warning of ranges without a call of their thread",
+              run.returncode == 0 and told == [("assumed", "no work")] and
+              "reprise: 1 warning" in run.stderr, f"{told}\n{run.stderr}")
+    run, summary = guarded("captured", "eager",
+                           contract_of({"buffers": [STATE]}, "declared", "regions"), layer="check")
+    claim("captured: a check says that calls of the segment were captured",
+          [hazard["hazard"] for hazard in counting(summary)] == ["unproved"] and
+          "captured into a graph" in summary["hazards"][0]["advice"], summary["hazards"])
+    run, summary = guarded("empty-forward", "replay",
+                           contract_of({"buffers": [STATE]}, "declared", "regions"))
+    claim("empty-forward: the line says that the forward made no call",
+          "its forward made no call on this thread" in run.stderr, run.stderr)
     run, summary = guarded("never-replayed", "eager",
                            contract_of({"buffers": [STATE]}, "declared", "regions"))
     claim("never-replayed: ten thousand forwards, and what is held stays within bounds",

@@ -287,3 +287,27 @@ void scenario_never_replayed(void)
     for (int i = 0; i < 10000; i++)
         in_range("forward/only", step_forward);
 }
+
+static void *step_aside(void *unused)
+{
+    CU(CtxSetCurrent, context);
+    step_forward();
+    synchronize();
+    return unused;
+}
+
+static void step_in_thread(void)
+{
+    pthread_t thread;
+    synchronize();
+    pthread_create(&thread, NULL, step_aside, NULL);
+    pthread_join(thread, NULL);
+}
+
+/* The ranges are opened by one thread, their calls are made by another. */
+void scenario_other_thread(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    run_steps(step_in_thread, NULL);
+}

@@ -40,7 +40,9 @@
     X("reordered", reordered) X("cache-missed", cache_missed)                                     \
     X("touched-output", touched_output) X("host-generator", host_generator)                       \
     X("counted-output", counted_output) X("rolled", rolled) X("zeroed-output", zeroed_output)     \
-    X("host-slab", host_slab) X("loaded", loaded)
+    X("host-slab", host_slab) X("loaded", loaded) X("captured", captured)                         \
+    X("captured-copy", captured_copy) X("empty-forward", empty_forward)                           \
+    X("other-thread", other_thread)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)

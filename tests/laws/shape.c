@@ -283,6 +283,85 @@ void scenario_counted_output(void)
     run_steps(counted_forward, NULL);
 }
 
+/* ---- ranges that hold none of the calls they are about ------------------------------------ */
+
+static CUstream captured_in;
+
+static void captured_forward(void)
+{
+    LAUNCH_IN(captured_in, "step_state", n, &state_, &x, &y, &n);
+}
+
+static void captured_copy_forward(void)
+{
+    CU(MemcpyDtoDAsync, y, state_, WORDS(n), captured_in);
+}
+
+static CUgraphExec capture(const char *range, void (*forward)(void))
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    CU(StreamBeginCapture, captured_in, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    in_range(range, forward);
+    CU(StreamEndCapture, captured_in, &graph);
+    CU(GraphInstantiate, &exec, graph, 0);
+    CU(GraphDestroy, graph);
+    return exec;
+}
+
+static void launch_graph(CUgraphExec exec)
+{
+    synchronize();
+    CU(GraphLaunch, exec, captured_in);
+    CU(StreamSynchronize, captured_in);
+}
+
+/* Marked while they are captured, and launched where nothing is marked. */
+static void run_captured(void (*forward)(void), void (*between)(void))
+{
+    CUgraphExec first, again;
+    begin_job();
+    result("state", &state_, WORDS(n));
+    CU(StreamCreate, &captured_in, CU_STREAM_NON_BLOCKING);
+    first = capture("forward/only", forward);
+    again = capture("recompute/only", forward);
+    for (int step = 1; step <= STEPS; step++) {
+        set_input(step);
+        launch_graph(first);
+        if (between)
+            between();
+        if (replaying)
+            launch_graph(again);
+        backward();
+    }
+    CU(GraphExecDestroy, first);
+    CU(GraphExecDestroy, again);
+}
+
+void scenario_captured(void)
+{
+    run_captured(captured_forward, NULL);
+}
+
+void scenario_captured_copy(void)
+{
+    run_captured(captured_copy_forward, overwrite);
+}
+
+/* The forward's work comes after its range. */
+void scenario_empty_forward(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        set_input(step);
+        in_range("forward/only", nothing);
+        step_forward();
+        replay("recompute/only", step_forward);
+        backward();
+    }
+}
+
 /* ---- the host's own state ---------------------------------------------------------------- */
 
 static struct {

@@ -134,6 +134,11 @@ static void what_is_assumed_is_said_and_warns(void **state)
     says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80: call 2 of its "
                    "forward, made where another of its calls had its output: taken for other "
                    "memory");
+    const struct rp_hazard empty = {.kind = RP_HAZARD_ASSUMED, .segment = "block", .step = 3,
+                                    .assumed = RP_ASSUMED_EMPTY};
+    says(&empty, "assumed: segment block in step 3: neither its forward nor its replay made a call "
+                 "on their thread: taken for no work");
+    assert_non_null(strstr(rp_hazard_advice(&empty), "own thread"));
 }
 
 static void an_assumption_is_told_once_whoever_reads(void **state)
