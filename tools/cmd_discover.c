@@ -6,6 +6,7 @@
 #include "tools/options.h"
 #include "tools/say.h"
 #include "tools/source.h"
+#include "tracker/contract.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,23 @@ static int nothing(const struct rp_finding *finding, const struct rp_options *op
     return RP_EXIT_NO;
 }
 
+/* What would not be read again is not written. */
+static bool is_readable(const char *text, size_t segments)
+{
+    char message[1024] = "a name is not UTF-8";
+    struct rp_contract *contract = NULL;
+    bool good = rp_contract_parse(text, strlen(text), "the proposal", &contract, message,
+                                  sizeof(message)) == RP_OK &&
+                contract->segment_count == segments;
+
+    rp_contract_destroy(contract);
+    if (!good)
+        rp_say("segments were found, but no contract can name them as they are: %s; give them "
+               "other NVTX ranges",
+               message);
+    return good;
+}
+
 static int write_contract(const struct rp_finding *finding, const struct rp_options *options)
 {
     const char *path = options->values[RP_OPT_DISCOVER_OUTPUT].text;
@@ -82,6 +100,10 @@ static int write_contract(const struct rp_finding *finding, const struct rp_opti
     if (!text) {
         rp_say("out of memory");
         return RP_EXIT_FAILURE;
+    }
+    if (!is_readable(text, finding->segment_count)) {
+        free(text);
+        return RP_EXIT_NO;
     }
     path = path ? path : "contract.json";
     int code = rp_file_create("discover", path, rp_option_given(options, RP_OPT_FORCE), &file);

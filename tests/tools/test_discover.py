@@ -160,6 +160,121 @@ class Discover(harness.Case):
         self.assertEqual((segment["forward"], segment["replay"]),
                          ({"nvtx": "forward"}, {"nvtx": "again"}))
 
+    def ranges(self, *steps):
+        """A trace of NVTX ranges in steps. Each is a name, or None for none, and calls: a kernel or
+        "copy", what memory it reads, and what it writes."""
+        folder = self.folder / "ranges"
+        folder.mkdir(exist_ok=True)
+        (folder / "trace-4242.rpt").unlink(missing_ok=True)
+        lines, seq = ["property pid 4242", "property command job",
+                      "define enter cuMemcpy call:UINT",
+                      "define leave cuMemcpy call:UINT result:SINT"], 0
+        for at in range(9):
+            lines.append(f"note allocation allocation={at + 1} kind=device bytes=64 "
+                         f"address={4096 * (at + 1):#x} seq=0")
+        for step in steps:
+            lines.append("note range range=step phase=begins")
+            for name, *calls in step:
+                lines += [f"note range range={name} phase=begins"] if name is not None else []
+                for kernel, reads, writes in calls:
+                    seq += 1
+                    copies = kernel == "copy"
+                    lines += [f"enter cuMemcpy {seq}"] if copies else []
+                    lines += [f"note access seq={seq} allocation={memory} offset=0 bytes=64 "
+                              f"effect={effect} verdict=exact"
+                              for effect, of in (("read", reads), ("write", writes))
+                              for memory in of]
+                    lines.append(f"leave cuMemcpy {seq} 0" if copies else
+                                 f"note launch seq={seq} kernel={kernel} grid_x=1")
+                lines += [f"note range range={name} phase=ends"] if name is not None else []
+            lines.append("note range range=step phase=ends")
+        subprocess.run([WRITER, folder / "trace-4242.rpt"], input="\n".join(lines) + "\n",
+                       check=True, text=True)
+        return str(folder)
+
+    def found(self, folder):
+        """(what is told, each segment's forward, replay and pairing)"""
+        done = self.discover("-o", "found.json", folder)
+        contract = json.loads((self.folder / "found.json").read_text())
+        reread = self.reprise("run", "-q", "-c", "found.json", "--", "true")
+        self.assertEqual(reread.returncode, 0, reread.stderr)
+        names = [segment["name"] for segment in contract["segments"]]
+        self.assertEqual(len(names), len(set(names)))
+        return done.stdout, [(segment["forward"]["nvtx"], segment["replay"]["nvtx"],
+                              segment["pair"]) for segment in contract["segments"]]
+
+    STATE, INPUT, OUT, KEPT = 1, 2, 3, (4, 5)
+
+    def block(self, name, out=OUT):
+        """Reads state and an input, and steps the state."""
+        return name, ("use", [self.STATE, self.INPUT], [out]), ("ema", [self.STATE, self.INPUT],
+                                                                [self.STATE])
+
+    def copy(self, source, target):
+        return None, ("copy", [source], [target])
+
+    def test_one_input_for_two_forwards_tells_their_order_by_what_was_copied(self):
+        def job(again):
+            step = []
+            for kept in self.KEPT:
+                step += [(None, ("fill", [], [kept])), self.copy(kept, self.INPUT),
+                         self.block("forward/s")]
+            for kept in again:
+                step += [self.copy(kept, self.INPUT), self.block("recompute/s")]
+            return self.ranges(step, step, step)
+
+        told, segments = self.found(job(self.KEPT))
+        self.assertEqual(segments, [("forward/s", "recompute/s", "fifo")])
+        self.assertIn("(certain)", told)
+        self.assertIn("paired by the first forward that waits\n  because  6 of 6", told)
+        told, segments = self.found(job(self.KEPT[::-1]))
+        self.assertEqual(segments, [("forward/s", "recompute/s", "lifo")])
+        self.assertIn("(certain)", told)
+
+    def test_outputs_tell_the_order_where_inputs_do_not(self):
+        for outs, order in (((3, 4, 3, 4), "fifo"), ((3, 4, 4, 3), "lifo"), ((3, 3, 3, 3), "lifo")):
+            step = [(None, ("fill", [], [self.INPUT]))]
+            step += [self.block(name, out) for name, out
+                     in zip(("forward/s", "forward/s", "recompute/s", "recompute/s"), outs)]
+            self.assertEqual(self.found(self.ranges(step, step))[1],
+                             [("forward/s", "recompute/s", order)])
+
+    def test_an_order_that_replays_contradict_is_a_guess(self):
+        """The second forward is never replayed, and the first one's input comes back."""
+        step = [(None, ("fill", [], [self.INPUT])), self.block("forward/s"),
+                self.copy(self.INPUT, 4), (None, ("fill", [], [self.INPUT])),
+                self.block("forward/s"), self.copy(4, self.INPUT), self.block("recompute/s")]
+        told, _ = self.found(self.ranges(step * 3, step * 3))
+        self.assertIn("segment  forward/s (guess)", told)
+        self.assertIn("of them read what another forward that waits has read", told)
+
+    def test_a_replay_is_no_forward(self):
+        """Blocks alike that follow each other: a forward launches again what the replay before it
+        has launched."""
+        step = [(None, ("fill", [], [self.INPUT]))]
+        step += [self.block(name) for name in ("forward/s", "recompute/s") * 3]
+        told, segments = self.found(self.ranges(step, step))
+        self.assertEqual(segments, [("forward/s", "recompute/s", "lifo")])
+        self.assertIn("left out 1 pair of ranges that repeat each other, first recompute/s to "
+                      "forward/s\n  because  a range can't be both", told)
+
+    def test_no_range_is_its_own_replay(self):
+        step = [(None, ("fill", [], [self.INPUT])), *[self.block("block")] * 4]
+        self.discover("-o", "-", "--by", "ranges", self.ranges(step, step), code=1)
+
+    def test_segments_have_names_of_their_own(self):
+        steps = [[(None, ("fill", [], [self.INPUT])), self.block("forward/s"), self.block(name)]
+                 for name in ("recompute/s", "again") * 2]
+        self.assertEqual(self.found(self.ranges(*steps))[1],
+                         [("forward/s", "recompute/s", "lifo"), ("forward/s", "again", "lifo")])
+
+    def test_what_would_not_load_is_not_written(self):
+        step = [(None, ("fill", [], [self.INPUT])), self.block("forward"), self.block("")]
+        done = self.discover("-o", "found.json", self.ranges(step, step), code=1)
+        self.assertRegex(done.stderr, r"no contract can name them as they are: the proposal:.*"
+                                      r'"nvtx" must not be empty')
+        self.assertFalse((self.folder / "found.json").exists())
+
     def test_files(self):
         self.digits()
         self.discover()

@@ -9,7 +9,7 @@
 #include "tools/discover/story.h"
 #include "tracker/span.h"
 
-enum { RP_FINDING_TEXT = 320 };
+enum { RP_FINDING_TEXT = 512 };
 
 /* One forward and its replay, as calls of the story. */
 struct rp_occurrence {
@@ -21,6 +21,8 @@ struct rp_found_segment {
     bool by_range;
     char forward[256], replay[256]; /* by range: globs; else first and last kernel */
     bool keyed;                     /* by range: paired by what `*` matches */
+    bool fifo;                      /* by range: paired with the first forward that waits */
+    size_t against;                 /* by range: replays that read what another forward has read */
     uint64_t nth;                   /* by launches: which match of the first kernel in a step */
     struct rp_occurrence *occurrences;
     size_t count, capacity;
@@ -62,6 +64,8 @@ struct rp_finding {
     char first_unproved[256];
     struct rp_left_out too_short; /* few launches may come again by chance */
     struct rp_left_out endless;   /* the last launch's name comes before in the run */
+    size_t chained;              /* pairs left out: better ones use their names the other way */
+    char first_chained[256];
     bool rare;                    /* something came again, in less than half of the steps */
     bool no_memory;
 };
@@ -91,6 +95,18 @@ uint64_t rp_find_sight(const struct rp_story *story, size_t call);
  * same order, or the first of them: *all tells which. */
 bool rp_find_same_launches(const struct rp_story *story, size_t a, size_t a_end, size_t b,
                            size_t b_end, bool *all);
+/* How far the later range repeats the earlier one, as a whole or as its beginning: what of the
+ * parameters and state that this one read, or of those that a replay reads which stops early. 0
+ * when it does not. */
+double rp_find_repetition(const struct rp_story *story, const struct rp_story_range *range,
+                          const struct rp_story_range *later, bool whole);
+/* The step that the call is in, SIZE_MAX for none. */
+size_t rp_find_step_of(const struct rp_finding *finding, size_t call);
+/* Whether the replays pair with the first forward that waits rather than with the latest: then the
+ * segment is `fifo`, and its occurrences are these pairs. Nothing changes where both do as well.
+ * Also how many replays contradict the order that is taken. */
+void rp_find_order(struct rp_finding *finding, struct rp_found_segment *segment, uint32_t forward,
+                   uint32_t replay);
 /* A new segment, or NULL. */
 struct rp_found_segment *rp_find_segment(struct rp_finding *finding);
 bool rp_find_occurrence(struct rp_finding *finding, struct rp_found_segment *segment,

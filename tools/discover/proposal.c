@@ -5,12 +5,19 @@
 
 /* ---- the contract ---------------------------------------------------------------------- */
 
+static const char *pair_of(const struct rp_found_segment *segment)
+{
+    if (segment->keyed)
+        return "key";
+    return segment->fifo ? "fifo" : "lifo";
+}
+
 static json_t *segment_json(const struct rp_found_segment *segment)
 {
     if (segment->by_range)
         return json_pack("{s:s, s:{s:s}, s:{s:s}, s:s}", "name", segment->name, "forward", "nvtx",
                          segment->forward, "replay", "nvtx", segment->replay, "pair",
-                         segment->keyed ? "key" : "lifo");
+                         pair_of(segment));
     return json_pack("{s:s, s:{s:{s:s, s:s, s:I}}, s:{s:b}}", "name", segment->name, "forward",
                      "launches", "first", segment->forward, "last", segment->replay, "nth",
                      (json_int_t)segment->nth, "replay", "repeat", 1);
@@ -81,10 +88,12 @@ json_t *rp_proposal_contract(const struct rp_finding *finding, bool declared)
 
 static void print_segment(const struct rp_found_segment *segment, FILE *out)
 {
+    const char *order = segment->fifo ? "the first forward that waits" : "the latest forward";
+
     fprintf(out, "segment  %s (%s)\n", segment->name, segment->confidence);
     if (segment->by_range)
         fprintf(out, "  forward  range %s\n  replay   range %s, paired by %s\n", segment->forward,
-                segment->replay, segment->keyed ? "what * matches" : "the latest forward");
+                segment->replay, segment->keyed ? "what * matches" : order);
     else
         fprintf(out,
                 "  forward  launches %s to %s, match %llu in a step\n  replay   the same again\n",
@@ -100,6 +109,16 @@ static void print_left_out(const struct rp_left_out *endless, FILE *out)
                 "  because  %s comes earlier among them too, so that no contract can tell them by "
                 "their ends: give them an NVTX range\n",
                 endless->launches, endless->first, endless->last, endless->last);
+}
+
+static void print_chained(const struct rp_finding *finding, FILE *out)
+{
+    if (finding->chained)
+        fprintf(out,
+                "left out %zu pair%s of ranges that repeat each other, first %s\n"
+                "  because  a range can't be both a forward and a replay, and what is proposed "
+                "explains more\n",
+                finding->chained, finding->chained > 1 ? "s" : "", finding->first_chained);
 }
 
 static void print_state(const struct rp_finding *finding, bool declared, FILE *out)
@@ -126,6 +145,7 @@ void rp_proposal_print(const struct rp_finding *finding, bool declared, FILE *ou
     for (size_t i = 0; i < finding->segment_count; i++)
         print_segment(&finding->segments[i], out);
     print_left_out(&finding->endless, out);
+    print_chained(finding, out);
     if (finding->segment_count > 0)
         print_state(finding, declared, out);
     if (finding->story->cut)

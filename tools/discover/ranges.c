@@ -113,7 +113,7 @@ static struct pair *pair_of(struct rp_finding *finding, struct pairs *pairs, uin
     return pair;
 }
 
-static size_t step_of(const struct rp_finding *finding, size_t call)
+size_t rp_find_step_of(const struct rp_finding *finding, size_t call)
 {
     for (size_t i = 0; i < finding->step_count; i++)
         if (call >= finding->steps[i].forward && call < finding->steps[i].forward_end)
@@ -121,12 +121,12 @@ static size_t step_of(const struct rp_finding *finding, size_t call)
     return SIZE_MAX;
 }
 
-/* How far the later range repeats the earlier one: what of the parameters and state that this one
- * read, or of those that a replay reads which stops early. 0 when it does not. */
-static double repetition(const struct rp_story *story, const struct rp_story_range *range,
-                         const struct rp_story_range *later, bool whole)
+double rp_find_repetition(const struct rp_story *story, const struct rp_story_range *range,
+                          const struct rp_story_range *later, bool whole)
 {
     bool all;
+    if (range->name == later->name) /* no contract could tell the two apart */
+        return 0;
     if (!rp_find_same_launches(story, range->first, range->end, later->first, later->end, &all) ||
         all != whole)
         return 0;
@@ -135,9 +135,9 @@ static double repetition(const struct rp_story *story, const struct rp_story_ran
                           : rp_find_shared_reads(story, later->first, later->end, range->first,
                                                  range->end);
     /* One launch that comes again, or a part, may well be another layer's of the same shape: it has
-     * to read the very same parameters, and in a range of another name. */
-    bool is_sure = shared >= 0.999 && range->name != later->name &&
-                   rp_find_has_lasting_reads(story, later->first, later->end);
+     * to read the very same parameters. */
+    bool is_sure =
+        shared >= 0.999 && rp_find_has_lasting_reads(story, later->first, later->end);
     bool is_much = whole && launches_in(story, range->first, range->end) > 1;
     return is_sure || (is_much && shared >= 0.5) ? shared : 0;
 }
@@ -148,15 +148,15 @@ static const struct rp_story_range *latest_repeated(const struct rp_finding *fin
 {
     const struct rp_story *story = finding->story;
     const struct rp_story_range *later = &story->ranges[replay];
-    size_t step = step_of(finding, later->first);
+    size_t step = rp_find_step_of(finding, later->first);
 
     for (size_t i = replay; i-- > 0;) {
         const struct rp_story_range *range = &story->ranges[i];
         if (range->end > later->first || !launches_in(story, range->first, range->end))
             continue;
-        if (step_of(finding, range->first) != step)
+        if (rp_find_step_of(finding, range->first) != step)
             return NULL;
-        *shared = repetition(story, range, later, whole);
+        *shared = rp_find_repetition(story, range, later, whole);
         if (*shared > 0)
             return range;
     }
@@ -221,6 +221,60 @@ static void drop_parts(struct pairs *pairs)
                 pairs->items[i].taken = true;
 }
 
+/* ---- names that would be both forward and replay ------------------------------------------ */
+
+static double share_of(const struct pair *pair)
+{
+    return pair->replays ? (double)pair->found.count / (double)pair->replays : 0.0;
+}
+
+static bool may_be_told(const struct pair *pair)
+{
+    return !pair->taken && share_of(pair) >= 0.5;
+}
+
+/* The one explains more of its replays, and better, or came first where both do as well. */
+static bool is_better(const struct pair *pair, const struct pair *other)
+{
+    double mine = share_of(pair) * pair->shared, its = share_of(other) * other->shared;
+    return mine > its || (mine >= its && pair < other);
+}
+
+static struct pair *best_unsettled(const struct pairs *pairs, const bool *settled)
+{
+    struct pair *best = NULL;
+    for (size_t i = 0; i < pairs->count; i++)
+        if (!settled[i] && may_be_told(&pairs->items[i]) &&
+            (!best || is_better(&pairs->items[i], best)))
+            best = &pairs->items[i];
+    return best;
+}
+
+/* What replays one range is no forward of others, and the other way round: of names in a chain the
+ * best pairs are kept. Layers alike that follow each other make such chains. */
+static void drop_chained(struct rp_finding *finding, struct pairs *pairs)
+{
+    bool *settled = calloc(pairs->count + 1, sizeof(*settled));
+    struct pair *best;
+
+    finding->no_memory |= !settled;
+    while (settled && (best = best_unsettled(pairs, settled)) != NULL) {
+        settled[best - pairs->items] = true;
+        for (size_t i = 0; i < pairs->count; i++) {
+            struct pair *other = &pairs->items[i];
+            if (settled[i] || !may_be_told(other) ||
+                (other->forward != best->replay && other->replay != best->forward))
+                continue;
+            other->taken = true;
+            finding->chained++;
+            snprintf(finding->first_chained, sizeof(finding->first_chained), "%.120s to %.120s",
+                     rp_story_name(finding->story, other->forward),
+                     rp_story_name(finding->story, other->replay));
+        }
+    }
+    free(settled);
+}
+
 /* ---- one glob for many names ------------------------------------------------------------ */
 
 /* Where the text that both end in begins, after a separator: the key of "forward/x" and
@@ -245,13 +299,43 @@ static void take_pair(struct rp_finding *finding, struct rp_found_segment *segme
     pair->taken = true;
 }
 
-static void name_segment(struct rp_found_segment *segment, const char *forward, size_t length)
+static bool has_name(const struct rp_finding *finding, const struct rp_found_segment *but,
+                     const char *name)
+{
+    for (size_t i = 0; i < finding->segment_count; i++)
+        if (&finding->segments[i] != but && strcmp(finding->segments[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* After its forward; a number behind it where several segments would have the same name. */
+static void name_segment(const struct rp_finding *finding, struct rp_found_segment *segment,
+                         const char *forward, size_t length)
 {
     while (length > 0 && strchr("/:._- ", forward[length - 1]))
         length--;
-    snprintf(segment->name, sizeof(segment->name), "%.*s", (int)length, forward);
-    if (segment->name[0] == 0)
-        snprintf(segment->name, sizeof(segment->name), "segment");
+    const char *stem = length ? forward : "segment";
+    int shown = (int)(length ? (length < 100 ? length : 100) : strlen(stem));
+    snprintf(segment->name, sizeof(segment->name), "%.*s", shown, stem);
+    for (unsigned next = 2; has_name(finding, segment, segment->name); next++)
+        snprintf(segment->name, sizeof(segment->name), "%.*s_%u", shown, stem, next);
+}
+
+static void tell_evidence(struct rp_found_segment *segment, uint64_t replays, double shared)
+{
+    char against[200] = "";
+
+    if (segment->against)
+        snprintf(against, sizeof(against),
+                 "; but %zu of them read what another forward that waits has read: replays in "
+                 "another order, and forwards that have none, need ranges of other names",
+                 segment->against);
+    snprintf(segment->evidence, sizeof(segment->evidence),
+             "%zu of %llu ranges '%.60s' launch again what the %s '%.60s' launched, with "
+             "%.0f %% of the parameters and state that it read%s",
+             segment->count, (unsigned long long)replays, segment->replay,
+             segment->fifo ? "first waiting" : "latest", segment->forward, shared * 100,
+             against);
 }
 
 /* `first` and all pairs that differ from it in nothing but the key. */
@@ -284,19 +368,17 @@ static void make_segment(struct rp_finding *finding, struct pairs *pairs, struct
     }
     segment->by_range = true;
     segment->keyed = names > 1;
-    name_segment(segment, forward, segment->keyed ? cut : strlen(forward));
+    if (!segment->keyed)
+        rp_find_order(finding, segment, first->forward, first->replay);
+    name_segment(finding, segment, forward, segment->keyed ? cut : strlen(forward));
     snprintf(segment->forward, sizeof(segment->forward), "%.*s%s",
              (int)(segment->keyed ? cut : strlen(forward)), forward, segment->keyed ? "*" : "");
     snprintf(segment->replay, sizeof(segment->replay), "%.*s%s",
              (int)(segment->keyed ? replay_cut : strlen(replay)), replay,
              segment->keyed ? "*" : "");
     double agreeing = replays ? (double)segment->count / (double)replays : 0.0;
-    segment->confidence = rp_find_confidence(agreeing, shared);
-    snprintf(segment->evidence, sizeof(segment->evidence),
-             "%zu of %llu ranges '%.60s' launch again what the latest '%.60s' launched, with "
-             "%.0f %% of the parameters and state that it read",
-             segment->count, (unsigned long long)replays, segment->replay, segment->forward,
-             shared * 100);
+    segment->confidence = segment->against ? "guess" : rp_find_confidence(agreeing, shared);
+    tell_evidence(segment, replays, shared);
 }
 
 void rp_find_ranges(struct rp_finding *finding)
@@ -305,9 +387,10 @@ void rp_find_ranges(struct rp_finding *finding)
 
     collect(finding, &pairs);
     drop_parts(&pairs);
+    drop_chained(finding, &pairs);
     for (size_t i = 0; i < pairs.count && !finding->no_memory; i++) {
         struct pair *pair = &pairs.items[i];
-        if (!pair->taken && (double)pair->found.count >= 0.5 * (double)pair->replays)
+        if (may_be_told(pair))
             make_segment(finding, &pairs, pair);
     }
     for (size_t i = 0; i < pairs.count; i++)
