@@ -80,6 +80,19 @@ static bool take_group(void *ctx, const struct rp_group *group)
     return exporting->run.out.length < ENOUGH_TO_WRITE || write_out(exporting);
 }
 
+/* Memory is freed, and segments are open, whatever passes. */
+static void hold_group(void *ctx, const struct rp_group *group)
+{
+    struct exporting *exporting = ctx;
+
+    exporting->run.live.beside = true;
+    if (exporting->looking)
+        exporting->format->look(&exporting->run, exporting->state, group);
+    else
+        exporting->format->group(&exporting->run, exporting->state, group);
+    exporting->run.live.beside = false;
+}
+
 static void end_trace(void *ctx, const char *path, const char *broken)
 {
     struct exporting *exporting = ctx;
@@ -110,16 +123,29 @@ static void find_earliest(struct exporting *exporting, const struct rp_source *s
     }
 }
 
+/* Memory alone is shown, and a kernel or a step may have taken none. */
+static int no_memory_passes(const struct rp_filter *filter)
+{
+    char words[512];
+
+    rp_say("no allocation of device memory passes %s",
+           rp_filter_words(filter, words, sizeof(words)));
+    return RP_EXIT_NO;
+}
+
 static int read_all(struct exporting *exporting, const struct rp_source *source,
                     const struct rp_filter *filter)
 {
-    const struct rp_group_visitor visitor = {
-        .begin = begin_trace, .group = take_group, .end = end_trace, .ctx = exporting};
     const struct rp_export_format *format = exporting->format;
+    const struct rp_group_visitor visitor = {.begin = begin_trace,
+                                             .group = take_group,
+                                             .end = end_trace,
+                                             .ctx = exporting,
+                                             .held_back = format->of_memory ? hold_group : NULL};
 
     if (format->look) {
         exporting->looking = true;
-        rp_groups_read(source, NULL, &visitor);
+        rp_groups_read(source, filter, &visitor);
         exporting->looking = false;
         exporting->run.process = 0;
     }
@@ -129,6 +155,9 @@ static int read_all(struct exporting *exporting, const struct rp_source *source,
     if (format->end)
         format->end(&exporting->run, exporting->state);
     write_out(exporting);
+    if (format->of_memory && exporting->run.allocations == 0 && !rp_filter_is_open(filter) &&
+        (code == RP_EXIT_OK || code == RP_EXIT_NO))
+        return no_memory_passes(filter);
     return code;
 }
 

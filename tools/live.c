@@ -191,7 +191,8 @@ enum rp_live_change rp_live_take(struct rp_live *live, const struct rp_group *gr
     enum rp_live_change change = RP_LIVE_NOTHING;
 
     if (rp_event_is(event, "note", "allocation")) {
-        change = take_allocation(live, group, event, item ? item : &own, good);
+        if (!live->beside)
+            change = take_allocation(live, group, event, item ? item : &own, good);
     } else if (rp_event_is(event, "note", "free")) {
         change = take_free(live, event, item ? item : &own);
         if (change == RP_LIVE_FREED && !item)

@@ -30,6 +30,8 @@ struct rp_live {
     char *segments; /* the open ones, outermost first, joined by ';' */
     uint64_t bytes, held_bytes; /* of device memory; of copies for replays to come */
     uint64_t unmapped_bytes;
+    bool beside; /* what is taken now does not pass the filters: its allocations are not counted,
+                  * but what it frees and which segments it opens is followed */
 };
 
 enum rp_live_change { RP_LIVE_NOTHING, RP_LIVE_ALLOCATED, RP_LIVE_FREED, RP_LIVE_HELD };

@@ -173,6 +173,20 @@ class Memviz(ExportCase):
             self.assertEqual([type(frame[key]) for key in ("filename", "line", "name")],
                              [str, int, str])
 
+    def test_what_passes_is_followed_to_its_end(self):
+        snapshot = pickle.loads(self.export("memviz", "--segment", "block"))
+        self.assertEqual(snapshot["segments"], [], "its free does not pass")
+        for entries in snapshot["device_traces"]:
+            self.assertEqual([(entry["action"], entry["size"]) for entry in entries],
+                             [(action, 1024) for action in (
+                                 "segment_alloc", "alloc", "free_requested", "free_completed",
+                                 "segment_free")])
+
+    def test_a_filter_that_no_allocation_passes(self):
+        for words in (["-k", "bn_*"], ["--verdict", "exact"], ["--buffer", "odd*"], ["-k", "x"]):
+            done = self.reprise("export", "-f", "memviz", "-o", "x", "--force", *words)
+            self.assertRefused(done, 1, "no allocation of device memory passes --")
+
     def test_batches_are_short(self):
         story = CALLS.format(pid=7, command="x")
         for i in range(1500):
@@ -203,6 +217,21 @@ class Folded(ExportCase):
             "./train --fast 4242;block one forward;cuMemAlloc_v2;pool": 1024,
             "./other_one 4243;cuMemAlloc_v2;device": 4096,
             "./other_one 4243;block one forward;cuMemAlloc_v2;pool": 1024})
+
+    def test_the_peak_is_that_of_what_passes(self):
+        of_one = [f"./{name};cuMemAlloc_v2;device 4096"
+                  for name in ("train --fast 4242", "other_one 4243")]
+        of_two = [f"./{name};block one forward;cuMemAlloc_v2;pool 1024"
+                  for name in ("train --fast 4242", "other_one 4243")]
+        for words, stacks in ((["--allocation", "1"], of_one), (["--allocation", "2"], of_two),
+                              (["--segment", "block"], of_two), (["--calls", "0-4"], of_one)):
+            with self.subTest(words):
+                self.assertEqual(self.export("folded", *words).decode().splitlines(), stacks)
+
+    def test_a_filter_that_no_allocation_passes(self):
+        for words in (["-k", "bn_*"], ["--stream", "0x55d0"], ["-k", "x"]):
+            done = self.reprise("export", "-f", "folded", "-o", "-", *words)
+            self.assertRefused(done, 1, "no allocation of device memory passes --")
 
     def test_a_pipe_cannot_be_read_twice(self):
         self.assertRefused(self.reprise("export", "--format", "folded", "-o", "-", "-"), 2,

@@ -56,6 +56,7 @@ static void add_lines(struct rp_export *run)
         const struct rp_live_allocation *item = &run->live.items[i];
         if (!item->on_device)
             continue;
+        run->allocations++;
         add_process(run);
         rp_builder_printf(&run->out, ";%s;%s %llu\n", item->where, item->kind,
                           (unsigned long long)item->bytes);
@@ -83,6 +84,7 @@ static void release(void *state)
 const struct rp_export_format rp_export_folded = {.name = "folded",
                                                   .suffix = "folded",
                                                   .state_bytes = sizeof(struct folded),
+                                                  .of_memory = true,
                                                   .look = look,
                                                   .group = take_group,
                                                   .release = release};

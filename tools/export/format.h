@@ -19,6 +19,7 @@ struct rp_export {
     uint64_t pid;
     uint64_t start_ns;     /* when its trace began, since 1970; 0 when unknown */
     uint64_t earliest_ns;  /* the same of the trace that began first */
+    uint64_t allocations;  /* of device memory that were exported; where of_memory counts them */
     bool no_memory;
 };
 
@@ -26,6 +27,10 @@ struct rp_export_format {
     const char *name;
     const char *suffix; /* of the file that is written when none is named */
     size_t state_bytes; /* of what the format keeps; zeros at first */
+    /* Shows allocations and nothing else. One passes the filters with the call that made it, and
+     * is followed to its end; groups that do not pass come with live.beside. Where none passes,
+     * nothing does. */
+    bool of_memory;
     /* When not NULL the run is read twice: with this first, after `live` has followed. */
     void (*look)(struct rp_export *run, void *state, const struct rp_group *group);
     void (*begin)(struct rp_export *run, void *state);

@@ -131,6 +131,7 @@ static void take_event(struct rp_export *run, struct memviz *memviz,
     enum rp_live_change change = rp_live_take(&run->live, group, event, &item, &good);
 
     if (change == RP_LIVE_ALLOCATED && item.on_device) {
+        run->allocations++;
         add_entry(run, memviz, "segment_alloc", &item, event->time_ns);
         add_entry(run, memviz, "alloc", &item, event->time_ns);
     }
@@ -186,6 +187,7 @@ static void release(void *state)
 const struct rp_export_format rp_export_memviz = {.name = "memviz",
                                                   .suffix = "pickle",
                                                   .state_bytes = sizeof(struct memviz),
+                                                  .of_memory = true,
                                                   .begin = begin,
                                                   .process_begins = process_begins,
                                                   .group = take_group,
