@@ -101,7 +101,8 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
     switch (hazard->kind) {
     case RP_HAZARD_STALE_READ: return stale_advice(hazard);
     case RP_HAZARD_FOREIGN_READ:
-        return "make the replay read what the forward read, or keep the forward's buffer alive";
+        return "make the replay read what the forward read, or keep the forward's buffer alive; if "
+               "another forward that waits has read these bytes, check the segment's \"pair\"";
     case RP_HAZARD_STATE_LEFT:
         return hazard->guarded
                    ? "the bytes could not be reinstated: the device refused a copy"

@@ -28,6 +28,7 @@ struct rp_writer {
     uint64_t stream; /* the driver's handle */
     uint64_t place;  /* what an offset is less, to be that of a byte within what its call wrote */
     uint64_t deed;   /* equal for writes that made the same value; 0 where that can't be told */
+    uint64_t value;  /* the same, which copies carry on: of bytes of equal places, see `place` */
     uint32_t step;   /* 0 before the first step */
     uint32_t name;   /* name id of the kernel, or of the call when it is no launch */
     uint32_t made_in; /* low bits of the segment instance that made it, 0 for none */

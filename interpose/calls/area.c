@@ -139,12 +139,27 @@ static void note_versions(struct rp_footprint *call, const struct rp_area *from)
         call->content_versions = RP_CONTENT_PUT_BACK;
 }
 
+/* Whose replay it is may be told by what the job puts there for it. Past a size, to look at it
+ * would cost more than the copy does. */
+static bool is_worth_hashing(const struct rp_area *from)
+{
+    const uint64_t most_bytes = UINT64_C(16) << 20;
+    uint64_t rows, bytes;
+    return rp_core_keeps() && rp_core.segments_wanted &&
+           !__builtin_mul_overflow(from->height, from->depth, &rows) && rows <= MOST_ROWS &&
+           !__builtin_mul_overflow(rows, from->width, &bytes) && bytes <= most_bytes;
+}
+
 /* Inside a segment, what comes from the host is a value that the replay must be given too. */
 static void note_content(struct rp_footprint *call, const struct rp_area *to,
                          const struct rp_area *from)
 {
-    if (!rp_thread_self()->scope_count || !is_host(from) || !from->width || !fits(to))
+    if (!is_host(from) || !from->width || !fits(to))
         return;
+    if (!rp_thread_self()->scope_count && !is_worth_hashing(from)) {
+        call->is_content_doubtful = true;
+        return;
+    }
     note_versions(call, from);
     if (call->is_content_doubtful)
         return;
@@ -158,6 +173,7 @@ enum rp_status rp_area_copy(struct rp_footprint *call, const struct rp_area *to,
 {
     call->signature = call->signature * 31 + from->width * from->height * from->depth;
     note_content(call, to, from);
+    call->is_copy = !is_host(from) && from->height == 1 && from->depth == 1;
     enum rp_status status = rp_area_reach(call, from, RP_READ);
     return status == RP_OK ? rp_area_reach(call, to, RP_WRITE) : status;
 }

@@ -194,6 +194,39 @@ uint64_t rp_footprint_deed(const struct rp_footprint *call)
     return hash ? hash : 1;
 }
 
+struct carrying {
+    uint64_t value, begin, end; /* as in struct seeing; begin 0: nothing so far */
+};
+
+static enum rp_status carry(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *writer)
+{
+    struct carrying *carrying = ctx;
+    uint64_t begin = lo - writer->place;
+    if (!writer->value || writer->speculative ||
+        (carrying->begin && (writer->value != carrying->value || begin != carrying->end)))
+        return RP_END;
+    if (!carrying->begin)
+        carrying->begin = begin;
+    carrying->value = writer->value;
+    carrying->end = begin + (hi - lo);
+    return RP_OK;
+}
+
+/* Only from where the value begins: the places are the same then. */
+uint64_t rp_footprint_value(const struct rp_footprint *call, uint64_t deed)
+{
+    struct carrying carrying = {0};
+    if (!call->is_copy)
+        return deed;
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi, carry,
+                             &carrying) != RP_OK)
+            return deed;
+    }
+    return carrying.begin == RP_FIRST_PLACE ? carrying.value : deed;
+}
+
 struct suspecting {
     struct rp_footprint *call;
     bool reads, writes;

@@ -21,6 +21,10 @@ struct rp_reach {
 
 struct rp_scope;
 
+/* Where the first byte of the first stretch that a call writes has its place, see rp_writer; the
+ * next stretch begins as much further on. */
+#define RP_FIRST_PLACE (UINT64_C(1) << 48)
+
 /* A replay's copy finds what the guard has put back; no forward's versions are this. */
 #define RP_CONTENT_PUT_BACK UINT64_MAX
 
@@ -40,6 +44,7 @@ struct rp_footprint {
     bool is_launch;
     bool in_graph;      /* a node of a graph that is launched */
     bool on_device;     /* to write device memory is all that it does */
+    bool is_copy;       /* byte by byte, from one line of memory to another */
     struct rp_reach *reaches; /* reads come before writes */
     size_t count, capacity;
     enum rp_verdict reads, writes;
@@ -88,6 +93,8 @@ uint64_t rp_footprint_bytes_read(const struct rp_footprint *call);
 /* Equal for calls that do the same to the same content, whoever makes them: of their kind and
  * place, what they are given, and their sight. 0 when that can't be vouched for. */
 uint64_t rp_footprint_deed(const struct rp_footprint *call);
+/* The value that it makes: its `deed`, or what it copies all of. */
+uint64_t rp_footprint_value(const struct rp_footprint *call, uint64_t deed);
 
 /* A call that is not proved may reach declared state by ways that no argument shows, such as a
  * table of pointers in device memory: adds all of it, on the sides that are not proved. */

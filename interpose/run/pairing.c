@@ -113,14 +113,140 @@ struct rp_pairing rp_pairing_find(uint32_t segment, const char *key)
     return choose(&asking, NULL);
 }
 
+/* ---- what speaks against a pairing ------------------------------------------------------ */
+
+static bool holds_same(const struct rp_writer *a, const struct rp_writer *b)
+{
+    return a->version == b->version ||
+           (a->value && a->value == b->value && a->place == b->place);
+}
+
+struct comparing {
+    const struct rp_execution *chosen, *other;
+    rp_alloc_id id;
+    const struct rp_writer *live;
+};
+
+/* Returns RP_END where the live bytes are not what the chosen one has read. */
+static enum rp_status differs(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *read)
+{
+    (void)lo, (void)hi;
+    const struct comparing *comparing = ctx;
+    return holds_same(comparing->live, read) ? RP_OK : RP_END;
+}
+
+static bool is_read_by_chosen(const struct comparing *comparing, uint64_t lo, uint64_t hi)
+{
+    return rp_versions_read(comparing->chosen->instance->expected, comparing->id, lo, hi, differs,
+                            (void *)(uintptr_t)comparing) == RP_OK;
+}
+
+static enum rp_status is_others(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *read)
+{
+    const struct comparing *comparing = ctx;
+    bool is_put_back = comparing->live->version != read->version &&
+                       comparing->live->seq > comparing->other->instance->since;
+    if (!is_put_back || !holds_same(comparing->live, read))
+        return RP_OK;
+    return is_read_by_chosen(comparing, lo, hi) ? RP_OK : RP_END;
+}
+
+/* The job itself has put there what the other one read. What segments write is no such sign. */
+static enum rp_status speaks_for_other(void *ctx, uint64_t lo, uint64_t hi,
+                                       const struct rp_writer *live)
+{
+    struct comparing *comparing = ctx;
+    comparing->live = live;
+    if (live->made_in)
+        return RP_OK;
+    return rp_versions_read(comparing->other->instance->expected, comparing->id, lo, hi, is_others,
+                            comparing);
+}
+
+static enum rp_status is_no_longer(void *ctx, uint64_t lo, uint64_t hi,
+                                   const struct rp_writer *live)
+{
+    struct comparing *comparing = ctx;
+    comparing->live = live;
+    return is_read_by_chosen(comparing, lo, hi) ? RP_OK : RP_END;
+}
+
+/* Visits what stands `now` where the call reads; false when a visit has ended it. */
+static bool each_read(const struct rp_footprint *call, rp_versions_fn visit,
+                      struct comparing *comparing)
+{
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        comparing->id = reach->id;
+        if (rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi, visit,
+                             comparing) != RP_OK)
+            return false;
+    }
+    return true;
+}
+
+/* The buffers have named another forward than the order did. They tell nothing where the bytes by
+ * which the two differ have been replaced since: slots are filled again, and in any order. */
+static bool is_told_by_buffers(const struct rp_execution *chosen, const struct rp_execution *order,
+                               const struct rp_footprint *first)
+{
+    struct comparing comparing = {.chosen = chosen, .other = order};
+    for (size_t i = 0; i < first->count && first->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *reach = &first->reaches[i];
+        const struct rp_live *live = rp_instance_live(order->instance, reach->id);
+        comparing.id = reach->id;
+        if ((!live || !rp_spans_overlaps(&live->live_in, reach->lo, reach->hi)) &&
+            rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi, is_no_longer,
+                             &comparing) != RP_OK)
+            return false;
+    }
+    return true;
+}
+
+static bool wrote_at(const struct rp_execution *execution, const struct rp_footprint *call)
+{
+    size_t at = 0;
+    while (at < execution->log_count && execution->log[at].signature != call->signature)
+        at++;
+    return at < execution->log_count && execution->log[at].outputs == rp_pairing_outputs(call);
+}
+
+/* Another forward that waits as long for a replay, and that the call might repeat as well. */
+static bool contradicts(const struct rp_execution *other, const struct rp_execution *chosen,
+                        const struct rp_footprint *first)
+{
+    struct comparing comparing = {.chosen = chosen, .other = other};
+    bool has_its_place = !wrote_at(chosen, first) && wrote_at(other, first);
+    return has_its_place || !each_read(first, speaks_for_other, &comparing);
+}
+
+static bool is_doubtful(const struct rp_execution *chosen, const struct rp_execution *order,
+                        const struct asking *asking)
+{
+    if (chosen != order && !is_told_by_buffers(chosen, order, asking->first))
+        return true;
+    for (size_t i = 0; i < rp_executions_count(); i++) {
+        const struct rp_execution *other = rp_executions_at(i);
+        if (other != chosen && other->replays <= chosen->replays &&
+            answers(other, asking, order) && contradicts(other, chosen, asking->first))
+            return true;
+    }
+    return false;
+}
+
 struct rp_pairing rp_pairing_settle(struct rp_pairing before, const char *key,
                                       const struct rp_footprint *first)
 {
     const struct asking asking = ask(segment_of(before.execution), key, first);
-    if (!rp_switch_on(RP_SWITCH_PAIRING) || (!before.guessed && fits(before.execution, first)))
+    struct rp_pairing after = before;
+    if (!rp_switch_on(RP_SWITCH_PAIRING))
         return before;
-    struct rp_pairing better = choose(&asking, before.execution);
-    return better.execution ? better : before;
+    if (before.guessed || !fits(before.execution, first))
+        after = choose(&asking, before.execution);
+    if (!after.execution)
+        return before;
+    after.guessed = after.guessed || is_doubtful(after.execution, before.execution, &asking);
+    return after;
 }
 
 struct rp_execution *rp_pairing_repeated(uint32_t segment, const struct rp_footprint *first)

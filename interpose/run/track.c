@@ -68,6 +68,7 @@ static uint64_t instance_of(const struct rp_footprint *call)
 
 static void write_versions(const struct rp_footprint *call)
 {
+    uint64_t deed = rp_core_keeps() ? rp_footprint_deed(call) : 0;
     struct rp_writer writer = {
         .version = call->version,
         .origin = call->version,
@@ -77,7 +78,8 @@ static void write_versions(const struct rp_footprint *call)
         .step = rp_core.step,
         .name = call->name,
         .made_in = (uint32_t)instance_of(call),
-        .deed = rp_core_keeps() && rp_keep_discovers() ? rp_footprint_deed(call) : 0,
+        .deed = rp_keep_discovers() ? deed : 0,
+        .value = rp_core_keeps() ? rp_footprint_value(call, deed) : 0,
     };
     uint64_t nth = 0; /* of the stretches that it writes: bytes of one are never another's */
     for (size_t i = 0; i < call->count; i++) {
@@ -85,7 +87,7 @@ static void write_versions(const struct rp_footprint *call)
         if (reach->effect != RP_WRITE)
             continue;
         nth += reach->from == 0;
-        writer.place = reach->lo - reach->from - (nth << 48);
+        writer.place = reach->lo - reach->from - nth * RP_FIRST_PLACE;
         writer.speculative = reach->verdict >= RP_VERDICT_REACHABLE;
         if (modifies(call, reach))
             write_modified(reach, &writer);

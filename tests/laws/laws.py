@@ -111,6 +111,12 @@ REFUSED = {
     "captured": dict(buffers=[STATE], kind="unproved"),
     "captured-copy": dict(kind="unproved"),
     "empty-forward": dict(buffers=[STATE], kind="diverged"),
+    "slots": dict(kind="unpaired"),
+    "host-slots": dict(kind="unpaired"),
+    "refilled": dict(kind="unpaired"),
+    "host-refilled": dict(kind="unpaired"),
+    "evaluated": dict(kind="unpaired"),
+    "fifo": dict(buffers=[STATE], kind="unpaired"),
 }
 
 # Those with several streams or threads run under several schedules too.
@@ -205,6 +211,10 @@ def laws():
             run, _ = guarded(name, "replay", contract_of(SCENARIOS[name], "declared", "regions"),
                              {"REPRISE_SOFT_SCHEDULE": str(seed)})
             claim(f"{name}: right under schedule {seed}", run.stdout == eager, run.stderr)
+    for name in ("refilled", "host-refilled"):
+        run, _ = guarded(name, "replay", contract_of({"pair": "fifo"}, "discovered", "regions"))
+        claim(f"{name}: the bytes of the eager run where the rule names the order",
+              run.returncode == 0 and run.stdout == bare(name, "eager"), run.stderr)
     for name, scenario in REFUSED.items():
         state = "declared" if "buffers" in scenario else "discovered"
         run, summary = guarded(name, "replay", contract_of(scenario, state, "regions"))

@@ -142,6 +142,137 @@ void scenario_told_by_buffers(void)
     }
 }
 
+/* ---- inputs that are filled again for the replay ------------------------------------------- */
+
+enum { CHUNKS = 4 };
+static CUdeviceptr slots[2], saved[CHUNKS], outputs[CHUNKS];
+static unsigned on_host[CHUNKS][N];
+
+static void begin_chunks(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    for (int i = 0; i < CHUNKS; i++) {
+        saved[i] = allocate(WORDS(n));
+        outputs[i] = allocate(WORDS(n));
+    }
+    for (int i = 0; i < 2; i++)
+        slots[i] = allocate(WORDS(n));
+}
+
+static void copy(CUdeviceptr to, CUdeviceptr from)
+{
+    CU(MemcpyDtoDAsync, to, from, WORDS(n), NULL);
+}
+
+/* In a replaying run all have one buffer for their output, which tells nothing. */
+static void forward_chunk(int i)
+{
+    y = outputs[replaying ? 0 : i];
+    in_range("forward/x", step_forward);
+}
+
+static void replay_chunk(int i)
+{
+    y = outputs[replaying ? 0 : i];
+    replay("recompute/x", step_forward);
+    backward();
+}
+
+static void upload(int i, int step)
+{
+    for (int at = 0; at < n; at++)
+        on_host[i][at] = 1000u * (unsigned)step + 10u * (unsigned)i + (unsigned)at;
+    CU(MemcpyHtoD, x, on_host[i], WORDS(n));
+}
+
+/* Two slots for the inputs of four forwards, which the backward pass uses the other way round: the
+ * buffers name another forward than the order, and what stands in them is neither's. */
+static void in_slots(bool by_host)
+{
+    begin_chunks();
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        for (int i = 0; i < CHUNKS; i++) {
+            x = slots[i % 2];
+            if (by_host)
+                upload(i, step);
+            else
+                set_input(step * CHUNKS + i);
+            forward_chunk(i);
+            copy(saved[i], x);
+        }
+        for (int i = CHUNKS - 1; i >= 0; i--) {
+            x = slots[(i + 1) % 2];
+            if (by_host)
+                upload(i, step);
+            else
+                copy(x, saved[i]);
+            replay_chunk(i);
+        }
+        nvtxRangePop();
+    }
+}
+
+void scenario_slots(void)
+{
+    in_slots(false);
+}
+
+void scenario_host_slots(void)
+{
+    in_slots(true);
+}
+
+/* Two forwards have their inputs in one buffer, in which the job puts each again for its replay,
+ * the first one's first. */
+static void refilled(bool by_host)
+{
+    begin_chunks();
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        for (int i = 0; i < 4; i++) {
+            if (by_host)
+                upload(i % 2, step);
+            else if (i < 2)
+                set_input(2 * step + i);
+            else
+                copy(x, saved[i - 2]);
+            if (i < 2)
+                copy(saved[i], x);
+            (i < 2 ? forward_chunk : replay_chunk)(i % 2);
+        }
+        nvtxRangePop();
+    }
+}
+
+void scenario_refilled(void)
+{
+    refilled(false);
+}
+
+void scenario_host_refilled(void)
+{
+    refilled(true);
+}
+
+/* A forward that is never replayed comes between, and the job puts back the input of the other. */
+void scenario_evaluated(void)
+{
+    begin_chunks();
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(2 * step);
+        forward_chunk(0);
+        copy(saved[0], x);
+        set_input(2 * step + 1);
+        forward_chunk(1);
+        copy(x, saved[0]);
+        replay_chunk(0);
+        nvtxRangePop();
+    }
+}
+
 static CUdeviceptr inner_y;
 
 static void inner_forward(void)

@@ -42,7 +42,8 @@
     X("counted-output", counted_output) X("rolled", rolled) X("zeroed-output", zeroed_output)     \
     X("host-slab", host_slab) X("loaded", loaded) X("captured", captured)                         \
     X("captured-copy", captured_copy) X("empty-forward", empty_forward)                           \
-    X("other-thread", other_thread)
+    X("other-thread", other_thread) X("slots", slots) X("host-slots", host_slots)                 \
+    X("refilled", refilled) X("host-refilled", host_refilled) X("evaluated", evaluated)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)
