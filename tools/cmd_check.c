@@ -18,8 +18,23 @@ struct check {
     uint64_t counting; /* those that are not listed as harmless */
     uint64_t hidden;   /* that count, but do not pass the filters */
     uint64_t replays;
+    uint64_t unvouched; /* calls that read what nothing was proved of, or what may change unseen */
     bool had_contract;
 };
+
+static uint64_t count_unvouched(const struct rp_source *source)
+{
+    uint64_t calls = 0;
+    for (size_t i = 0; i < source->summaries.count; i++) {
+        const json_t *unknown = json_object_get(source->summaries.items[i], "unknown");
+        for (size_t at = 0; at < json_array_size(unknown); at++) {
+            const json_t *remark = json_array_get(unknown, at);
+            calls += json_is_true(json_object_get(remark, "unvouched")) ||
+                     json_is_true(json_object_get(remark, "unseen"));
+        }
+    }
+    return calls;
+}
 
 static uint64_t count_replays(const struct rp_source *source, bool *had_contract)
 {
@@ -245,6 +260,11 @@ static void print_people(const struct check *check)
         print_hidden(check);
     } else if (count > 0) {
         return;
+    } else if (check->replays > 0 && check->unvouched > 0) {
+        fprintf(out, "no hazards: %" PRIu64 " replays followed; what %" PRIu64 " call%s may have "
+                     "read is not vouched for\n(`reprise info` names them): it may be other than "
+                     "what the forwards read\n", check->replays, check->unvouched,
+                check->unvouched == 1 ? "" : "s");
     } else if (check->replays > 0) {
         fprintf(out, "no hazards: %" PRIu64 " replays followed, which read what their forwards "
                      "read; where their\nresults differ all the same, look for state that "
@@ -292,6 +312,7 @@ static int check_source(struct check *check, const struct rp_source *source)
         return RP_EXIT_FAILURE;
     }
     check->counting = count_harmful(check->hazards);
+    check->unvouched = count_unvouched(source);
     if (source->summaries.count > 0 && !check->had_contract && check->replays == 0) {
         rp_say("this run had no contract, so no replay was followed; "
                "try `reprise run -m check -c FILE -- COMMAND`");

@@ -75,8 +75,8 @@ struct list {
 
 static void list_add(struct list *list, const char *kind, const char *name)
 {
-    int wrote = snprintf(list->text + list->used, sizeof(list->text) - list->used, "%s%s %s",
-                         list->count ? ", " : "", kind, name);
+    int wrote = snprintf(list->text + list->used, sizeof(list->text) - list->used, "%s%s%s%s",
+                         list->count ? ", " : "", kind, *kind ? " " : "", name);
     if (wrote > 0 && list->used + (size_t)wrote < sizeof(list->text))
         list->used += (size_t)wrote;
     list->count++;
@@ -116,7 +116,7 @@ static void say_remarked(const struct rp_summaries *summaries, const char *flag,
                 list_add(&callers, "", rp_member_text(json_array_get(unknown, at), "call"));
     }
     if (callers.count > 0)
-        rp_say("%s:%s", words, callers.text);
+        rp_say("%s: %s", words, callers.text);
 }
 
 /* "2 hazards, 1 warning", of which one or both may be missing. */
@@ -210,6 +210,8 @@ void rp_outcome_say(const struct rp_outcome *outcome, const char *folder,
     say_trouble(outcome, &unseen);
     say_remarked(&outcome->summaries, "unvouched",
                  "not vouched for: undeclared bytes that these may reach");
+    say_remarked(&outcome->summaries, "unseen",
+                 "not vouched for: what host code or others write unseen, where these read");
     say_remarked(&outcome->summaries, "taken",
                  "of memory that is used again, taken for what it seems (declare what is state)");
     say_plan(&outcome->summaries);

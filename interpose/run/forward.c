@@ -93,7 +93,9 @@ static void doubt_unseen(struct rp_execution *execution, const struct rp_footpri
     if (is_own)
         return;
     rp_remark(rp_name(call->name), why);
-    if (rp_keep_discovers() && !execution->refused)
+    if (!rp_keep_discovers())
+        rp_remark(rp_name(call->name), RP_UNVOUCHED_UNSEEN);
+    else if (!execution->refused)
         rp_forward_refuse(execution, call, reach, or_declare(why));
 }
 

@@ -245,8 +245,7 @@ static void doubt_content(const struct rp_scope *scope, const struct rp_footprin
         const struct rp_reach *reach = &call->reaches[i];
         if (!takes_from_host(scope->execution, reach))
             continue;
-        rp_remark(rp_name(call->name), "host code may have changed what it copies from pinned "
-                                       "memory, which the device was still to write");
+        rp_remark(rp_name(call->name), RP_UNVOUCHED_CONTENT);
         if (rp_keep_discovers() && rp_core.config.mode == RP_MODE_GUARD)
             rp_report(RP_HAZARD_UNPROVED, scope->execution, call, reach->id, reach->lo, reach->hi,
                       NULL, NULL);
@@ -353,8 +352,27 @@ static void rewrite(struct rp_scope *scope, const struct rp_footprint *call)
             scope->tainted = true;
 }
 
+/* It carries on from what it finds, where the forward has not been: a counter that only the replay
+ * steps looks like this, and backward work inside the range too. */
+static bool steps_aside(const struct rp_execution *execution, const struct rp_footprint *call)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *write = &call->reaches[i];
+        if (write->effect != RP_WRITE || rp_instance_live(execution->instance, write->id))
+            continue;
+        for (size_t j = 0; j < call->count && call->reaches[j].effect == RP_READ; j++)
+            if (call->reaches[j].id == write->id && call->reaches[j].lo < write->hi &&
+                write->lo < call->reaches[j].hi)
+                return true;
+    }
+    return false;
+}
+
 static void meet_stranger(struct rp_scope *scope, const struct rp_footprint *call)
 {
+    if (steps_aside(scope->execution, call))
+        rp_remark(rp_name(call->name), "a replay makes it and its forward did not: what it steps "
+                                       "is left as it makes it, for the job's own work");
     if (!scope->stranger) {
         scope->stranger = call->name;
         scope->stranger_at = scope->cursor;

@@ -65,6 +65,12 @@ void rp_report_unpaired(const char *segment, const char *key);
     "undeclared bytes that it may read may have changed: nothing is proved of them"
 #define RP_UNVOUCHED_OWN                                                                         \
     "reads undeclared bytes that the segment possibly wrote: their older content is not checked"
+#define RP_UNVOUCHED_UNSEEN                                                                      \
+    "reads for a segment what may be written by no call: that it is the same in the replay is not "\
+    "checked"
+#define RP_UNVOUCHED_CONTENT                                                                     \
+    "host code may have changed what it copies from pinned memory, which the device was still to "\
+    "write"
 
 /* What discovery takes for what, where little speaks for the other. */
 #define RP_TAKEN_FOR_OUTPUT                                                                      \

@@ -311,6 +311,11 @@ def words():
         claim(f"other-thread: {state}: a warning of ranges without a call of their thread",
               run.returncode == 0 and told == [("assumed", "no work")] and
               "reprise: 1 warning" in run.stderr, f"{told}\n{run.stderr}")
+    run, summary = guarded("stepped-aside", "replay",
+                           contract_of({"buffers": [STATE]}, "discovered", "regions"))
+    claim("stepped-aside: what a replay alone steps is remarked",
+          run.returncode == 0 and "a replay makes it and its forward did not" in
+          {u["call"]: u["reason"] for u in summary["unknown"]}.get("advance", ""), run.stderr)
     run, summary = guarded("captured", "eager",
                            contract_of({"buffers": [STATE]}, "declared", "regions"), layer="check")
     claim("captured: a check says that calls of the segment were captured",

@@ -43,7 +43,8 @@
     X("host-slab", host_slab) X("loaded", loaded) X("captured", captured)                         \
     X("captured-copy", captured_copy) X("empty-forward", empty_forward)                           \
     X("other-thread", other_thread) X("slots", slots) X("host-slots", host_slots)                 \
-    X("refilled", refilled) X("host-refilled", host_refilled) X("evaluated", evaluated)
+    X("refilled", refilled) X("host-refilled", host_refilled) X("evaluated", evaluated)           \
+    X("stepped-aside", stepped_aside)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)

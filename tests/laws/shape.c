@@ -269,6 +269,22 @@ void scenario_touched_output(void)
     run_steps(touched_forward, NULL);
 }
 
+static void aside_forward(void)
+{
+    step_forward();
+    if (replaying && turns++ % 2)
+        LAUNCH("advance", 1, &generator, &draws);
+}
+
+/* The replay steps a generator that its forward has not touched. */
+void scenario_stepped_aside(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    result("generator", &generator, WORDS(4));
+    run_steps(aside_forward, NULL);
+}
+
 static void counted_forward(void)
 {
     LAUNCH("count", n, &y, &x, &n);

@@ -10,7 +10,7 @@ finds    check finds exactly these hazards (kind, buffer); none: the job is righ
 guards   contract states under which a guarded replay leaves the bytes of the eager run
 stops    contract states under which guard stops it, and on which hazard
 unknown  calls that are reported as unknown writers, by name
-unseen   the job is wrong by itself, and no call could tell
+unseen   the job is wrong by itself, and no call could tell: a declared guard says so last of all
 environment of the job, beside that of all
 racy     unguarded, the replay races with a write: it may be right by chance"""
 import json
@@ -179,6 +179,10 @@ def guard(name, scenario, eager):
     for seed in scenario.get("schedules", ()):
         done, _ = run(name, "replay", "guard", schedule=seed)
         claim(f"{name}: right under schedule {seed}", done.stdout == eager, done.stderr)
+    if scenario.get("unseen"):
+        done, _ = run(name, "replay", "guard", "declared")
+        claim(f"{name}: declared: says at the end what is not vouched for",
+              "not vouched for: what host code or others write unseen" in done.stderr, done.stderr)
     for state, kind in scenario.get("stops", {}).items():
         done, summary = run(name, "replay", "guard", state)
         claim(f"{name}: {state}: stopped on {kind}",

@@ -563,6 +563,14 @@ class Check(ReadingCase):
             {"hazard": "stale-read", "segment": "block", "allocation": 5, "bytes": 4, "step": 2,
              "count": 1}]
 
+    def test_what_is_not_vouched_for_is_not_called_the_same(self):
+        for flag in "unvouched", "unseen":
+            self.summarise(segments=self.SEGMENTS, hazards=[], unknown=[
+                {"call": "gather", "count": 3, "reason": "not checked", flag: True}])
+            said = self.read("check")
+            self.assertIn("no hazards: 3 replays followed; what 1 call may have", said)
+            self.assertNotIn("read what their forwards", said)
+
     def test_clean(self):
         self.summarise(segments=self.SEGMENTS, hazards=[])
         self.assertIn("no hazards: 3 replays followed, which", self.read("check"))

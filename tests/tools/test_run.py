@@ -463,6 +463,14 @@ class Outcome(RunCase):
         self.assertIn("not vouched for: undeclared bytes that these may reach: gather\n",
                       done.stderr)
 
+    def test_who_reads_what_is_written_unseen_is_named(self):
+        done = self.run_with(unknown=[
+            {"call": "gather", "count": 3, "reason": "not checked", "unseen": True},
+            {"call": "add", "count": 3, "reason": "not checked", "unseen": True},
+            {"call": "copy", "count": 1, "reason": "remarked"}])
+        self.assertIn("not vouched for: what host code or others write unseen, where these read: "
+                      "gather, add\n", done.stderr)
+
     def test_at_most_three_lines(self):
         done = self.run_with(hazards=[{"hazard": "diverged"}], bytes_preserved=4096, calls=1234567)
         self.assertLessEqual(len(done.stderr.splitlines()), 3, done.stderr)
