@@ -271,6 +271,8 @@ void rp_retain_decide(struct rp_execution *execution)
     if (!refused) {
         execution->serves = true;
         rp_copies_give(&execution->kept->copies);
+        if (execution->recalled) /* no replay is going to find any of it ready either */
+            rp_copies_give(&execution->recalled->copies);
         return;
     }
     execution->choice = RP_CHOICE_REGIONS;

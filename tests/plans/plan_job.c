@@ -3,11 +3,12 @@
  * segments in a chain, each with a ring of rows of which a step overwrites one, and a state that
  * it steps. It prints a digest of all that a run leaves behind.
  *
- * usage: plan_job KERNELS eager|replay SEGMENTS NUMBERS STEPS [CHANGE [common|BYTES]]
+ * usage: plan_job KERNELS eager|replay SEGMENTS NUMBERS STEPS [CHANGE [common|marked|BYTES]]
  *
  * From step CHANGE on, if it is not 0, there is one segment less; or, where BYTES are given, as
  * many segments in so much less memory. With `common` all read the ring of the first, and its row
- * is overwritten only after the first backward. */
+ * is overwritten only after the first backward. With `marked` a forward sets some bytes of what it
+ * has made and read. */
 #include "tests/laws/driver.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -31,7 +32,7 @@ struct pass {
 
 static struct segment segments[MOST];
 static int count, n, steps, change, ballast;
-static bool replaying, common;
+static bool replaying, common, marked;
 static CUdeviceptr input;
 
 static size_t bytes(int numbers)
@@ -65,6 +66,8 @@ static void forward(const struct segment *segment, CUdeviceptr x, int step, stru
         LAUNCH("enqueue", n, &ring, &last, &row, &n);
     pass->output = allocate(bytes(n));
     LAUNCH("step_state", n, &state, &last, &pass->output, &n);
+    if (marked)
+        CU(MemsetD8Async, last, (unsigned char)step, 16, NULL);
 }
 
 static void release(CUdeviceptr *memory)
@@ -165,7 +168,8 @@ int main(int argc, char **argv)
     steps = atoi(argv[5]);
     change = argc > 6 ? atoi(argv[6]) : 0;
     common = argc > 7 && strcmp(argv[7], "common") == 0;
-    ballast = argc > 7 && !common ? atoi(argv[7]) : 0;
+    marked = argc > 7 && strcmp(argv[7], "marked") == 0;
+    ballast = argc > 7 && !common && !marked ? atoi(argv[7]) : 0;
     if (count < 1 || count > MOST)
         return 2;
     open_driver();

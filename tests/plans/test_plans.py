@@ -151,6 +151,24 @@ class Plans(jobs.Case):
         self.assertRefused(self.guarded("-p", "joint", "-b", "1GiB"), 2, "step")
         self.assertRefused(self.guarded("--plan", "plan.json"), 2, "step")
 
+    def test_what_only_a_replay_would_need_is_not_held_beside_outputs(self):
+        """A forward's first run keeps what it makes, reads and overwrites, in case its replay finds
+        that ready. None that is served does."""
+        self.contract(state="discovered", buffers=None)
+        job = self.words("replay", "0", "marked", segments=3, numbers=1000)
+        eager = self.good(self.reprise("run", "--device", "soft", "--no-trace", "-qo", "bare", "--",
+                                       *self.words("eager", "0", "marked", segments=3,
+                                                   numbers=1000))).stdout
+        self.good(self.guarded(job=job))
+        self.assertGreater(self.summary()["bytes_recalled"], 0)
+        plan = self.plan(1 << 40)
+        self.assertEqual(plan["choices"], ["retain"] * 3)
+        done = self.good(self.guarded("--plan", "plan.json", "-b", str(plan["peak_bytes"]), job=job))
+        self.assertEqual(done.stdout, eager)
+        found = self.summary()["plan"]
+        self.assertTrue(found["in_force"], found)
+        self.assertLessEqual(found["measured_peak_bytes"], plan["peak_bytes"])
+
     # ---- given up ----
 
     def test_a_plan_that_stops_fitting_gives_way_to_the_safe_policy(self):
