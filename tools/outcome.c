@@ -6,6 +6,7 @@
 #include "tools/say.h"
 #include "tracker/text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -142,6 +143,14 @@ static void say_trouble(const struct rp_outcome *outcome, const struct list *uns
                unseen->count > 0 ? "never seen in the job: " : "", unseen->text);
 }
 
+/* Also of a plan that stayed in force, as it does where the difference is small. */
+static void say_overrun(const json_t *plan)
+{
+    uint64_t bytes = rp_member_number(plan, "overrun_bytes");
+    if (bytes)
+        rp_say("plan: a step took %" PRIu64 " bytes more than planned", bytes);
+}
+
 /* What a plan promised and what came of it, by the first process that had one. */
 static void say_plan(const struct rp_summaries *summaries)
 {
@@ -160,6 +169,7 @@ static void say_plan(const struct rp_summaries *summaries)
                rp_size_format(peak, rp_member_number(plan, "measured_peak_bytes")));
     else if (plan)
         rp_say("plan: the job ended before a step under it was measured");
+    say_overrun(plan);
 }
 
 /* What was saved, by the process that needed most. */

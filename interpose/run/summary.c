@@ -221,6 +221,8 @@ static void put_measured(json_t *object, const struct rp_policy_state *state)
         return;
     put_count(object, "measured_ns", state->median_ns);
     put_count(object, "measured_peak_bytes", state->peak);
+    if (rp_plan_has_choices(state->plan) && state->peak > state->plan->peak)
+        put_count(object, "overrun_bytes", state->peak - state->plan->peak);
 }
 
 static json_t *choices_json(const struct rp_plan *plan)

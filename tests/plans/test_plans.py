@@ -169,6 +169,23 @@ class Plans(jobs.Case):
         self.assertTrue(found["in_force"], found)
         self.assertLessEqual(found["measured_peak_bytes"], plan["peak_bytes"])
 
+    def test_a_step_that_takes_little_more_than_planned_is_told_of(self):
+        script = self.folder / "job.sh"
+        job = ["sh", "job.sh"]
+        script.write_text("exec " + " ".join(self.words("replay")) + "\n")
+        self.good(self.guarded(job=job))
+        peak = self.plan(1 << 40)["peak_bytes"]
+        done = self.good(self.guarded("--plan", "plan.json", job=job))
+        self.assertNotIn("overrun_bytes", self.summary()["plan"])
+        self.assertNotIn("more than planned", done.stderr)
+        script.write_text("exec " + " ".join(self.words("replay", "4", "512")) + "\n")
+        done = self.good(self.guarded("--plan", "plan.json", job=job))
+        found = self.summary()["plan"]
+        self.assertEqual((found["in_force"], found["overrun_bytes"]),
+                         (True, found["measured_peak_bytes"] - peak))
+        self.assertGreater(found["overrun_bytes"], 0)
+        self.assertIn(f"{found['overrun_bytes']} bytes more than planned", done.stderr)
+
     # ---- given up ----
 
     def test_a_plan_that_stops_fitting_gives_way_to_the_safe_policy(self):
