@@ -35,9 +35,11 @@ struct dump {
 
 /* ---- lines -------------------------------------------------------------------- */
 
-static void add_prefix(struct rp_builder *text, const struct rp_event *event, uint64_t pid)
+/* `where` says on which stream it is, mostly the event itself. */
+static void add_prefix(struct rp_builder *text, const struct rp_event *event,
+                       const struct rp_event *where, uint64_t pid)
 {
-    const union rp_value *stream = rp_event_stream(event);
+    uint64_t stream;
 
     rp_builder_decimal(text, event->id, 7, ' ');
     rp_builder_char(text, ' ');
@@ -49,18 +51,29 @@ static void add_prefix(struct rp_builder *text, const struct rp_event *event, ui
     rp_builder_char(text, '.');
     rp_builder_decimal(text, event->thread, 0, ' ');
     rp_builder_char(text, ' ');
-    if (stream)
-        rp_builder_hex(text, stream->u);
+    if (rp_event_stream(where, &stream))
+        rp_builder_hex(text, stream);
     else
         rp_builder_char(text, '-');
     rp_builder_char(text, ' ');
+}
+
+/* A launch whose arguments have its stream in a structure says it in its note. */
+static const struct rp_event *where_is(const struct rp_group *group)
+{
+    uint64_t stream;
+
+    for (size_t i = 0; i < group->count && !rp_event_stream(&group->events[0], &stream); i++)
+        if (rp_event_is(&group->events[i], "note", "launch"))
+            return &group->events[i];
+    return &group->events[0];
 }
 
 static void add_call(struct rp_builder *text, const struct rp_group *group)
 {
     const struct rp_event *first = &group->events[0], *last = &group->events[group->count - 1];
 
-    add_prefix(text, first, group->pid);
+    add_prefix(text, first, where_is(group), group->pid);
     if (group->enters)
         rp_event_text_enter(text, first);
     else
@@ -80,7 +93,7 @@ static void add_lines(struct rp_builder *text, const struct rp_group *group)
     if (call)
         add_call(text, group);
     for (size_t i = group->enters; i < end; i++) {
-        add_prefix(text, &group->events[i], group->pid);
+        add_prefix(text, &group->events[i], &group->events[i], group->pid);
         rp_builder_puts(text, call ? "  -- " : "-- ");
         rp_event_text_note(text, &group->events[i]);
         rp_builder_char(text, '\n');

@@ -12,6 +12,18 @@ static struct rp_event_shape *slot_of(const struct rp_event_def *def)
     return &shapes[((uintptr_t)def >> 6) * 0x9E3779B1u >> 8 & (SLOTS - 1)];
 }
 
+/* Calls name the default stream by 0, and what that is depends on the entry point; `launch` says
+ * which it was. */
+static uint64_t no_stream_of(const struct rp_event_def *def)
+{
+    const char *suffix = strrchr(def->name, '_');
+
+    if (strcmp(def->class_, "note") == 0 && strcmp(def->name, "launch") != 0)
+        return 0;
+    return suffix && (strcmp(suffix, "_ptsz") == 0 || strcmp(suffix, "_ptds") == 0)
+               ? RP_STREAM_PER_THREAD : RP_STREAM_LEGACY;
+}
+
 static void make(struct rp_event_shape *shape, const struct rp_event_def *def)
 {
     *shape = (struct rp_event_shape){.def = def,
@@ -22,6 +34,7 @@ static void make(struct rp_event_shape *shape, const struct rp_event_def *def)
                                                     strcmp(def->name, "launch") == 0),
                                      .stream = -1,
                                      .result = -1,
+                                     .no_stream = no_stream_of(def),
                                      .name_length = strlen(def->name)};
     for (uint32_t i = 0; i < def->field_count; i++) {
         const char *name = def->fields[i].name;

@@ -5,11 +5,14 @@
 
 #include "tracker/trace.h"
 
+enum { RP_STREAM_LEGACY = 1, RP_STREAM_PER_THREAD = 2 }; /* the handles that cuda.h has for them */
+
 struct rp_event_shape {
     const struct rp_event_def *def;
     bool enters, leaves;
     bool tells_step;      /* a note that says which step it is */
     int stream, result;   /* indices of fields, -1 for none */
+    uint64_t no_stream;   /* what a stream of 0 means: a default stream, or nothing */
     uint32_t arguments;   /* bit i: field i is an argument of the call, or a note's field */
     size_t name_length;
     size_t length[RP_EVENT_MAX_FIELDS]; /* of each field's name */

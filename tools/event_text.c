@@ -7,6 +7,7 @@
 #include <cuda.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Texts are quoted where they could be taken for something else. */
@@ -175,8 +176,30 @@ void rp_event_json(struct rp_builder *text, const struct rp_event *event, uint64
     rp_builder_char(text, '}');
 }
 
-const union rp_value *rp_event_stream(const struct rp_event *event)
+bool rp_event_stream(const struct rp_event *event, uint64_t *stream)
 {
-    int at = rp_event_shape(event->def)->stream;
-    return at < 0 ? NULL : &event->values[at];
+    const struct rp_event_shape *shape = rp_event_shape(event->def);
+
+    *stream = shape->no_stream;
+    if (shape->stream >= 0 && event->values[shape->stream].u != 0)
+        *stream = event->values[shape->stream].u;
+    return shape->stream >= 0;
+}
+
+/* Above the addresses that handles are, the layer puts which context's and which thread's. */
+bool rp_stream_is_default(uint64_t stream)
+{
+    uint64_t handle = stream & ((UINT64_C(1) << 48) - 1);
+    return stream >> 63 || handle <= RP_STREAM_PER_THREAD;
+}
+
+const char *rp_stream_name(uint64_t stream, char *text, size_t size)
+{
+    if (stream == 0 || stream == RP_STREAM_LEGACY)
+        snprintf(text, size, "default stream");
+    else if (stream == RP_STREAM_PER_THREAD)
+        snprintf(text, size, "default stream of the thread");
+    else
+        snprintf(text, size, "stream 0x%llx", (unsigned long long)stream);
+    return text;
 }

@@ -87,8 +87,9 @@ static bool on_allocation(const struct rp_event *event, uint64_t allocation)
 
 static bool on_stream(const struct rp_event *event, uint64_t handle)
 {
-    const union rp_value *value = rp_event_stream(event);
-    return value && value->u == handle;
+    uint64_t stream;
+    return rp_event_stream(event, &stream) &&
+           (stream == handle || (handle == 0 && rp_stream_is_default(stream)));
 }
 
 static bool in_step(struct rp_filter_state *state, const struct rp_event *event, uint64_t step)

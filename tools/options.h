@@ -122,7 +122,8 @@ enum rp_option_type {
       "accesses known so: exact, bounded, root, ...")                                             \
     X(TIME, "time", 0, TEXT, RP_NO_ENV, RP_FILTERED, "A-B",                                       \
       "seconds since the start: 1.5-2, 3-")                                                       \
-    X(STREAM, "stream", 0, TEXT, RP_NO_ENV, RP_FILTERED, "HANDLE", "calls on this stream")        \
+    X(STREAM, "stream", 0, TEXT, RP_NO_ENV, RP_FILTERED, "HANDLE",                                \
+      "calls on this stream; 0: on a default one")                                                \
     X(STEP, "step", 0, COUNT, RP_NO_ENV, RP_FILTERED, "N", "what happened in this step")          \
     X(PROOF, "proof", 0, TEXT, RP_NO_ENV, RP_FILTERED, "KERNEL",                                  \
       "the proofs of these kernels in words")                                                     \

@@ -96,6 +96,18 @@ class Chrome(ExportCase):
         self.assertEqual(kernels, ["bn_forward"] * 4)
         self.assertEqual(len(self.of("X", cat="copy", name="cuMemcpyHtoDAsync_v2")), 2)
 
+    def test_the_default_stream_has_one_track(self):
+        for path in self.run_folder.iterdir():
+            path.unlink()
+        self.write(CALLS.format(pid=7, command="x") + "enter cuLaunchKernel 1 0x9 0x0\n"
+                   "note launch kernel=k stream=0x1\nleave cuLaunchKernel 1 0\n"
+                   "enter cuMemcpyHtoDAsync_v2 2 0x0\nleave cuMemcpyHtoDAsync_v2 2 0\n", 7)
+        self.events = json.loads(self.export("chrome"))["traceEvents"]
+        self.assertEqual({event["args"]["name"] for event in self.of("M", name="thread_name")},
+                         {"reprise: preserve, restore, reinstate", "default stream"})
+        rows = csv.DictReader(io.StringIO(self.export("csv").decode(), newline=""))
+        self.assertEqual({row["stream"] for row in rows} - {""}, {"0x1"})
+
     def test_counters_on_change_only(self):
         first = [event["args"] for event in self.of("C")][:5]
         self.assertEqual(first, [{"live": 4096, "preserved": 0}, {"live": 5120, "preserved": 0},

@@ -121,7 +121,7 @@ class Dump(ReadingCase):
         self.write(CALLS + "enter cuMemAlloc_v2 0x1 1\nnote step step=1\nthread\n"
                    "enter cuLaunchKernel 0x9 0x0\nleave cuLaunchKernel 0\n")
         self.assertEqual(self.shown(), [
-            "0x0 cuLaunchKernel(f=0x9, hStream=0x0) = 0",
+            "0x1 cuLaunchKernel(f=0x9, hStream=0x0) = 0",
             "- cuMemAlloc_v2(dptr=0x1, bytesize=1 <unfinished ...>", "-   -- step step=1"])
 
     def test_odd_bytes_are_escaped(self):
@@ -139,6 +139,32 @@ class Dump(ReadingCase):
         strided = [int(line.split()[0]) for line in self.lines("--calls", "0-100/4")
                    if "  -- " not in line]
         self.assertTrue(all(i % 4 == 0 for i in strided), strided)
+
+    def test_the_default_stream_has_one_name(self):
+        self.write(CALLS + """\
+define enter cuLaunchKernelEx f:HEX
+define leave cuLaunchKernelEx result:SINT
+define enter cuMemsetD32Async_ptsz hStream:HEX
+define leave cuMemsetD32Async_ptsz result:SINT
+enter cuLaunchKernel 0x9 0x0
+note launch kernel=legacy stream=0x1
+leave cuLaunchKernel 0
+enter cuLaunchKernelEx 0xa
+note launch kernel=other stream=0x1
+leave cuLaunchKernelEx 0
+enter cuMemsetD32Async_ptsz 0x0
+leave cuMemsetD32Async_ptsz 0
+enter cuLaunchKernel 0xb 0x55d0
+leave cuLaunchKernel 0
+""")
+        calls = [line for line in self.shown() if "  -- " not in line]
+        self.assertEqual([line.split("(")[0] for line in calls],
+                         ["0x1 cuLaunchKernel", "0x1 cuLaunchKernelEx",
+                          "0x2 cuMemsetD32Async_ptsz", "0x55d0 cuLaunchKernel"])
+        for stream, first, count in (("0", 0, 5), ("1", 0, 4), ("0x2", 4, 1), ("0x55d0", 5, 1)):
+            with self.subTest(stream):
+                self.assertEqual(self.shown("--stream", stream),
+                                 self.shown()[first:first + count])
 
     def test_a_list_that_is_not_there(self):
         self.write(STORY)

@@ -119,9 +119,7 @@ static size_t track_of(struct rp_export *run, struct chrome *chrome, uint64_t st
             return i;
     if (chrome->track_count >= MOST_STREAMS)
         return chrome->track_count - 1;
-    snprintf(name, sizeof(name), stream ? "stream 0x%llx" : "default stream",
-             (unsigned long long)stream);
-    return new_track(run, chrome, stream, name);
+    return new_track(run, chrome, stream, rp_stream_name(stream, name, sizeof(name)));
 }
 
 /* A slice on a track of the device, no earlier than the end of the one before it. */
@@ -212,11 +210,12 @@ static void add_work(struct rp_export *run, struct chrome *chrome, const struct 
 static void add_copy(struct rp_export *run, struct chrome *chrome, const struct rp_group *group)
 {
     const char *name = group->events[0].def->name;
-    const union rp_value *stream = rp_event_stream(&group->events[0]);
+    uint64_t stream;
 
     if (!group->enters || (strncmp(name, "cuMemcpy", 8) != 0 && strncmp(name, "cuMemset", 8) != 0))
         return;
-    add_work(run, chrome, group, &group->events[0], "copy", name, stream ? stream->u : 0);
+    rp_event_stream(&group->events[0], &stream);
+    add_work(run, chrome, group, &group->events[0], "copy", name, stream);
 }
 
 /* Names the bytes from their preservation to their restoration. */
@@ -301,9 +300,10 @@ static void take_note(struct rp_export *run, struct chrome *chrome, const struct
 
     if (strcmp(name, "launch") == 0) {
         char kernel[1024];
+        uint64_t stream;
+        rp_event_stream(event, &stream);
         add_work(run, chrome, group, event, "kernel",
-                 rp_event_text(event, "kernel", kernel, sizeof(kernel)),
-                 rp_event_number(event, "stream"));
+                 rp_event_text(event, "kernel", kernel, sizeof(kernel)), stream);
     } else if (strcmp(name, "preserve") == 0 || strcmp(name, "restore") == 0 ||
                strcmp(name, "reinstate") == 0) {
         add_layer_work(run, chrome, event);

@@ -72,7 +72,7 @@ static void add_column(struct rp_builder *out, const struct rp_event *event, con
 
 static void add_row(struct rp_builder *out, const struct rp_event *event, uint64_t pid)
 {
-    const union rp_value *stream = rp_event_stream(event);
+    uint64_t stream;
     const uint64_t numbers[] = {event->id, event->time_ns, pid, event->thread};
     struct rp_builder fields = {0};
 
@@ -81,8 +81,8 @@ static void add_row(struct rp_builder *out, const struct rp_event *event, uint64
         rp_builder_char(out, ',');
     }
     rp_builder_printf(out, "%s,%s,", event->def->class_, event->def->name);
-    if (stream)
-        rp_builder_hex(out, stream->u);
+    if (rp_event_stream(event, &stream))
+        rp_builder_hex(out, stream);
     for (size_t i = 0; i < COLUMNS; i++) {
         rp_builder_char(out, ',');
         add_column(out, event, columns[i][1]);

@@ -82,8 +82,7 @@ static void add_work(struct rp_timeline *timeline, const struct rp_group *group,
 {
     char track[40];
 
-    snprintf(track, sizeof(track), stream ? "stream 0x%llx" : "default stream",
-             (unsigned long long)stream);
+    rp_stream_name(stream, track, sizeof(track));
     add_slice(timeline, track, rp_names_of(&timeline->names, name), event->time_ns,
               group->events[group->count - 1].time_ns, event->id);
 }
@@ -91,10 +90,11 @@ static void add_work(struct rp_timeline *timeline, const struct rp_group *group,
 static void take_copy(struct rp_timeline *timeline, const struct rp_group *group)
 {
     const char *name = group->events[0].def->name;
-    const union rp_value *stream = rp_event_stream(&group->events[0]);
+    uint64_t stream;
 
+    rp_event_stream(&group->events[0], &stream);
     if (group->enters && (strncmp(name, "cuMemcpy", 8) == 0 || strncmp(name, "cuMemset", 8) == 0))
-        add_work(timeline, group, &group->events[0], name, stream ? stream->u : 0);
+        add_work(timeline, group, &group->events[0], name, stream);
 }
 
 static void open_segment(struct rp_timeline *timeline, const struct rp_event *event,
@@ -192,10 +192,12 @@ static void take_note(struct rp_timeline *timeline, const struct rp_group *group
 {
     const char *name = event->def->name;
     char kernel[1024];
+    uint64_t stream;
 
+    rp_event_stream(event, &stream);
     if (strcmp(name, "launch") == 0)
         add_work(timeline, group, event, rp_event_text(event, "kernel", kernel, sizeof(kernel)),
-                 rp_event_number(event, "stream"));
+                 stream);
     else if (strcmp(name, "segment") == 0)
         take_segment(timeline, event);
     else if (strcmp(name, "preserve") == 0 || strcmp(name, "restore") == 0 ||
