@@ -100,6 +100,14 @@ class Completion(harness.Case):
         self.assertEqual(self.complete("reprise", "run", "-d", ""), ["auto", "cuda", "soft"])
         self.assertIn("env", self.complete("reprise", "help", "e"))
 
+    def test_the_words_of_the_job_are_its_own(self):
+        for words in (["run", "--", "ls", "--"], ["run", "-d", "soft", "ls", "--qu"],
+                      ["run", "-q", "ls", "-d", ""], ["run", "--device", "=", "soft", "ls", "--"],
+                      ["dump", "--", "--js"]):
+            self.assertEqual(self.complete("reprise", *words), [], words)
+        for words in (["-d", "soft"], ["--device", "=", "soft"], ["-q", "--mode", "check"]):
+            self.assertEqual(self.complete("reprise", "run", *words, "--qu"), ["--quiet"], words)
+
     def test_names_come_from_the_run(self):
         self.assertEqual(self.complete("reprise", "dump", "--kernel", ""), [])
         self.reprise("run", "-q", "-m", "check", "-c", CONTRACT, "--", DIGITS, "-n", "2", "-c")

@@ -1,6 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 # bash completion for reprise. It asks the program, so it can't go stale.
 
+# Whether the word is ours still, and not the job's: those are behind "--", and behind run's first
+# word that is no option and no option's value.
+_reprise_ours()
+{
+    local command=$1 at values
+    values=" $(reprise --list-details "$command" 2>/dev/null |
+               awk -F'\t' '$3 != "" { printf "%s -%s ", $1, $2 }')"
+    for ((at = 2; at < COMP_CWORD; at++)); do
+        case ${COMP_WORDS[at]} in
+        --) return 1 ;;
+        =) at=$((at + 1)) ;;
+        -*) [[ $values == *" ${COMP_WORDS[at]} "* && ${COMP_WORDS[at + 1]-} != = ]] && at=$((at + 1)) ;;
+        *) [ "$command" = run ] && return 1 ;;
+        esac
+    done
+    return 0
+}
+
 _reprise()
 {
     local word=$2 before=$3 command=${COMP_WORDS[1]} words
@@ -14,6 +32,7 @@ _reprise()
         mapfile -t COMPREPLY < <(compgen -W "$(reprise --list-commands) env" -- "$word")
         return
     fi
+    _reprise_ours "$command" || return
     # "--device=so" comes in three words.
     [ "$before" = = ] && before=${COMP_WORDS[COMP_CWORD - 2]}
     [ "$word" = = ] && word=

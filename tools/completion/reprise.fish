@@ -9,6 +9,7 @@ end
 function __reprise_answers
     set -l words (commandline -opc)
     set -l before $words[-1]
+    contains -- -- $words; and return # what is behind it is no option of ours
     set -l found (reprise --list-words (__reprise_command) $before 2>/dev/null)
     if test (count $found) -gt 0
         printf '%s\n' $found
