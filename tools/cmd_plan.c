@@ -159,7 +159,7 @@ static int find_profile(const struct arguments *arguments, char path[PATH_MAX])
         rp_say("%s: there is no profile.json in it; give --profile FILE, or a folder in which "
                "`reprise run` has left one: in guard, with \"step\" in the contract, without a "
                "plan", folder);
-        return RP_EXIT_USAGE;
+        return access(folder, F_OK) == 0 ? RP_EXIT_DATA : RP_EXIT_USAGE;
     }
     if (snprintf(pattern, PATH_MAX, "%s/profile*.json", folder) < PATH_MAX &&
         glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 1)

@@ -34,7 +34,7 @@ def trace(disable=""):
         event = json.loads(line)
         if event.get("name") in ("process", "summary") or "fields" not in event:
             continue
-        thread = threads.setdefault(event.get("thread"), len(threads))
+        thread = threads.setdefault(event["tid"], len(threads))
         fields = {key: value for key, value in event["fields"].items()
                   if key not in ("kernelParams", "srcHost", "pctx", "image", "dptr", "module",
                                  "hfunc", "name", "phGraph")}
@@ -51,6 +51,9 @@ class Repeats(unittest.TestCase):
         for one, other in zip(brief[0], self.full[0]):
             self.assertEqual(one, other)
         self.assertEqual(brief[1], self.full[1])
+
+    def test_each_thread_is_told_of(self):
+        self.assertEqual({thread for thread, *_ in self.full[0]}, {0, 1})
 
     def test_launches_are_all_there(self):
         launches = [fields["kernel"] for _, name, _, fields in self.full[0] if name == "launch"]

@@ -48,6 +48,8 @@ class Plan(harness.Case):
         self.assertTrue(piped.stdout.startswith("budget_bytes,"))
         self.assertEqual(self.reprise("plan", ".", "--format=csv").stdout, piped.stdout)
         self.assertRefused(self.reprise("plan"), 2, "profile.json")
+        (self.folder / "empty").mkdir()
+        self.assertRefused(self.reprise("plan", "empty"), 65, "empty: there is no profile.json")
 
     def test_a_plan_file_is_not_overwritten_unasked(self):
         self.assertEqual(self.plan("-qb", "8", "-o", "plan.json").returncode, 0)
