@@ -184,7 +184,9 @@ int rp_trace_shelter_create(char *path, size_t size);
 struct rp_trace_rescue {
     uint64_t traces; /* that something was put into */
     uint64_t events; /* that were */
-    uint64_t lost;   /* that could not be: the file is gone, or full, or these made no sense */
+    uint64_t lost;   /* that could not be: the file is gone, or the disk full, or these made no
+                        sense; and those that the process itself could not write */
+    uint64_t past_limit; /* that came after their trace's limit, as a gap at its end says */
 };
 /* Puts into their traces what processes that have ended left there, behind what they had written
  * themselves. These traces still have no end mark: their jobs came to none. Once. */

@@ -73,19 +73,6 @@ void rp_trace_retire(struct rp_trace_writer *writer, struct rp_trace_buffer *buf
     }
 }
 
-/* Behind a part that could not be written nothing is put: where something is missing, a trace ends
- * or says so. */
-static void shelter_tell(struct rp_trace_writer *writer, const struct rp_trace_buffer *buffer,
-                         enum rp_status status)
-{
-    struct rp_shelter_trace *trace = writer->shelter->trace;
-
-    if (status == RP_OK)
-        rp_shelter_progress(trace, &writer->file, buffer->order);
-    else
-        atomic_store(&trace->over, true);
-}
-
 void rp_trace_drain(struct rp_trace_writer *writer)
 {
     struct rp_trace_buffer *buffer;
@@ -99,7 +86,8 @@ void rp_trace_drain(struct rp_trace_writer *writer)
         if (status != RP_OK)
             writer->lost_on_disk += buffer->events;
         if (writer->shelter != NULL)
-            shelter_tell(writer, buffer, status);
+            rp_shelter_progress(writer->shelter->trace, &writer->file, buffer,
+                                writer->lost_on_disk);
         writer->error = writer->file.error;
         writer->bytes_raw = writer->file.bytes_raw;
         writer->bytes_written = writer->file.older_bytes + writer->file.offset;

@@ -346,6 +346,12 @@ enum rp_status rp_trace_file_append(struct rp_trace_file *file, struct rp_trace_
     return status;
 }
 
+void rp_trace_file_fill(struct rp_trace_file *file)
+{
+    file->is_full = file->error == 0;
+    fail(file, EFBIG);
+}
+
 bool rp_trace_file_last_word(struct rp_trace_file *file)
 {
     if (!file->is_full)

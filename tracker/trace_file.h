@@ -57,6 +57,8 @@ enum rp_status rp_trace_file_append(struct rp_trace_file *file, struct rp_trace_
 /* Whether the file refused chunks because it reached its limit. Then it takes one more, a small one
  * that tells how many events it lacks: room for it was kept. */
 bool rp_trace_file_last_word(struct rp_trace_file *file);
+/* For who goes on in a file that had reached its limit: nothing but that last word fits. */
+void rp_trace_file_fill(struct rp_trace_file *file);
 /* Writes the end mark, unless the file has failed, and closes. */
 enum rp_status rp_trace_file_finish(struct rp_trace_file *file);
 /* Closes and frees without writing; nothing happens the second time. */

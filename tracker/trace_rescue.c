@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Out of a shelter, into the traces that it belongs to. */
+#include "tracker/events.h"
 #include "tracker/trace_decode.h"
 #include "tracker/trace_format.h"
 #include "tracker/trace_shelter.h"
@@ -195,40 +196,109 @@ static void take_back(const struct rp_shelter_trace *trace, const struct rp_shel
 
 /* ---- traces --------------------------------------------------------------------- */
 
-static void add_buffer(const struct rescue *rescue, struct rp_trace_file *file, int level,
+/* A file that goes on, and what it lacks. */
+struct going_on {
+    struct rp_trace_file file;
+    int level;
+    unsigned process;
+    uint64_t missing, latest_ns;
+};
+
+static void add_buffer(const struct rescue *rescue, struct going_on *on,
                        const struct rp_trace_buffer *found)
 {
     struct rp_trace_buffer *copy = copy_of(found);
 
-    if (copy != NULL && rp_trace_file_append(file, copy, level) == RP_OK)
+    if (copy == NULL) {
+        rescue->result->lost += (uint32_t)found->committed;
+        return;
+    }
+    if (copy->last_ns > on->latest_ns)
+        on->latest_ns = copy->last_ns;
+    if (rp_trace_file_append(&on->file, copy, on->level) == RP_OK)
         rescue->result->events += copy->events;
     else
-        rescue->result->lost += (uint32_t)found->committed;
+        on->missing += copy->events;
     free(copy);
 }
 
+/* A chunk of one event, at the trace's end. */
+static enum rp_status add_gap(struct going_on *on)
+{
+    const union rp_value lost = {.u = on->missing};
+    struct rp_trace_type *type = rp_trace_type_create(&rp_event_defs[RP_EVENT_gap], 0);
+    size_t room = type != NULL ? rp_trace_bound(type, &lost) + 3 * RP_TRACE_MAX_VARINT : 0;
+    struct rp_trace_buffer *buffer = calloc(1, sizeof(*buffer) + room);
+    struct rp_trace_coder coder = {0};
+    enum rp_status status = RP_NO_MEMORY;
+
+    rp_trace_coder_begin(&coder);
+    if (type != NULL && buffer != NULL)
+        status = rp_trace_coder_prepare(&coder, type);
+    if (status == RP_OK) {
+        buffer->thread = on->process;
+        buffer->capacity = (uint32_t)room;
+        rp_trace_encode(&coder, buffer, type, &lost, on->latest_ns);
+        status = rp_trace_file_append(&on->file, buffer, on->level);
+    }
+    rp_trace_coder_release(&coder);
+    rp_trace_type_destroy(type);
+    free(buffer);
+    return status;
+}
+
+/* Behind a part that could not be written nothing is put: where something is missing, a trace ends,
+ * or says so. */
+static void tell_what_is_missing(const struct rescue *rescue, struct going_on *on)
+{
+    if (on->missing > 0 && rp_trace_file_last_word(&on->file) && add_gap(on) == RP_OK)
+        rescue->result->past_limit += on->missing;
+    else
+        rescue->result->lost += on->missing;
+}
+
+static void lose(const struct rescue *rescue, const struct rp_shelter_progress *at,
+                 const struct found *found, size_t count)
+{
+    rescue->result->lost += at->missing;
+    for (size_t i = 0; i < count; i++)
+        rescue->result->lost += (uint32_t)found[i].buffer->committed;
+}
+
+static enum rp_status go_on(const struct rp_shelter_trace *trace,
+                            const struct rp_shelter_progress *at, struct rp_trace_file *file)
+{
+    bool has_failed = at->missing > 0 && !at->is_full;
+
+    if (has_failed || memchr(trace->path, 0, sizeof(trace->path)) == NULL)
+        return RP_IO;
+    take_back(trace, at);
+    enum rp_status status = rp_trace_file_resume(file, trace->path, at->device, at->inode,
+                                                 at->offset, at->events);
+    if (status == RP_OK && trace->keep == RP_TRACE_KEEP_FIRST)
+        rp_trace_file_limit(file, RP_TRACE_KEEP_FIRST, trace->limit);
+    if (status == RP_OK && at->is_full)
+        rp_trace_file_fill(file);
+    return status;
+}
+
 static void add_buffers(const struct rescue *rescue, const struct rp_shelter_trace *trace,
-                        const struct found *found, size_t count)
+                        unsigned process, const struct found *found, size_t count)
 {
     const struct rp_shelter_progress *at = &trace->progress[atomic_load(&trace->which) & 1];
-    struct rp_trace_file file;
-    enum rp_status status = RP_IO;
+    struct going_on on = {.level = trace->level,
+                          .process = process,
+                          .missing = at->missing,
+                          .latest_ns = at->latest_ns};
 
-    if (memchr(trace->path, 0, sizeof(trace->path)) != NULL) {
-        take_back(trace, at);
-        status = rp_trace_file_resume(&file, trace->path, at->device, at->inode, at->offset,
-                                      at->events);
-    }
-    if (status != RP_OK) {
-        for (size_t i = 0; i < count; i++)
-            rescue->result->lost += (uint32_t)found[i].buffer->committed;
+    if (go_on(trace, at, &on.file) != RP_OK) {
+        lose(rescue, at, found, count);
         return;
     }
-    if (trace->keep == RP_TRACE_KEEP_FIRST)
-        rp_trace_file_limit(&file, RP_TRACE_KEEP_FIRST, trace->limit);
     for (size_t i = 0; i < count; i++)
-        add_buffer(rescue, &file, trace->level, found[i].buffer);
-    rp_trace_file_release(&file);
+        add_buffer(rescue, &on, found[i].buffer);
+    tell_what_is_missing(rescue, &on);
+    rp_trace_file_release(&on.file);
     rescue->result->traces++;
 }
 
@@ -239,12 +309,12 @@ static void rescue_trace(const struct rescue *rescue, unsigned slot, struct foun
 
     if (trace == NULL)
         return;
-    if (!atomic_load(&trace->over)) {
-        unsigned which = atomic_load(&trace->which) & 1;
-        count = find_buffers(rescue, slot, trace->progress[which].written, found);
-    }
-    if (count > 0)
-        add_buffers(rescue, trace, found, count);
+    const struct rp_shelter_progress *at = &trace->progress[atomic_load(&trace->which) & 1];
+    bool over = atomic_load(&trace->over);
+    if (!over)
+        count = find_buffers(rescue, slot, at->written, found);
+    if (count > 0 || (!over && at->missing > 0))
+        add_buffers(rescue, trace, atomic_load(&rescue->head->owner[slot]) / 4, found, count);
     for (size_t i = 0; i < count; i++)
         unmap_slot(found[i].buffer);
     unmap_slot(trace);

@@ -195,11 +195,21 @@ void rp_shelter_give(struct rp_trace_shelter *shelter, unsigned slot, void *memo
 }
 
 void rp_shelter_progress(struct rp_shelter_trace *trace, const struct rp_trace_file *file,
-                         uint64_t written)
+                         const struct rp_trace_buffer *buffer, uint64_t missing)
 {
     unsigned next = !atomic_load_explicit(&trace->which, memory_order_relaxed);
+    uint64_t latest_ns = trace->progress[!next].latest_ns;
 
-    trace->progress[next] = (struct rp_shelter_progress){file->device, file->inode, file->offset,
-                                                         file->events, written};
+    if (buffer != NULL && buffer->last_ns > latest_ns)
+        latest_ns = buffer->last_ns;
+    trace->progress[next] = (struct rp_shelter_progress){
+        .device = file->device,
+        .inode = file->inode,
+        .offset = file->offset,
+        .events = file->events,
+        .written = buffer != NULL ? atomic_load(&buffer->order) : 0,
+        .missing = file->has_last_word ? 0 : missing,
+        .is_full = file->is_full,
+        .latest_ns = latest_ns};
     atomic_store_explicit(&trace->which, next, memory_order_release);
 }

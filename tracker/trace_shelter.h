@@ -40,13 +40,16 @@ struct rp_shelter_trace {
     int level;
     enum rp_trace_keep keep;
     uint64_t limit;
-    atomic_bool over; /* nothing more goes to its file: it is finished, or it failed */
+    atomic_bool over; /* nothing more goes to its file: it is finished */
     atomic_uint which;
     struct rp_shelter_progress {
         dev_t device;
         ino_t inode;
         uint64_t offset, events;
-        uint64_t written; /* the order of the last buffer that is in the file */
+        uint64_t written; /* the order of the last buffer that is in the file, or missing there */
+        uint64_t missing; /* events that are not in the file, which failed, or reached its limit, */
+        bool is_full;     /* this is its limit; and that does not yet stand there */
+        uint64_t latest_ns; /* the latest time of all these events */
     } progress[2]; /* the one that counts is never written to */
 };
 
@@ -69,8 +72,9 @@ void *rp_shelter_take(struct rp_trace_shelter *shelter, enum rp_shelter_kind kin
 void rp_shelter_give(struct rp_trace_shelter *shelter, unsigned slot, void *memory, size_t bytes,
                      bool forked);
 
-/* What the file holds now: all buffers up to that order. By who writes to it. */
+/* What the file holds now: all buffers up to this one (NULL: none yet), but for so many events. By
+ * who writes to it. */
 void rp_shelter_progress(struct rp_shelter_trace *trace, const struct rp_trace_file *file,
-                         uint64_t written);
+                         const struct rp_trace_buffer *buffer, uint64_t missing);
 
 #endif

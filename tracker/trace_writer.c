@@ -212,7 +212,7 @@ static void seek_shelter(struct rp_trace_writer *writer, const char *path, const
     found->trace->level = writer->level;
     found->trace->keep = writer->file.keep;
     found->trace->limit = writer->file.limit;
-    rp_shelter_progress(found->trace, &writer->file, 0);
+    rp_shelter_progress(found->trace, &writer->file, NULL, 0);
     writer->shelter = found;
 }
 

@@ -125,6 +125,21 @@ class Job(harness.Case):
         self.assertIn(f"lost     {lost:,} events are not in the trace",
                       self.reprise("info").stdout)
 
+    def test_a_job_that_is_killed_after_the_limit_of_its_trace(self):
+        script = (f"'{DIGITS}' --steps 100000 & job=$!; was=-1; is=0; "
+                  "while [ $is -lt 32768 -o $is -ne $was ] && kill -0 $job; do sleep 2; was=$is; "
+                  "is=$(cat reprise.data/trace-* | wc -c); done 2>/dev/null; kill -9 $job; wait $job")
+        done = self.reprise("run", "-d", "soft", "--limit", "64KiB", "--", "sh", "-c", script)
+        told = re.search(r"reprise: (\d+) events came after the trace's limit", done.stderr)
+        self.assertTrue(told, done.stderr)
+        self.assertNotIn("lost", done.stderr)
+        dump = self.reprise("dump")
+        self.assertIn(f"-- gap lost={told[1]}", dump.stdout.splitlines()[-1])
+        process, = json.loads(self.reprise("info", "--json").stdout)["processes"]
+        self.assertEqual(process["lost"], int(told[1]))
+        trace, = (self.folder / "reprise.data").glob("trace-*.rpt")
+        self.assertLessEqual(trace.stat().st_size, 64 << 10)
+
     def test_what_the_last_write_loses_is_counted(self):
         """No file may grow past 6 KiB: the summary fits, and the trace does not."""
         def limit():

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 static uint64_t *shared; /* how many events each of the child's threads has emitted */
 static struct rp_trace_writer *inherited;
@@ -305,6 +306,129 @@ static void a_kill_loses_nothing_of_a_ring(void **state)
     munmap(shared, 4096);
 }
 
+/* ---- a limit: killed behind it ------------------------------------------------------------ */
+
+enum { LIMIT = 64 << 10 };
+
+/* All of the first events, and at the end how many came later. */
+static uint64_t assert_first_part(uint64_t emitted)
+{
+    struct stat info;
+    assert_int_equal(stat(trace_path, &info), 0);
+    assert_in_range(info.st_size, 1, LIMIT);
+    struct kept kept = read_all(trace_path);
+    assert_true(kept.count > 1 && kept.broke_off);
+    const struct kept_event *last = &kept.events[--kept.count];
+    assert_string_equal(last->def->name, "gap");
+    uint64_t missing = last->values[0].u;
+    for (size_t i = 0; i < kept.count; i++) {
+        assert_int_equal(kept.events[i].values[0].u & UINT32_MAX, i);
+        assert_true(kept.events[i].time_ns <= last->time_ns);
+    }
+    assert_in_range(kept.count + missing, emitted, emitted + 1);
+    kept.count++;
+    kept_release(&kept);
+    return missing;
+}
+
+static void emit_past_the_limit(void)
+{
+    CHILD_ASSERT(rp_trace_writer_open(trace_path, &sheltered, &inherited) == RP_OK);
+    struct random random = {1};
+    for (uint64_t i = 0;; i++) { /* numbers that do not compress */
+        emit_count(inherited, random_below(&random, UINT32_MAX) << 32 | i);
+        __atomic_store_n(shared, i + 1, __ATOMIC_RELEASE);
+    }
+}
+
+static void a_kill_behind_the_limit_is_told(void **state)
+{
+    (void)state;
+    struct rp_trace_rescue rescued;
+
+    shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < 20; i++) {
+        int shelter = rp_trace_shelter_create(shelter_path, sizeof(shelter_path));
+        sheltered = (struct rp_trace_options){.shelter = shelter_path,
+                                              .buffer_bytes = i % 2 == 0 ? 4096 : 0,
+                                              .keep = RP_TRACE_KEEP_FIRST,
+                                              .limit = LIMIT};
+        uint64_t emitted = kill_at(emit_past_the_limit, 20000 + (uint64_t)i * i * 300);
+        rp_trace_shelter_rescue(shelter, &rescued);
+        assert_int_equal(rescued.lost, 0);
+        assert_true(rescued.past_limit > 0);
+        assert_int_equal(assert_first_part(emitted), rescued.past_limit);
+        close(shelter);
+        unlink(trace_path);
+    }
+    munmap(shared, 4096);
+}
+
+/* What fits no more is still in its buffer when the job is killed. */
+static void emit_more_than_fits_and_crash(void)
+{
+    CHILD_ASSERT(rp_trace_writer_open(trace_path, &sheltered, &inherited) == RP_OK);
+    struct random random = {1};
+    uint64_t i = 0;
+    for (int part = 0; part < 400; part++) {
+        for (int k = 0; k < 200; k++, i++)
+            emit_count(inherited, random_below(&random, UINT32_MAX) << 32 | i);
+        struct stat info;
+        CHILD_ASSERT(stat(trace_path, &info) == 0);
+        if (info.st_size > LIMIT - 4096)
+            break;
+        CHILD_ASSERT(rp_trace_writer_flush(inherited) == RP_OK);
+    }
+    for (int k = 0; k < 1000; k++, i++)
+        emit_count(inherited, random_below(&random, UINT32_MAX) << 32 | i);
+    *shared = i;
+    raise(SIGKILL);
+}
+
+static void a_limit_that_is_met_when_saving_is_told(void **state)
+{
+    (void)state;
+    struct rp_trace_rescue rescued;
+    int shelter = rp_trace_shelter_create(shelter_path, sizeof(shelter_path));
+
+    shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    sheltered = (struct rp_trace_options){.shelter = shelter_path,
+                                          .max_age_ns = UINT64_C(60000000000),
+                                          .keep = RP_TRACE_KEEP_FIRST,
+                                          .limit = LIMIT};
+    assert_true(WIFSIGNALED(in_child(emit_more_than_fits_and_crash)));
+    rp_trace_shelter_rescue(shelter, &rescued);
+    assert_true(rescued.lost == 0 && rescued.past_limit > 0);
+    assert_int_equal(assert_first_part(*shared), rescued.past_limit);
+    close(shelter);
+    munmap(shared, 4096);
+}
+
+static void emit_and_fail(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    CHILD_ASSERT(rp_trace_writer_open(trace_path, &sheltered, &inherited) == RP_OK);
+    emit_count(inherited, 1);
+    CHILD_ASSERT(rp_trace_writer_flush(inherited) == RP_OK);
+    struct stat info;
+    CHILD_ASSERT(stat(trace_path, &info) == 0);
+    const struct rlimit limit = {(rlim_t)info.st_size, (rlim_t)info.st_size};
+    CHILD_ASSERT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    emit_count(inherited, 2);
+    CHILD_ASSERT(rp_trace_writer_flush(inherited) == RP_IO);
+    raise(SIGKILL);
+}
+
+static void what_could_not_be_written_is_told(void **state)
+{
+    (void)state;
+    int shelter = rp_trace_shelter_create(shelter_path, sizeof(shelter_path));
+    struct rp_trace_rescue rescued = rescue_after(emit_and_fail, shelter);
+
+    assert_true(rescued.traces == 0 && rescued.events == 0 && rescued.lost == 1);
+    close(shelter);
+}
+
 static void what_is_no_shelter_is_not_used(void **state)
 {
     (void)state;
@@ -332,6 +456,9 @@ int main(void)
         TEST(a_file_put_aside_is_taken_back),
         TEST(a_file_put_aside_does_not_replace_anothers),
         TEST(a_kill_loses_nothing_of_a_ring),
+        TEST(a_kill_behind_the_limit_is_told),
+        TEST(a_limit_that_is_met_when_saving_is_told),
+        TEST(what_could_not_be_written_is_told),
         TEST(what_is_no_shelter_is_not_used),
     };
     return cmocka_run_group_tests_name("trace shelter", tests, NULL, NULL);
