@@ -151,6 +151,22 @@ static int choose_mode(struct run *run)
     return code == RP_EXIT_OK ? refuse_unsupported(run) : code;
 }
 
+/* A trace keeps its beginning or its end. */
+static int check_trace(struct run *run)
+{
+    const struct rp_option_value *last = &run->options.values[RP_OPT_LAST];
+    const struct rp_option_value *limit = &run->options.values[RP_OPT_LIMIT];
+
+    if (last->text && limit->text)
+        return rp_say_usage("run", "%s keeps the trace's end and %s its beginning: give one",
+                            last->from_environment ? "REPRISE_LAST" : "--last",
+                            limit->from_environment ? "REPRISE_LIMIT" : "--limit");
+    if ((last->text && last->number == 0) || (limit->text && limit->number == 0))
+        return rp_say_usage("run", "%s: a trace of 0 bytes holds nothing; --no-trace writes none",
+                            last->text ? "--last" : "--limit");
+    return RP_EXIT_OK;
+}
+
 /* ---- the plan ----------------------------------------------------------------- */
 
 static bool is_joint(const struct run *run)
@@ -436,7 +452,7 @@ static void prepare_environment(struct run *run)
 
 static int prepare(struct run *run)
 {
-    int (*const steps[])(struct run *) = {load_contract, choose_mode, find_plan,
+    int (*const steps[])(struct run *) = {load_contract, choose_mode, check_trace,  find_plan,
                                           find_program,  find_parts,  create_folder};
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         int code = steps[i](run);

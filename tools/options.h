@@ -93,8 +93,9 @@ enum rp_option_type {
     X(NO_TRACE, "no-trace", 0, FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                             \
       "write summaries only, no trace")                                                           \
     X(LAST, "last", 0, SIZE, RP_ENV, RP_COMMAND_RUN, "SIZE",                                      \
-      "keep only the end of the trace, so many bytes of it")                                      \
-    X(LIMIT, "limit", 0, SIZE, RP_ENV, RP_COMMAND_RUN, "SIZE", "end the trace after so many bytes")\
+      "keep the trace's end, so many bytes (64KiB or more)")                                      \
+    X(LIMIT, "limit", 0, SIZE, RP_ENV, RP_COMMAND_RUN, "SIZE",                                    \
+      "end the trace after so many bytes (64KiB or more)")                                        \
     X(NOP, "nop", 0, FLAG, RP_NO_ENV, RP_COMMAND_RUN, NULL,                                      \
       "preload an object that does nothing: what that costs")                                    \
     X(LOSSY, "lossy", 0, FLAG, RP_ENV, RP_COMMAND_RUN, NULL,                                      \

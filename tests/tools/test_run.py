@@ -216,6 +216,18 @@ class Refused(RunCase):
         self.assertRefused(done, 125, "REPRISE_DRIVER names no driver: /no/libcuda.so is no")
         self.assertEqual(done.stderr.count("/no/libcuda.so"), 1, done.stderr)
 
+    def test_limits_of_a_trace_that_make_no_sense(self):
+        self.assertRefused(self.run_job("--last", "1MiB", "--limit", "1MiB", "true"), 2,
+                           "--last keeps the trace's end and --limit its beginning")
+        self.assertRefused(self.run_job("--last", "1MiB", "true", REPRISE_LIMIT="1MiB"), 2,
+                           "and REPRISE_LIMIT its beginning")
+        self.assertRefused(self.run_job("--last", "0", "true"), 2, "--last", "0 bytes")
+        self.assertRefused(self.run_job("--limit", "0", "true"), 2, "--limit", "0 bytes")
+        for word in ("--last", "--limit"):
+            self.assertEqual(self.run_job(word, "1KiB", "true").returncode, 0)
+            self.assertRegex(self.reprise("run", "--help").stdout,
+                             word + r" SIZE .*\(64KiB or more\)")
+
     def test_nop_preloads_an_object_that_does_nothing(self):
         call = ("import ctypes\n"
                 "print(ctypes.CDLL('libcuda.so.1').cuInit(0), open('/proc/self/maps').read())")
