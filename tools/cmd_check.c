@@ -139,6 +139,15 @@ static const char *role_of(const char *kind)
     return strcmp(kind, "not-preserved") == 0 ? "by     " : "reader ";
 }
 
+/* What the replay's call has to do with the bytes. */
+static const char *what_it_did(const json_t *hazard)
+{
+    if (strcmp(rp_member_text(hazard, "hazard"), "live-read") == 0)
+        return "which the bytes are rewound for";
+    return strcmp(rp_member_text(hazard, "taken_for"), "state") == 0
+               ? "whose result was set aside" : "which has made the bytes anew";
+}
+
 static void print_who(const struct check *check, const json_t *hazard)
 {
     FILE *out = check->output.file;
@@ -159,9 +168,7 @@ static void print_who(const struct check *check, const json_t *hazard)
         fprintf(out, "  forward  %s, its call %" PRIu64 "\n", other,
                 rp_member_number(hazard, "position"));
     else if (*other)
-        fprintf(out, "  replay   %s, %s\n", other,
-                strcmp(rp_member_text(hazard, "hazard"), "live-read") == 0
-                    ? "which the bytes are rewound for" : "which has made the bytes anew");
+        fprintf(out, "  replay   %s, %s\n", other, what_it_did(hazard));
     if (*rp_member_text(hazard, "taken_for"))
         fprintf(out, "  taken    for %s\n", rp_member_text(hazard, "taken_for"));
     uint64_t count = rp_member_number(hazard, "count");

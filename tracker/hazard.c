@@ -82,10 +82,10 @@ static const char *assumed_advice(const struct rp_hazard *hazard)
     switch (hazard->assumed) {
     case RP_ASSUMED_OUTPUT:
         return "declare the buffer if it is state: then what stood there before the replay will "
-               "stand again; if it is an output, all is well";
+               "stand again; if it is an output, then nothing is wrong with this buffer";
     case RP_ASSUMED_STATE:
-        return "declare the buffer if it is state, and all is well; if it is an output, let the "
-               "segment itself write what it adds to";
+        return "declare the buffer if it is state, then nothing is wrong with it; if it is an "
+               "output, let the segment itself write what it adds to";
     case RP_ASSUMED_EMPTY:
         return "a range counts the calls of its own thread: open it there, around them; if the "
                "segment has no work, nothing is wrong with it";
@@ -93,7 +93,7 @@ static const char *assumed_advice(const struct rp_hazard *hazard)
         break;
     }
     return "look for inputs that changed places; if the replay has other memory for its outputs, "
-           "all is well";
+           "then nothing is wrong with this buffer";
 }
 
 const char *rp_hazard_advice(const struct rp_hazard *hazard)

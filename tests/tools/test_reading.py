@@ -649,6 +649,15 @@ class Check(ReadingCase):
         self.assertIn("of allocation 2, which has 64 B of pool memory, made by call 57\n", text)
         self.assertIn("  reader   log\n  replay   attend, which the bytes are rewound for\n", text)
 
+    def test_what_was_taken_for_state_has_set_the_replays_result_aside(self):
+        for taken, said in (("state", "whose result was set aside"),
+                            ("an output", "which has made the bytes anew")):
+            self.summarise(segments=self.SEGMENTS, hazards=[
+                {"hazard": "assumed", "segment": "block", **self.BYTES, **self.READER,
+                 "other": "norm", "taken_for": taken, "warning": True, "step": 1, "count": 1}])
+            self.assertIn(f"  replay   norm, {said}\n  taken    for {taken}\n",
+                          self.read("check"))
+
     # One of each kind, as a run's summary has them.
     BYTES = {"allocation": 7, "allocation_bytes": 8192, "memory": "pool", "birth_seq": 57,
              "offset": 16, "bytes": 4096, "version_read": 9}

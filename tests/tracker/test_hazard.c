@@ -141,6 +141,20 @@ static void what_is_assumed_is_said_and_warns(void **state)
     assert_non_null(strstr(rp_hazard_advice(&empty), "own thread"));
 }
 
+/* Whoever reads it may still have been given the wrong forward. */
+static void advice_on_an_assumption_speaks_of_its_buffer_alone(void **state)
+{
+    (void)state;
+    struct rp_hazard assumed = {.kind = RP_HAZARD_ASSUMED, .segment = "block", .other = "norm"};
+    static const enum rp_assumption taken[] = {RP_ASSUMED_OUTPUT, RP_ASSUMED_STATE,
+                                               RP_ASSUMED_MOVED};
+    for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++) {
+        assumed.assumed = taken[i];
+        assert_non_null(strstr(rp_hazard_advice(&assumed), "then nothing is wrong with "));
+        assert_null(strstr(rp_hazard_advice(&assumed), "all is well"));
+    }
+}
+
 static void an_assumption_is_told_once_whoever_reads(void **state)
 {
     (void)state;
@@ -287,6 +301,7 @@ int main(void)
         cmocka_unit_test(state_that_is_left_names_who_left_it),
         cmocka_unit_test(bytes_that_could_not_be_saved_say_why),
         cmocka_unit_test(what_is_assumed_is_said_and_warns),
+        cmocka_unit_test(advice_on_an_assumption_speaks_of_its_buffer_alone),
         cmocka_unit_test(an_assumption_is_told_once_whoever_reads),
         cmocka_unit_test(what_cannot_be_told_names_all_three_calls),
         cmocka_unit_test(kinds_are_found_by_their_names),
