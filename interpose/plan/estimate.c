@@ -22,6 +22,7 @@ struct estimate {
     struct rp_profile *profile;
     uint64_t base;
     bool priced; /* copies that were not made can be priced */
+    uint64_t piece; /* see rp_price_piece */
     struct rp_ranges *ranges; /* of state, or NULL: then there are rows alone */
 };
 
@@ -38,16 +39,6 @@ static struct rp_measure counted(uint64_t bytes)
 static struct rp_measure derived(uint64_t value)
 {
     return (struct rp_measure){value, RP_SOURCE_DERIVED};
-}
-
-/* The time of a copy that was not made. */
-static struct rp_measure priced(const struct estimate *estimate, struct rp_amount amount)
-{
-    uint64_t ns = 0;
-    if (amount.bytes && (!estimate->priced || rp_copy_time(estimate->profile, amount.bytes,
-                                                           amount.pieces, &ns) != RP_OK))
-        return (struct rp_measure){0, RP_SOURCE_ABSENT};
-    return derived(ns);
 }
 
 /* What the job itself has on the device in a phase, above the base. */
@@ -76,6 +67,37 @@ static uint64_t blocks_of(const struct estimate *estimate, size_t place, size_t 
 static struct rp_measure time_of(const struct estimate *estimate, size_t place, size_t member)
 {
     return timed(rp_sample_median(&estimate->sample, place, member));
+}
+
+/* What copies take at least, by those of the same kind that the segment has made: whatever of their
+ * time was by the piece and what by the byte, the smaller ratio of the two is due. The price is the
+ * same for every kind, but each has its own calls of the host around it. */
+static uint64_t due(const struct estimate *estimate, size_t place, enum rp_copying kind,
+                    struct rp_amount amount)
+{
+    size_t copies = RP_PART(copies) + (size_t)kind * sizeof(struct rp_amount);
+    struct rp_amount made = amount_of(estimate, place, copies);
+    uint64_t ns = rp_sample_median(&estimate->sample, place,
+                                   RP_PART(copy_ns) + (size_t)kind * sizeof(uint64_t));
+    if (!made.pieces || !made.bytes)
+        return 0;
+    double pieces = (double)amount.pieces / (double)made.pieces;
+    double bytes = (double)amount.bytes / (double)made.bytes;
+    return (uint64_t)((double)ns * (pieces < bytes ? pieces : bytes));
+}
+
+/* The time of copies that were not made. */
+static struct rp_measure priced(const struct estimate *estimate, size_t place,
+                                enum rp_copying kind, struct rp_amount amount)
+{
+    uint64_t ns = 0;
+    if (!amount.bytes)
+        return derived(0);
+    if (!estimate->priced ||
+        rp_copy_time(estimate->profile, amount.bytes, amount.pieces, &ns) != RP_OK)
+        return (struct rp_measure){0, RP_SOURCE_ABSENT};
+    ns = more(ns, estimate->piece * amount.pieces);
+    return derived(more(ns, due(estimate, place, kind, amount)));
 }
 
 static void set_passes(const struct estimate *estimate, size_t place, struct rp_cost *cost)
@@ -161,10 +183,14 @@ static void set_whole(const struct estimate *estimate, size_t place, struct rp_c
     set_bytes(estimate, place, blocks, blocks,
               more(blocks, blocks_of(estimate, place, RP_PART(copies[RP_COPYING_STASH]))), cost);
     cost->terms[RP_TERM_REPLAY_TIME] = time_of(estimate, place, RP_PART(ns[RP_PHASE_OF_REPLAY]));
-    cost->terms[RP_TERM_PRESERVE_TIME] = priced(estimate, kept);
-    cost->terms[RP_TERM_RESTORE_TIME] = priced(estimate, kept);
-    cost->terms[RP_TERM_STASH_TIME] = priced(estimate, stash);
-    cost->terms[RP_TERM_REINSTATE_TIME] = priced(estimate, stash);
+    cost->terms[RP_TERM_PRESERVE_TIME] =
+        priced(estimate, place, RP_COPYING_PRESERVE, kept);
+    cost->terms[RP_TERM_RESTORE_TIME] =
+        priced(estimate, place, RP_COPYING_RESTORE, kept);
+    cost->terms[RP_TERM_STASH_TIME] =
+        priced(estimate, place, RP_COPYING_STASH, stash);
+    cost->terms[RP_TERM_REINSTATE_TIME] =
+        priced(estimate, place, RP_COPYING_REINSTATE, stash);
 }
 
 static void set_retain(const struct estimate *estimate, size_t place, struct rp_cost *cost)
@@ -174,9 +200,10 @@ static void set_retain(const struct estimate *estimate, size_t place, struct rp_
     struct rp_amount both = {kept.bytes + state.bytes, kept.pieces + state.pieces, 0};
     set_passes(estimate, place, cost);
     set_output_bytes(estimate, place, cost);
-    cost->terms[RP_TERM_PRESERVE_TIME] = priced(estimate, both);
+    cost->terms[RP_TERM_PRESERVE_TIME] =
+        priced(estimate, place, RP_COPYING_PRESERVE, both);
     cost->terms[RP_TERM_RESTORE_TIME] =
-        priced(estimate, amount_of(estimate, place, RP_PART(served)));
+        priced(estimate, place, RP_COPYING_RESTORE, amount_of(estimate, place, RP_PART(served)));
 }
 
 static void mask(struct rp_cost *cost, const char *reason)
@@ -268,6 +295,7 @@ static enum rp_status set_head(struct estimate *estimate)
     struct rp_profile *profile = estimate->profile;
     struct rp_copy_price price;
     estimate->priced = rp_price_copies(estimate->sample.steps, estimate->sample.count, &price);
+    estimate->piece = rp_price_piece(estimate->sample.steps, estimate->sample.count);
     if (estimate->priced)
         rp_profile_set_copy_price(profile, &price);
     estimate->base = rp_sample_least_job(&estimate->sample);

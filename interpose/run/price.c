@@ -3,6 +3,9 @@
 
 #include "interpose/plan/clock.h"
 
+/* A copy's fixed part is some microseconds, of the host's call and of the device. */
+#define MOST_FIXED_NS 10000
+
 /* Least squares of ns = fixed * pieces + rate * bytes, over every kind of copy of every part. */
 struct fit {
     double pp, pb, bb, pt, bt;
@@ -32,13 +35,18 @@ static struct fit fit_copies(const struct rp_step_cost *const *steps, size_t cou
     return fit;
 }
 
+static bool is_of_many_sizes(const struct fit *fit)
+{
+    return fit->pp * fit->bb - fit->pb * fit->pb > 1e-9 * fit->pp * fit->bb;
+}
+
 bool rp_price_copies(const struct rp_step_cost *const *steps, size_t count,
                      struct rp_copy_price *price)
 {
     struct fit fit = fit_copies(steps, count);
     double determinant = fit.pp * fit.bb - fit.pb * fit.pb;
     double fixed = 0, rate = fit.bb > 0 ? fit.bt / fit.bb : 0;
-    if (determinant > 1e-9 * fit.pp * fit.bb) {
+    if (is_of_many_sizes(&fit)) {
         fixed = (fit.pt * fit.bb - fit.bt * fit.pb) / determinant;
         rate = (fit.bt * fit.pp - fit.pt * fit.pb) / determinant;
     }
@@ -57,4 +65,11 @@ bool rp_price_copies(const struct rp_step_cost *const *steps, size_t count,
     price->bytes_per_us = (struct rp_measure){per_us < 1 ? 1 : (uint64_t)per_us,
                                               rp_clock_source()};
     return true;
+}
+
+uint64_t rp_price_piece(const struct rp_step_cost *const *steps, size_t count)
+{
+    struct fit fit = fit_copies(steps, count);
+    double ns = fit.pp > 0 && !is_of_many_sizes(&fit) ? fit.pt / fit.pp : 0;
+    return ns <= MOST_FIXED_NS ? (uint64_t)(ns + 0.5) : 0;
 }

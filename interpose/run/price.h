@@ -10,4 +10,9 @@
 bool rp_price_copies(const struct rp_step_cost *const *steps, size_t count,
                      struct rp_copy_price *price);
 
+/* Where all copies had one size, what a piece took, in ns: of what it takes whatever its size, and
+ * what by the byte, nothing is known then, and the price has it all by the byte. 0 where sizes
+ * varied, or where it took so long that its bytes must be most of it. */
+uint64_t rp_price_piece(const struct rp_step_cost *const *steps, size_t count);
+
 #endif

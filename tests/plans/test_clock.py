@@ -27,7 +27,15 @@ class Clock(jobs.Case):
                             str(budget))
         return json.loads(done.stdout)
 
-    def compare(self, job):
+    def budgets(self):
+        least, most = self.plan(1)["min_budget_bytes"], self.plan(1 << 40)["peak_bytes"]
+        return [least + (most - least) * i // (BUDGETS - 1) for i in range(BUDGETS)]
+
+    def curve(self):
+        done = self.good(self.reprise("plan", "profiled", "--curve", "--json"))
+        return [point["peak_bytes"] for point in json.loads(done.stdout)["points"]]
+
+    def compare(self, job, budgets):
         """What was chosen, over all budgets."""
         stdout = self.run_job(job, "-o", "profiled").stdout
         profile = json.loads((self.folder / "profiled" / "profile.json").read_text())
@@ -35,10 +43,9 @@ class Clock(jobs.Case):
                    for option in segment["options"].values() if "terms" in option
                    for name, term in option["terms"].items() if name.endswith("_ns")}
         self.assertEqual(sources - {"derived"}, {"model-clock"})
-        least, most = self.plan(1)["min_budget_bytes"], self.plan(1 << 40)["peak_bytes"]
         chosen, times = set(), []
-        for i in range(BUDGETS):
-            plan = self.plan(least + (most - least) * i // (BUDGETS - 1))
+        for budget in budgets():
+            plan = self.plan(budget)
             self.assertEqual(self.run_job(job, "--plan", "plan.json").stdout, stdout)
             found = self.summary()["plan"]
             self.assertTrue(found["in_force"], found)
@@ -52,8 +59,14 @@ class Clock(jobs.Case):
 
     def test_digits_where_the_host_is_the_bottleneck(self):
         self.contract()
-        self.clock = "h200"
-        self.compare([str(jobs.DIGITS), "-c", "-n", "6"])
+        for self.clock, budgets in (("h200", self.budgets), ("h100nl", self.curve)):
+            self.compare([str(jobs.DIGITS), "-c", "-n", "6"], budgets)
+
+    def test_small_pieces_where_all_that_were_copied_had_one_size(self):
+        self.clock = "h100nl"
+        self.contract(state="discovered", buffers=None)
+        self.compare([str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "2", "1000", "8", "0",
+                      "marked"], self.budgets)
 
     def test_the_clock_tells_the_same_times_again(self):
         self.contract()
