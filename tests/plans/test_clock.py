@@ -35,7 +35,7 @@ class Clock(jobs.Case):
         done = self.good(self.reprise("plan", "profiled", "--curve", "--json"))
         return [point["peak_bytes"] for point in json.loads(done.stdout)["points"]]
 
-    def compare(self, job, budgets):
+    def compare(self, job, budgets, share=0.1):
         """What was chosen, over all budgets."""
         stdout = self.run_job(job, "-o", "profiled").stdout
         profile = json.loads((self.folder / "profiled" / "profile.json").read_text())
@@ -51,7 +51,7 @@ class Clock(jobs.Case):
             self.assertTrue(found["in_force"], found)
             self.assertGreaterEqual(plan["peak_bytes"], found["measured_peak_bytes"])
             self.assertLessEqual(plan["peak_bytes"], 1.02 * found["measured_peak_bytes"])
-            jobs.near(self, plan["time_ns"], found["measured_ns"], 0.1)
+            jobs.near(self, plan["time_ns"], found["measured_ns"], share)
             chosen |= set(plan["choices"])
             times.append(found["measured_ns"])
         self.assertLess(times[-1], times[0])
@@ -66,7 +66,7 @@ class Clock(jobs.Case):
         self.clock = "h100nl"
         self.contract(state="discovered", buffers=None)
         self.compare([str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "2", "1000", "8", "0",
-                      "marked"], self.budgets)
+                      "marked"], self.budgets, 0.03)
 
     def test_the_clock_tells_the_same_times_again(self):
         self.contract()
