@@ -140,7 +140,7 @@ class Costs(jobs.Case):
         self.good(self.digits())
         self.assertFalse((self.folder / "reprise.data" / "profile.json").exists())
         self.assertEqual(self.summary()["step_costs"]["no_profile"], "the contract names no step")
-        self.assertRefused(self.reprise("plan"), 2, "profile.json")
+        self.assertRefused(self.reprise("plan"), 65, "profile.json")
 
     def test_replays_in_another_order_are_no_case_for_the_planner(self):
         state = {"name": "state", "at": {"kernel": "step_state", "param": 0}}
