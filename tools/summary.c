@@ -75,26 +75,27 @@ uint64_t rp_summaries_total(const struct rp_summaries *summaries, const char *ke
     return total;
 }
 
-uint64_t rp_summaries_hazards(const struct rp_summaries *summaries)
+/* The hazards of all summaries that `is_counted` says yes to. */
+static uint64_t count_hazards(const struct rp_summaries *summaries,
+                              bool (*is_counted)(const json_t *hazard))
 {
     uint64_t total = 0;
     for (size_t i = 0; i < summaries->count; i++) {
         const json_t *hazards = json_object_get(summaries->items[i], "hazards");
         for (size_t at = 0; at < json_array_size(hazards); at++)
-            total += rp_hazard_counts(json_array_get(hazards, at));
+            total += is_counted(json_array_get(hazards, at));
     }
     return total;
 }
 
+uint64_t rp_summaries_hazards(const struct rp_summaries *summaries)
+{
+    return count_hazards(summaries, rp_hazard_counts);
+}
+
 uint64_t rp_summaries_warnings(const struct rp_summaries *summaries)
 {
-    uint64_t total = 0;
-    for (size_t i = 0; i < summaries->count; i++) {
-        const json_t *hazards = json_object_get(summaries->items[i], "hazards");
-        for (size_t at = 0; at < json_array_size(hazards); at++)
-            total += rp_hazard_warns(json_array_get(hazards, at));
-    }
-    return total;
+    return count_hazards(summaries, rp_hazard_warns);
 }
 
 static bool saw(const struct rp_summaries *summaries, const char *list, const char *name,
