@@ -306,6 +306,17 @@ bool rp_executions_spare(bool needed)
     return true;
 }
 
+bool rp_execution_made(const struct rp_execution *execution, const struct rp_reach *reach)
+{
+    const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
+    struct rp_spans others = {0};
+    bool made = live &&
+                rp_spans_missing(&live->written, reach->lo, reach->hi, &others) == RP_OK &&
+                !others.count;
+    rp_spans_release(&others);
+    return made;
+}
+
 void rp_executions_expire(void)
 {
     for (size_t i = executions.count; i-- > 0;)

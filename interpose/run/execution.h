@@ -91,6 +91,8 @@ void rp_execution_replay_begins(struct rp_execution *execution);
 void rp_execution_replay_withdrawn(struct rp_execution *execution);
 void rp_execution_replay_ends(struct rp_execution *execution);
 bool rp_execution_is_served(const struct rp_execution *execution);
+/* Has the forward written all that is reached? Where that can't be told, no. */
+bool rp_execution_made(const struct rp_execution *execution, const struct rp_reach *reach);
 
 /* A step is over: pending executions will not be replayed. */
 void rp_executions_expire(void);

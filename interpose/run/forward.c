@@ -84,13 +84,7 @@ static void doubt_unseen(struct rp_execution *execution, const struct rp_footpri
     const char *why = alloc ? rp_unseen_why(alloc) : NULL;
     if (!why || (alloc->kind == RP_ALLOC_PINNED && !call->is_launch))
         return;
-    const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
-    struct rp_spans others = {0};
-    bool is_own = live &&
-                  rp_spans_missing(&live->written, reach->lo, reach->hi, &others) == RP_OK &&
-                  !others.count;
-    rp_spans_release(&others);
-    if (is_own)
+    if (rp_execution_made(execution, reach))
         return;
     rp_remark(rp_name(call->name), why);
     if (!rp_keep_discovers())

@@ -224,13 +224,7 @@ static void serve(struct rp_scope *scope, struct rp_footprint *call)
 static bool takes_from_host(const struct rp_execution *execution, const struct rp_reach *reach)
 {
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, reach->id);
-    const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
-    struct rp_spans others = {0};
-    bool is_own = live &&
-                  rp_spans_missing(&live->written, reach->lo, reach->hi, &others) == RP_OK &&
-                  !others.count;
-    rp_spans_release(&others);
-    return alloc && alloc->kind == RP_ALLOC_PINNED && !is_own;
+    return alloc && alloc->kind == RP_ALLOC_PINNED && !rp_execution_made(execution, reach);
 }
 
 /* No call has changed the bytes that it copies, but host code may have, and they could not be
