@@ -58,6 +58,13 @@ static bool parse_properties(struct rp_trace_reader *reader, const uint8_t *at, 
     return true;
 }
 
+static void expect_version(struct rp_trace_reader *reader, unsigned version)
+{
+    reader->version = version;
+    rp_trace_decoder_expect(&reader->events.decoder, version);
+    rp_trace_decoder_expect(&reader->tally.decoder, version);
+}
+
 static enum rp_status read_header(struct rp_trace_reader *reader)
 {
     struct rp_trace_header header;
@@ -95,8 +102,7 @@ static enum rp_status read_header(struct rp_trace_reader *reader)
     if (!parse_properties(reader, properties, header.properties_bytes))
         return rp_trace_report(reader, RP_DAMAGED, "the header of the file is damaged");
     rp_input_skip(&reader->input, whole);
-    rp_trace_decoder_expect(&reader->events.decoder, header.version);
-    rp_trace_decoder_expect(&reader->tally.decoder, header.version);
+    expect_version(reader, header.version);
     /* A file that goes on from another one begins with a later event. */
     const char *first = rp_trace_property(reader, "first_event");
     reader->next_id = first != NULL ? strtoull(first, NULL, 10) : 0;
@@ -171,7 +177,7 @@ void rp_trace_reader_go_on(struct rp_trace_reader *reader, struct rp_trace_reade
     reader->next_id = next->next_id;
     reader->finished = reader->broken_off = reader->damaged = false;
     reader->has_resumed = reader->has_tally = reader->in_tally = reader->in_chunk = false;
-    reader->events.decoder.times_inside = next->events.decoder.times_inside;
+    expect_version(reader, next->version);
     next->input = (struct rp_trace_input){.fd = -1};
     next->path = was.path;
     next->properties = was.properties;

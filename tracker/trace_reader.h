@@ -21,6 +21,7 @@ struct rp_trace_reader {
     char *path;
     char message[512];
     struct rp_trace_input input;
+    unsigned version; /* of the format */
     bool finished; /* nothing more will come */
     bool broken_off;
     bool damaged;

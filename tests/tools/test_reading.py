@@ -9,6 +9,7 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -436,6 +437,20 @@ class Golden(harness.Case):
                                       env=harness.environment())
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertEqual(done.stdout, path.read_text())
+
+    def test_two_files_of_one_trace_may_be_of_two_versions(self):
+        folder = pathlib.Path(__file__).parent / "golden"
+        run = self.folder / "reprise.data"
+        run.mkdir()
+        expected = []
+        for version, name in (("version-1", "trace-1.0"), ("version-3", "trace-1")):
+            shutil.copy(folder / f"{version}.rpt", run / f"{name}.rpt")
+            expected += (folder / f"{version}.txt").read_text().splitlines()
+        done = self.reprise("dump")
+        self.assertEqual(done.returncode, 65)
+        self.assertIn("begins with event 0 where event 29 was due", done.stderr)
+        self.assertCountEqual(*([line.split(".", 2)[2] for line in lines]
+                                for lines in (done.stdout.splitlines(), expected)))
 
 
 class Damage(ReadingCase):
