@@ -47,6 +47,23 @@ bool rp_document_purpose(struct rp_json *json, struct rp_purpose *purpose)
     return made_for == NULL || rp_json_check(json, made_for, &shape);
 }
 
+bool rp_document_measure(struct rp_json *json, json_t *object, struct rp_measure *measure)
+{
+    static const char *const sources[] = {"absent",  "measured",    "derived",     "stated",
+                                          "counted", "cuda-events", "model-clock", "cupti", NULL};
+    static const struct rp_json_key keys[] = {
+        {"value", RP_JSON_COUNT, true, NULL},
+        {"source", RP_JSON_WORD, true, sources},
+    };
+    static const struct rp_json_shape shape = RP_JSON_SHAPE("a figure", keys);
+
+    if (!rp_json_check(json, object, &shape))
+        return false;
+    measure->value = rp_json_count(object, "value", 0);
+    measure->source = (enum rp_source)rp_json_word(object, "source", sources, RP_SOURCE_ABSENT);
+    return true;
+}
+
 /* ---- writing ------------------------------------------------------------------ */
 
 json_t *rp_document_text(const char *text)
@@ -89,7 +106,7 @@ json_t *rp_document_made_for(const char *job, const char *device, const char *co
     return NULL;
 }
 
-json_t *rp_document_measure(struct rp_measure measure)
+json_t *rp_document_of_measure(struct rp_measure measure)
 {
     return json_pack("{s:I, s:s}", "value", (json_int_t)measure.value, "source",
                      rp_source_name(measure.source));

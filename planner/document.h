@@ -20,10 +20,13 @@ bool rp_document_version(struct rp_json *json, unsigned version);
 /* "made_for", which may be missing. The texts belong to the document. */
 bool rp_document_purpose(struct rp_json *json, struct rp_purpose *purpose);
 
+/* A figure with its source. */
+bool rp_document_measure(struct rp_json *json, json_t *object, struct rp_measure *measure);
+
 /* The way back. All return NULL when out of memory. */
 json_t *rp_document_text(const char *text); /* odd bytes escaped */
 json_t *rp_document_made_for(const char *job, const char *device, const char *contract);
-json_t *rp_document_measure(struct rp_measure measure);
+json_t *rp_document_of_measure(struct rp_measure measure);
 
 /* Sets a key to a new value and takes the value over; false when either is NULL or memory is
  * short, so that a row of calls needs one check. */

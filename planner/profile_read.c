@@ -135,6 +135,43 @@ static bool read_copy_price(struct rp_profile_reader *reader)
     return true;
 }
 
+/* Every segment once. `waiting` has those whose turn has not come. */
+static bool take_turn(struct rp_profile_reader *reader, json_t *order, size_t i, json_t *waiting)
+{
+    char shown[80];
+
+    if (!rp_json_check_text(&reader->json, order, i))
+        return false;
+    json_t *item = json_array_get(order, i);
+    const char *name = json_string_value(item);
+    json_t *state = json_object_get(waiting, name);
+    if (json_is_true(state))
+        return rp_reader_keep(reader, json_object_set_new(waiting, name, json_false()) == 0
+                                          ? RP_OK
+                                          : RP_NO_MEMORY);
+    rp_text_escape(shown, sizeof(shown), name, json_string_length(item));
+    if (state == NULL)
+        return rp_json_wrong_item(&reader->json, order, i, "no segment is called '%s'", shown);
+    return rp_json_wrong_item(&reader->json, order, i, "'%s' stands here twice", shown);
+}
+
+static bool check_turns(struct rp_profile_reader *reader, json_t *order)
+{
+    size_t count = rp_profile_count(reader->profile);
+    json_t *waiting = json_object();
+    bool good = rp_reader_keep(reader, waiting != NULL ? RP_OK : RP_NO_MEMORY);
+
+    for (size_t k = 0; good && k < count; k++)
+        if (json_object_set_new(waiting, rp_profile_segment(reader->profile, k)->name,
+                                json_true()) != 0)
+            good = rp_reader_keep(reader, RP_NO_MEMORY);
+    bool distinct = json_object_size(waiting) == count; /* else that is what is complained about */
+    for (size_t i = 0; good && distinct && i < count; i++)
+        good = take_turn(reader, order, i, waiting);
+    json_decref(waiting);
+    return good;
+}
+
 /* The order in which the backward passes run, last segment first unless told otherwise. */
 static bool read_backward_order(struct rp_profile_reader *reader)
 {
@@ -147,9 +184,9 @@ static bool read_backward_order(struct rp_profile_reader *reader)
     if (json_array_size(order) != count)
         return rp_json_wrong(&reader->json, order, "%zu names stand here for %zu segments",
                              json_array_size(order), count);
+    if (!check_turns(reader, order))
+        return false;
     for (size_t i = 0; i < count; i++) {
-        if (!rp_json_check_text(&reader->json, order, i))
-            return false;
         const char *name = json_string_value(json_array_get(order, i));
         const char *wanted = rp_profile_segment(reader->profile, count - 1 - i)->name;
         if (strcmp(name, wanted) == 0)
@@ -175,9 +212,6 @@ static bool read_head(struct rp_profile_reader *reader)
         return false;
     rp_profile_set_base(reader->profile, rp_json_count(root, "base_bytes", 0));
     rp_profile_set_quantum(reader->profile, rp_json_count(root, "quantum_bytes", 1));
-    if (rp_json_count(root, "base_bytes", 0) >= INT64_MAX)
-        return rp_json_wrong_value(&reader->json, root, "base_bytes",
-                                   "\"base_bytes\" leaves 63 bits");
     if (rp_json_count(root, "quantum_bytes", 1) == 0)
         return rp_json_wrong_value(&reader->json, root, "quantum_bytes",
                                    "\"quantum_bytes\" must not be 0; 1 means no rounding");

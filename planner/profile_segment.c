@@ -6,9 +6,6 @@
 
 /* ---- shapes ------------------------------------------------------------------- */
 
-static const char *const source_words[] = {"absent",  "measured",    "derived",     "stated",
-                                           "counted", "cuda-events", "model-clock", "cupti", NULL};
-
 static const struct rp_json_key option_keys[] = {
     {"retain", RP_JSON_OBJECT, false, NULL},
     {"whole", RP_JSON_OBJECT, false, NULL},
@@ -21,10 +18,6 @@ static const struct rp_json_key row_keys[] = {
 };
 static const struct rp_json_key terms_keys[] = {{"terms", RP_JSON_OBJECT, true, NULL}};
 static const struct rp_json_key masked_keys[] = {{"masked", RP_JSON_TEXT, true, NULL}};
-static const struct rp_json_key measure_keys[] = {
-    {"value", RP_JSON_COUNT, true, NULL},
-    {"source", RP_JSON_WORD, true, source_words},
-};
 static const struct rp_json_key fact_keys[] = {
     {"forward_ns", RP_JSON_OBJECT, true, NULL},
     {"backward_ns", RP_JSON_OBJECT, true, NULL},
@@ -50,7 +43,6 @@ static const struct rp_json_shape options_shape = RP_JSON_SHAPE("\"options\"", o
 static const struct rp_json_shape row_shape = RP_JSON_SHAPE("an option", row_keys);
 static const struct rp_json_shape terms_shape = RP_JSON_SHAPE("an option with terms", terms_keys);
 static const struct rp_json_shape masked_shape = RP_JSON_SHAPE("a masked option", masked_keys);
-static const struct rp_json_shape measure_shape = RP_JSON_SHAPE("a figure", measure_keys);
 static const struct rp_json_shape facts_shape = RP_JSON_SHAPE("\"facts\"", fact_keys);
 static const struct rp_json_shape range_shape = RP_JSON_SHAPE("a range", range_keys);
 
@@ -64,11 +56,8 @@ bool rp_reader_measure(struct rp_profile_reader *reader, json_t *object, const c
     *measure = otherwise;
     if (value == NULL)
         return true;
-    if (!rp_json_check(&reader->json, value, &measure_shape))
+    if (!rp_document_measure(&reader->json, value, measure))
         return false;
-    *measure = (struct rp_measure){
-        rp_json_count(value, "value", 0),
-        (enum rp_source)rp_json_word(value, "source", source_words, RP_SOURCE_ABSENT)};
     if (measure->source == RP_SOURCE_ABSENT)
         return rp_json_wrong_value(&reader->json, value, "source",
                                    "\"%s\" is absent; it has to be measured before it can be "

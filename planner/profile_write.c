@@ -31,7 +31,7 @@ static json_t *option_of(const struct rp_cost *cost)
     bool good = terms != NULL;
     for (int t = 0; good && t < RP_TERM_COUNT; t++)
         good = rp_document_set(terms, rp_term_name((enum rp_term)t),
-                               rp_document_measure(cost->terms[t]));
+                               rp_document_of_measure(cost->terms[t]));
     terms = drop_unless(terms, good);
     return terms != NULL ? json_pack("{s:o}", "terms", terms) : NULL;
 }
@@ -87,7 +87,7 @@ static json_t *facts_of(const struct rp_profile *profile, const struct rp_facts 
 
     for (size_t i = 0; good && i < sizeof(all) / sizeof(*all); i++)
         if (all[i].measure.source != RP_SOURCE_ABSENT)
-            good = rp_document_set(object, all[i].key, rp_document_measure(all[i].measure));
+            good = rp_document_set(object, all[i].key, rp_document_of_measure(all[i].measure));
     good = good && rp_document_set(object, "reads",
                                    ranges_of(profile, facts->reads, facts->read_count));
     good = good && rp_document_set(object, "writes",
@@ -138,8 +138,8 @@ static json_t *copy_price_of(const struct rp_profile *profile)
 {
     const struct rp_copy_price *price = rp_profile_copy_price(profile);
 
-    return json_pack("{s:o, s:o}", "fixed_ns", rp_document_measure(price->fixed), "bytes_per_us",
-                     rp_document_measure(price->bytes_per_us));
+    return json_pack("{s:o, s:o}", "fixed_ns", rp_document_of_measure(price->fixed), "bytes_per_us",
+                     rp_document_of_measure(price->bytes_per_us));
 }
 
 static json_t *document_of(const struct rp_profile *profile, bool rows)

@@ -389,6 +389,10 @@ static bool check_value(struct rp_json *json, json_t *object, const struct rp_js
         return rp_json_wrong_value(json, object, key->name,
                                    "\"%s\" must not be negative, as %lld is", key->name,
                                    (long long)json_integer_value(value));
+    if (key->kind == RP_JSON_COUNT && json_integer_value(value) > RP_JSON_COUNT_MAX)
+        return rp_json_wrong_value(json, object, key->name,
+                                   "\"%s\" leaves 63 bits; the most is %lld", key->name,
+                                   (long long)RP_JSON_COUNT_MAX);
     if (json_is_string(value) && json_string_length(value) == 0)
         return rp_json_wrong_value(json, object, key->name, "\"%s\" must not be empty", key->name);
     if (key->kind == RP_JSON_SIZE && json_is_string(value) &&

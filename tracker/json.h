@@ -15,12 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The largest number of 63 bits itself stands for "none" in more than one place. */
+#define RP_JSON_COUNT_MAX (INT64_MAX - 1)
+
 /* What may stand behind a key. */
 enum rp_json_kind {
     RP_JSON_TEXT,  /* not empty */
     RP_JSON_WORD,  /* one of `words` */
     RP_JSON_SIZE,  /* bytes: a whole number, or a text such as "64KiB" */
-    RP_JSON_COUNT, /* a whole number from 0 */
+    RP_JSON_COUNT, /* a whole number from 0 to RP_JSON_COUNT_MAX */
     RP_JSON_FLAG,
     RP_JSON_OBJECT,
     RP_JSON_LIST

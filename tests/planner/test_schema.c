@@ -44,12 +44,17 @@ static const struct place profile_places[] = {
 };
 
 #define PLAN "{\"format\": \"reprise-plan\", \"version\": 1, \"status\": \"optimal\", " \
-             "\"model\": \"nested\", \"budget_bytes\": 1, \"truncated\": false, "
+             "\"model\": \"nested\", \"budget_bytes\": 1, \"truncated\": false, " \
+             "\"peak_bytes\": 1, \"time_ns\": 1, "
 
 static const struct place plan_places[] = {
     {"plan", "{\"version\": 1, ", "}"},
     {"made_for", PLAN "\"segments\": [], \"made_for\": {", "}}"},
     {"segment", PLAN "\"made_for\": {}, \"choices\": [\"retain\"], \"segments\": [{", "}]}"},
+    {"moment", PLAN "\"made_for\": {}, \"segments\": [], \"binding\": {", "}}"},
+    {"measure", PLAN "\"made_for\": {}, \"choices\": [\"retain\"], \"segments\": [{\"name\": "
+                     "\"s\", \"choice\": \"retain\", \"terms\": {\"hold_bytes\": {",
+     "}}}]}"},
 };
 
 static void complaint_of_profile(const char *text, char *message, size_t size)
