@@ -18,7 +18,8 @@ struct header {
 
 static _Noreturn void fail(const char *path, const char *why)
 {
-    fprintf(stderr, "digits: %s: %s; tools/fetch_digits.py obtains the digits\n", path, why);
+    fprintf(stderr, "digits: %s: %s; tools/develop/fetch_digits.py obtains the digits\n", path,
+            why);
     exit(1);
 }
 

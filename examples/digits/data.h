@@ -17,7 +17,7 @@ struct data {
     struct samples train, test;
 };
 
-/* Reads the file that tools/fetch_digits.py writes, and splits it: one sample in six is for
+/* Reads the file that tools/develop/fetch_digits.py writes, and splits it: one sample in six is for
  * testing. The split depends on the file alone. Failure ends the program with one line. */
 void data_load(struct data *data, const char *path);
 void data_release(struct data *data);

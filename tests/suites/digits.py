@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The handwritten digits that the jobs of the cohort train on (tools/fetch_digits.py)."""
+"""The handwritten digits that the jobs of the cohort train on (tools/develop/fetch_digits.py)."""
 import struct
 
 import numpy as np

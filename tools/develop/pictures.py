@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-root = pathlib.Path(__file__).resolve().parent.parent
+root = pathlib.Path(__file__).resolve().parents[2]
 pictures, readme = root / "docs/pictures", root / "README.md"
 example = root / "examples/digits"
 sys.path.insert(0, str(root / "tests/tools"))
@@ -41,7 +41,7 @@ class Maker:
 
     def table(self):
         """The block of the README that begins with the table's head."""
-        said = self.call(sys.executable, root / "tools/demo.py", "--build", self.build, "--output",
+        said = self.call(sys.executable, root / "tools/develop/demo.py", "--build", self.build, "--output",
                          self.folder / "demo", "--device", "soft")
         lines = said[said.index("run  "):said.index("\nNext:")].rstrip().splitlines()
         block = "\n".join(f"    {line}".rstrip() for line in lines)
@@ -69,7 +69,7 @@ class Maker:
                   "priced")
 
     def memory(self):
-        self.call(sys.executable, root / "tools/demo_memory.py", "--build", self.build, "-o",
+        self.call(sys.executable, root / "tools/develop/demo_memory.py", "--build", self.build, "-o",
                   pictures / "memory.svg")
 
 

@@ -27,7 +27,7 @@ WHEELS = (
 PLATFORMS = ("manylinux2014_x86_64", "manylinux1_x86_64")
 PREFIX = "nvidia/cu13/include/"
 
-root = pathlib.Path(__file__).resolve().parent.parent
+root = pathlib.Path(__file__).resolve().parents[2]
 target = root / ".cache" / "cuda-headers"
 
 

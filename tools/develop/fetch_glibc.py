@@ -32,7 +32,7 @@ LIBC = "GROUP ( libc.so.6 libc_nonshared.a AS_NEEDED ( ld-linux-x86-64.so.2 ) )\
 ARCHIVES = ("jansson", "zstd", "lz4")
 INCLUDED = ("jansson.h", "jansson_config.h", "zstd.h", "zstd_errors.h", "lz4.h", "xxhash.h")
 
-root = pathlib.Path(__file__).resolve().parent.parent
+root = pathlib.Path(__file__).resolve().parents[2]
 target = root / ".cache" / f"glibc-{RELEASE}"
 
 

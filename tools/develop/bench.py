@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMITTED = ROOT / "tests/bench/figures.json"
 COMPARISONS = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}
 

@@ -5,7 +5,7 @@ that has a driver and none of our packages, and an archive of it.
 
 usage: bundle.py BUILD OUT
 
-BUILD was configured with .cache/glibc-2.28/native.ini (tools/fetch_glibc.py). What goes into the
+BUILD was configured with .cache/glibc-2.28/native.ini (tools/develop/fetch_glibc.py). What goes into the
 bundle lies as it does in the sources and in a build folder, so that scripts find it in both. OUT
 gets reprise-VERSION-x86_64/ and reprise-VERSION-x86_64.tar.zst."""
 import json
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-root = pathlib.Path(__file__).resolve().parent.parent
+root = pathlib.Path(__file__).resolve().parents[2]
 
 PROGRAMS = ("tests/laws/law_job", "tests/scenarios/scenario", "tests/suites/derive",
             "tests/suites/jacobian", "examples/digits/digits", "examples/banks/banks")
@@ -28,7 +28,7 @@ SOURCES = ("tests/gpu/*.py", "tests/laws/laws.py", "tests/laws/kernels.ptx",
            "tests/experiments/*.py", "tests/experiments/*.json", "cuda/calls/driver_calls.tsv",
            "examples/digits/*.json", "examples/digits/*.ptx", "examples/digits/kernels.cu",
            "examples/digits/README.md", "examples/banks/*.json", "examples/banks/*.ptx",
-           "examples/banks/kernels.cu", "examples/banks/README.md", "tools/demo.py", "LICENSE")
+           "examples/banks/kernels.cu", "examples/banks/README.md", "tools/develop/demo.py", "LICENSE")
 # Where scripts look for the parts of a build.
 LINKS = {"tools/reprise": "../bin/reprise", "cuda/soft": "../lib/reprise/soft",
          "interpose": "lib/reprise"}
@@ -52,7 +52,7 @@ exit 1
 """
 LAUNCHERS = {
     "gpu": dict(what="Checks on this machine's GPU", script="tests/gpu/checks.py", arguments=""),
-    "demo": dict(what="Trains a small network with and without reprise", script="tools/demo.py",
+    "demo": dict(what="Trains a small network with and without reprise", script="tools/develop/demo.py",
                  arguments='--build "$here" --output demo.data '),
 }
 

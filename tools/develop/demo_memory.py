@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-root = pathlib.Path(__file__).resolve().parent.parent
+root = pathlib.Path(__file__).resolve().parents[2]
 examples = root / "examples" / "digits"
 WIDTH, HEIGHT, MARGIN = 720, 300, 56
 

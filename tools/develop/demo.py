@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-root = pathlib.Path(__file__).resolve().parent.parent
+root = pathlib.Path(__file__).resolve().parents[2]
 examples = root / "examples" / "digits"
 PATIENCE = 600
 STATE = ("parameters", "running_statistics", "queue", "generator")

@@ -15,7 +15,7 @@ import sys
 import tarfile
 import tempfile
 
-root = pathlib.Path(__file__).resolve().parent.parent
+root = pathlib.Path(__file__).resolve().parents[2]
 home = root / ".cache" / "clients"
 python = home / "venv" / "bin" / "python"
 

@@ -28,7 +28,7 @@ MEMBER_SHA256 = "09f66e6debdee2cd2b5ae59e0d6abbb73fc2b0e0185d2e1957e9ebb51e23aa2
 OUTPUT_SHA256 = "7f09f272d89f66eab9a28decc5f12fc3605be7ceb4290049e7fd92118b027383"
 PIXELS = 64
 
-root = pathlib.Path(__file__).resolve().parent.parent
+root = pathlib.Path(__file__).resolve().parents[2]
 
 
 def sha256(data):
