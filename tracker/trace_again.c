@@ -93,6 +93,7 @@ bool rp_trace_encode_group(struct rp_trace_coder *coder, struct rp_trace_buffer 
         return false;
     *number = coder->group_count - 1;
     group->count = count;
+    group->uncounted = 0;
     memcpy(group->slots, slots, sizeof(group->slots));
     for (unsigned i = 0; i < count; i++)
         group->events[i] = *latest(coder, count, i);
@@ -101,13 +102,23 @@ bool rp_trace_encode_group(struct rp_trace_coder *coder, struct rp_trace_buffer 
     return true;
 }
 
-static void count_again(const struct coder_event *event)
+static void count_again(const struct coder_event *event, uint64_t times)
 {
     if (event->row == NULL)
         return;
-    event->row->count++;
+    event->row->count += times;
     for (uint32_t i = 0; i < event->type->tally_sizes; i++)
-        event->row->sum[i] += event->sizes[i];
+        event->row->sum[i] += times * event->sizes[i];
+}
+
+void rp_trace_count_again(struct rp_trace_coder *coder)
+{
+    for (uint32_t i = 0; i < coder->group_count; i++) {
+        struct coder_group *group = &coder->groups[i];
+        for (uint32_t j = 0; j < group->count; j++)
+            count_again(&group->events[j], group->uncounted);
+        group->uncounted = 0;
+    }
 }
 
 /* Those between the first and the last come at the first one's time. */
@@ -143,8 +154,7 @@ unsigned rp_trace_encode_again(struct rp_trace_coder *coder, struct rp_trace_buf
     put_times(buffer, group->count, before_ns, now_ns);
     buffer->events += group->count;
     rp_trace_commit(buffer);
-    for (unsigned i = 0; i < group->count; i++)
-        count_again(&group->events[i]);
+    group->uncounted++;
     coder->singles = 0;
     return group->count;
 }

@@ -16,6 +16,7 @@ void rp_trace_hand_over(struct rp_trace_thread *t)
     if (buffer == NULL)
         return;
     t->buffer = NULL;
+    rp_trace_count_again(&t->coder);
     pthread_mutex_lock(&writer->lock);
     if (buffer->events > 0) {
         rp_trace_queue(writer, buffer);
@@ -233,18 +234,7 @@ static void emit(struct rp_trace_writer *writer, const struct rp_trace_item *ite
     end_inside();
 }
 
-void rp_trace_emit(struct rp_trace_writer *writer, uint32_t event, const union rp_value *values)
-{
-    emit(writer, &(struct rp_trace_item){event, values}, 1, true);
-}
-
-void rp_trace_add(struct rp_trace_writer *writer, const struct rp_trace_item *items,
-                  size_t count)
-{
-    emit(writer, items, count, false);
-}
-
-/* ---- what comes again ------------------------------------------------------------- */
+/* ---- in the buffer that is there -------------------------------------------------- */
 
 /* The thread's state when it can go on in the buffer that it has. It is entered then. */
 static struct rp_trace_thread *enter_buffer(struct rp_trace_writer *writer)
@@ -270,6 +260,38 @@ static void leave_buffer(struct rp_trace_thread *t)
     rp_trace_leave(t);
     end_inside();
 }
+
+/* What most events are: no text, of a type that is known, and there is room. False: it is none. */
+static bool emit_numbers(struct rp_trace_writer *writer, uint32_t event,
+                         const union rp_value *values)
+{
+    struct rp_trace_thread *t = enter_buffer(writer);
+    if (t == NULL)
+        return false;
+    unsigned known = atomic_load_explicit(&writer->type_count, memory_order_acquire);
+    bool is_ready = event < known && rp_trace_coder_is_ready(&t->coder, writer->types[event]);
+    if (is_ready) {
+        set_time(t);
+        rp_trace_encode(&t->coder, t->buffer, writer->types[event], values, t->last_ns);
+        count_events(t, 1);
+    }
+    leave_buffer(t);
+    return is_ready;
+}
+
+void rp_trace_emit(struct rp_trace_writer *writer, uint32_t event, const union rp_value *values)
+{
+    if (!emit_numbers(writer, event, values))
+        emit(writer, &(struct rp_trace_item){event, values}, 1, true);
+}
+
+void rp_trace_add(struct rp_trace_writer *writer, const struct rp_trace_item *items,
+                  size_t count)
+{
+    emit(writer, items, count, false);
+}
+
+/* ---- what comes again ------------------------------------------------------------- */
 
 void rp_trace_group(struct rp_trace_writer *writer, unsigned count,
                     const struct rp_trace_move *moves, unsigned move_count,

@@ -297,9 +297,21 @@ static void define(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
         rp_trace_tally_type(buffer->tally, type);
 }
 
+static uint8_t *put_numbers(uint8_t *out, uint32_t count, const union rp_value *values,
+                            uint64_t *last)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        out = rp_put_varint(out, rp_zigzag(values[i].u - last[i]));
+        last[i] = values[i].u;
+    }
+    return out;
+}
+
 static uint8_t *put_fields(uint8_t *out, const struct rp_trace_type *type,
                            const union rp_value *values, uint64_t *last, const uint32_t *names)
 {
+    if (type->numbers == type->def->field_count) /* as most are */
+        return put_numbers(out, type->numbers, values, last);
     for (uint32_t i = 0; i < type->def->field_count; i++) {
         uint64_t number = values[i].u;
         switch (type->def->fields[i].type) {
@@ -326,6 +338,23 @@ void rp_trace_seal(struct rp_trace_buffer *buffer)
     buffer->times = 0;
 }
 
+/* In the tally; gives the row. */
+static struct tally_row *count_in(struct rp_trace_buffer *buffer, struct coder_type *known,
+                                  const struct rp_trace_type *type, const uint32_t *names,
+                                  const union rp_value *values)
+{
+    struct tally_row *row = known->row;
+
+    if (row == NULL && buffer->tally != NULL)
+        row = rp_trace_tally_row(buffer->tally, known->number, names);
+    if (row == NULL)
+        return NULL;
+    if (type->tally_names == 0)
+        known->row = row;
+    rp_trace_tally_add(row, type, values);
+    return row;
+}
+
 void rp_trace_encode(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
                      struct rp_trace_type *type, const union rp_value *values, uint64_t time_ns)
 {
@@ -338,7 +367,7 @@ void rp_trace_encode(struct rp_trace_coder *coder, struct rp_trace_buffer *buffe
         names[i] = intern(coder, buffer, value->t.text, value->t.length);
     }
 
-    const struct coder_type *known = &coder->types[type->id];
+    struct coder_type *known = &coder->types[type->id];
     uint8_t *out = buffer->data + buffer->used;
     if (buffer->events == 0)
         buffer->first_ns = buffer->last_ns = time_ns;
@@ -349,8 +378,5 @@ void rp_trace_encode(struct rp_trace_coder *coder, struct rp_trace_buffer *buffe
     buffer->used = (uint32_t)(out - buffer->data);
     buffer->events++;
     rp_trace_commit(buffer);
-    struct tally_row *row = NULL;
-    if (buffer->tally != NULL)
-        row = rp_trace_tally_add(buffer->tally, known->number, names, values);
-    rp_trace_coder_note(coder, type, row, values);
+    rp_trace_coder_note(coder, type, count_in(buffer, known, type, names, values), values);
 }

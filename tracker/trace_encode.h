@@ -70,6 +70,7 @@ struct rp_trace_coder {
     uint32_t chunk; /* entries of other chunks are void: a new chunk clears nothing */
     struct coder_type {
         uint32_t chunk, number, last_at;
+        struct tally_row *row; /* that counts them, when it is one for all; or NULL */
     } *types; /* by writer's id */
     size_t type_capacity;
     uint32_t type_count;
@@ -93,6 +94,7 @@ struct rp_trace_coder {
     uint32_t latest_at, singles;
     struct coder_group {
         uint32_t count;
+        uint64_t uncounted; /* comings that the tally does not know of yet */
         uint64_t slots[RP_TRACE_SLOTS];
         struct coder_event events[RP_TRACE_GROUP_EVENTS];
     } *groups;
@@ -108,6 +110,15 @@ void rp_trace_coder_begin(struct rp_trace_coder *coder);
  * names that a chunk may have, begin another; RP_NO_MEMORY. */
 enum rp_status rp_trace_coder_prepare(struct rp_trace_coder *coder,
                                       const struct rp_trace_type *type);
+
+/* Whether events of this type are nothing but numbers, of at most RP_TRACE_GROUP_BOUND bytes with
+ * their times twice, and the chunk has met it. Such an event needs no preparing. */
+static inline bool rp_trace_coder_is_ready(const struct rp_trace_coder *coder,
+                                           const struct rp_trace_type *type)
+{
+    return type->numbers == type->def->field_count && type->id < coder->type_capacity &&
+           coder->types[type->id].chunk == coder->chunk;
+}
 
 /* The most bytes that this event can take in a buffer. */
 size_t rp_trace_bound(const struct rp_trace_type *type, const union rp_value *values);
@@ -131,6 +142,9 @@ bool rp_trace_encode_group(struct rp_trace_coder *coder, struct rp_trace_buffer 
 unsigned rp_trace_encode_again(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
                                uint32_t number, const uint64_t slots[RP_TRACE_SLOTS],
                                uint64_t before_ns, uint64_t now_ns);
+
+/* Before the chunk is handed over: its tally learns how often each group came again. */
+void rp_trace_count_again(struct rp_trace_coder *coder);
 
 /* From back to front, so that the reader, who comes from the back, finds a varint. Records that
  * are alike but for their times are the same bytes, for which the compression is grateful. */

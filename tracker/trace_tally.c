@@ -40,8 +40,8 @@ static uint32_t row_hash(uint32_t number, const uint32_t *names, uint32_t count)
     return hash ^ hash >> 15;
 }
 
-/* The row of these names; a new one where there is none, NULL where there is no room. */
-static struct tally_row *row_of(struct rp_trace_tally *tally, uint32_t number,
+/* A new one where there is none, NULL where there is no room. */
+static struct tally_row *find_row(struct rp_trace_tally *tally, uint32_t number,
                                 const uint32_t *names, uint32_t count)
 {
     const uint32_t mask = 2 * RP_TALLY_ROWS - 1;
@@ -62,24 +62,14 @@ static struct tally_row *row_of(struct rp_trace_tally *tally, uint32_t number,
     }
 }
 
-struct tally_row *rp_trace_tally_add(struct rp_trace_tally *tally, uint32_t number,
-                                     const uint32_t *names, const union rp_value *values)
+struct tally_row *rp_trace_tally_row(struct rp_trace_tally *tally, uint32_t number,
+                                     const uint32_t *names)
 {
     if (!tally->whole)
         return NULL;
-    const struct rp_trace_type *type = tally->types[number];
-    struct tally_row *row = row_of(tally, number, names, type->tally_names);
-    if (row == NULL) {
+    struct tally_row *row = find_row(tally, number, names, tally->types[number]->tally_names);
+    if (row == NULL)
         tally->whole = false;
-        return NULL;
-    }
-    row->count++;
-    for (uint32_t i = 0; i < type->tally_sizes; i++) {
-        uint64_t value = values[type->sizes[i]].u;
-        row->sum[i] += value;
-        if (value > row->most[i])
-            row->most[i] = value;
-    }
     return row;
 }
 

@@ -36,10 +36,21 @@ void rp_trace_tally_begin(struct rp_trace_tally *tally);
 /* The chunk's next type, and its next name. */
 void rp_trace_tally_type(struct rp_trace_tally *tally, struct rp_trace_type *type);
 void rp_trace_tally_name(struct rp_trace_tally *tally, uint32_t at, uint32_t length);
-/* One more event of the chunk's type `number`; `names` are those of the type's NAME fields.
- * The row that counts it, or NULL. */
-struct tally_row *rp_trace_tally_add(struct rp_trace_tally *tally, uint32_t number,
-                                     const uint32_t *names, const union rp_value *values);
+/* The row that counts events of the chunk's type `number` with these names in its NAME fields; NULL
+ * when the tally can't count them, and is no longer whole. */
+struct tally_row *rp_trace_tally_row(struct rp_trace_tally *tally, uint32_t number,
+                                     const uint32_t *names);
+static inline void rp_trace_tally_add(struct tally_row *row, const struct rp_trace_type *type,
+                                      const union rp_value *values)
+{
+    row->count++;
+    for (uint32_t i = 0; i < type->tally_sizes; i++) {
+        uint64_t value = values[type->sizes[i]].u;
+        row->sum[i] += value;
+        if (value > row->most[i])
+            row->most[i] = value;
+    }
+}
 
 /* ---- in front of the chunk --------------------------------------------------------- */
 

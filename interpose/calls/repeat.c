@@ -109,8 +109,7 @@ static bool ask(struct repeated *asked, const struct rp_frame *frame)
         asked->key.bytes = 0;
         return false;
     }
-    asked->hash = XXH3_64bits(&asked->key,
-                              offsetof(struct rp_repeat_key, data) + asked->key.bytes);
+    asked->hash = XXH3_64bits(asked->key.words, asked->key.bytes) + asked->key.call;
     return true;
 }
 
@@ -124,7 +123,7 @@ static struct repeated *find(const struct repeated *asked)
     struct repeated *known = place_of(asked->hash);
     bool same = known->changes == asked->changes && known->hash == asked->hash &&
                 known->key.call == asked->key.call && known->key.bytes == asked->key.bytes &&
-                memcmp(known->key.data, asked->key.data, asked->key.bytes) == 0;
+                memcmp(known->key.words, asked->key.words, asked->key.bytes) == 0;
     return same ? known : NULL;
 }
 

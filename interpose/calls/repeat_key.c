@@ -34,88 +34,104 @@ struct rp_repeat_shape rp_repeat_shape_of(const struct rp_kernel *kernel)
 struct launch {
     CUfunction function;
     CUstream stream;
-    uint32_t grid[3], block[3], shared_bytes;
-    uint32_t in_one_block; /* the parameters came as `extra` */
+    const unsigned *shape; /* grid, block and shared bytes: seven numbers */
+    void **params, **extra;
 };
 
-static void set_shape(struct launch *launch, const unsigned *numbers)
-{
-    memcpy(launch->grid, numbers, sizeof launch->grid);
-    memcpy(launch->block, numbers + 3, sizeof launch->block);
-    launch->shared_bytes = numbers[6];
-}
-
-static bool read_launch(const struct rp_frame *frame, struct launch *launch, void ***params,
-                        void ***extra)
+static bool read_launch(const struct rp_frame *frame, struct launch *launch)
 {
     const struct rp_args_cuLaunchKernel *plain = frame->args;
     const struct rp_args_cuLaunchKernelEx *ex = frame->args;
-    *extra = NULL;
     switch ((int)frame->id) {
     case RP_CALL_cuLaunchKernel:
-    case RP_CALL_cuLaunchKernel_ptsz: *extra = plain->extra; /* fall through */
+    case RP_CALL_cuLaunchKernel_ptsz:
+        *launch = (struct launch){plain->f, plain->hStream, &plain->gridDimX, plain->kernelParams,
+                                  plain->extra};
+        return true;
     case RP_CALL_cuLaunchCooperativeKernel: /* which starts alike */
     case RP_CALL_cuLaunchCooperativeKernel_ptsz:
-        launch->function = plain->f;
-        launch->stream = plain->hStream;
-        set_shape(launch, &plain->gridDimX);
-        *params = plain->kernelParams;
+        *launch = (struct launch){plain->f, plain->hStream, &plain->gridDimX, plain->kernelParams,
+                                  NULL};
         return true;
     case RP_CALL_cuLaunchKernelEx:
     case RP_CALL_cuLaunchKernelEx_ptsz:
         if (!ex->config)
             return false;
-        launch->function = ex->f;
-        launch->stream = ex->config->hStream;
-        set_shape(launch, &ex->config->gridDimX);
-        *params = ex->kernelParams;
-        *extra = ex->extra;
+        *launch = (struct launch){ex->f, ex->config->hStream, &ex->config->gridDimX,
+                                  ex->kernelParams, ex->extra};
         return true;
     }
     return false;
+}
+
+/* In whole words: what has just been written in halves the processor can't read as one without
+ * waiting for both. */
+enum { HEAD_WORDS = 6 };
+static void put_head(uint64_t words[HEAD_WORDS], const struct launch *launch)
+{
+    const unsigned *shape = launch->shape;
+    uint64_t in_one_block = launch->extra != NULL;
+    words[0] = (uintptr_t)launch->function;
+    words[1] = (uintptr_t)launch->stream;
+    words[2] = shape[0] | (uint64_t)shape[1] << 32;
+    words[3] = shape[2] | (uint64_t)shape[3] << 32;
+    words[4] = shape[4] | (uint64_t)shape[5] << 32;
+    words[5] = shape[6] | in_one_block << 32;
 }
 
 static bool launch_key(const struct rp_frame *frame, struct rp_repeat_shape *shapes,
                        struct rp_repeat_key *key)
 {
     struct launch launch;
-    void **params, **extra;
-    unsigned char *block = key->data + sizeof launch;
-    if (!read_launch(frame, &launch, &params, &extra))
+    unsigned char *block = (unsigned char *)(key->words + HEAD_WORDS);
+    if (!read_launch(frame, &launch))
         return false;
     const struct rp_repeat_shape *shape = rp_repeat_shape(shapes, (uintptr_t)launch.function);
     const struct rp_kernel_layout *layout = &shape->layout;
-    size_t room = sizeof key->data - sizeof launch;
+    size_t room = sizeof key->words - HEAD_WORDS * sizeof *key->words;
     if (shape->function != (uintptr_t)launch.function || shape->changes != rp_repeat_changes() ||
-        layout->bytes > room || (extra && !shape->packed_alike))
+        layout->bytes > room || (launch.extra && !shape->packed_alike))
         return false;
     if (shape->has_gaps)
         memset(block, 0, layout->bytes);
-    size_t bytes = rp_launched_params(layout, params, extra, block, room);
+    size_t bytes = rp_launched_params(layout, launch.params, launch.extra, block, room);
     if (bytes < layout->bytes)
         return false;
-    launch.in_one_block = extra != NULL;
-    memcpy(key->data, &launch, sizeof launch);
-    key->bytes = (uint32_t)(sizeof launch + bytes);
+    put_head(key->words, &launch);
+    key->bytes = (uint32_t)(HEAD_WORDS * sizeof *key->words + bytes);
     return true;
 }
 
 /* ---- all others ------------------------------------------------------------------- */
 
+/* Most are pointers or numbers: for these a copy is no call. */
+static uint64_t load(const void *from, size_t bytes)
+{
+    uint64_t value = 0;
+    uint32_t half;
+    if (bytes == sizeof value) {
+        memcpy(&value, from, sizeof value);
+        return value;
+    }
+    if (bytes == sizeof half) {
+        memcpy(&half, from, sizeof half);
+        return half;
+    }
+    memcpy(&value, from, bytes);
+    return value;
+}
+
 /* Their arguments one by one: between them there may be gaps. */
 static bool plain_key(const struct rp_frame *frame, struct rp_repeat_key *key)
 {
     const struct rp_call_info *info = &rp_calls[frame->id];
-    key->bytes = 0;
     for (unsigned i = 0; i < info->arg_count; i++) {
         const struct rp_arg_info *arg = &info->args[i];
-        uint64_t value = 0;
-        if (arg->size > sizeof value || key->bytes + sizeof value > sizeof key->data)
+        if (arg->size > sizeof key->words[i] || i == RP_KEY_MOST_WORDS)
             return false;
-        memcpy(&value, (const char *)frame->args + arg->offset, arg->size);
-        memcpy(key->data + key->bytes, &value, sizeof value);
-        key->bytes += sizeof value;
+        key->words[i] = load((const char *)frame->args + arg->offset, arg->size);
     }
+    key->bytes = (uint32_t)(info->arg_count * sizeof *key->words);
     return true;
 }
 

@@ -7,12 +7,12 @@
 #include "interpose/calls/kernel.h"
 #include "interpose/door/wrap.h"
 
-enum { RP_KEY_MOST_BYTES = 600 };
+enum { RP_KEY_MOST_WORDS = 75 };
 
 struct rp_repeat_key {
     uint32_t call;
-    uint32_t bytes; /* of `data` */
-    unsigned char data[RP_KEY_MOST_BYTES];
+    uint32_t bytes; /* of `words` */
+    uint64_t words[RP_KEY_MOST_WORDS];
 };
 
 /* rp_wrap_changes; tests may do without. */
