@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/builder.h"
 
+#include "tools/pen.h"
 #include "tracker/text.h"
 
 #include <stdarg.h>
@@ -33,6 +34,17 @@ static inline bool reserve(struct rp_builder *builder, size_t more)
     return (need <= builder->room && !builder->cut) || grow(builder, need);
 }
 
+char *rp_builder_room(struct rp_builder *builder, size_t most)
+{
+    return reserve(builder, most) ? builder->text + builder->length : NULL;
+}
+
+void rp_builder_wrote(struct rp_builder *builder, char *end)
+{
+    builder->length = (size_t)(end - builder->text);
+    *end = 0;
+}
+
 void rp_builder_add(struct rp_builder *builder, const char *text, size_t length)
 {
     if (!reserve(builder, length))
@@ -55,46 +67,25 @@ void rp_builder_char(struct rp_builder *builder, char one)
     builder->text[builder->length] = 0;
 }
 
-void rp_builder_decimal(struct rp_builder *builder, uint64_t number, unsigned width, char pad)
+void rp_builder_decimal(struct rp_builder *builder, uint64_t number)
 {
-    static const char pairs[] =
-        "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-        "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-        "8081828384858687888990919293949596979899";
-    char digits[64], *at = digits + sizeof(digits);
-
-    if (width > sizeof(digits))
-        width = sizeof(digits);
-    for (; number >= 100; number /= 100) {
-        at -= 2;
-        memcpy(at, pairs + 2 * (number % 100), 2);
-    }
-    *--at = (char)('0' + number % 10);
-    if (number >= 10)
-        *--at = (char)('0' + number / 10);
-    while ((size_t)(digits + sizeof(digits) - at) < width)
-        *--at = pad;
-    rp_builder_add(builder, at, (size_t)(digits + sizeof(digits) - at));
+    char *at = rp_builder_room(builder, RP_PEN_NUMBER);
+    if (at)
+        rp_builder_wrote(builder, rp_pen_decimal(at, number));
 }
 
 void rp_builder_signed(struct rp_builder *builder, int64_t number)
 {
-    if (number < 0)
-        rp_builder_char(builder, '-');
-    rp_builder_decimal(builder, number < 0 ? 0 - (uint64_t)number : (uint64_t)number, 0, ' ');
+    char *at = rp_builder_room(builder, RP_PEN_NUMBER);
+    if (at)
+        rp_builder_wrote(builder, rp_pen_signed(at, number));
 }
 
 void rp_builder_hex(struct rp_builder *builder, uint64_t number)
 {
-    char digits[18], *at = digits + sizeof(digits);
-
-    do {
-        *--at = "0123456789abcdef"[number & 15];
-        number >>= 4;
-    } while (number);
-    *--at = 'x';
-    *--at = '0';
-    rp_builder_add(builder, at, (size_t)(digits + sizeof(digits) - at));
+    char *at = rp_builder_room(builder, RP_PEN_NUMBER);
+    if (at)
+        rp_builder_wrote(builder, rp_pen_hex(at, number));
 }
 
 void rp_builder_printf(struct rp_builder *builder, const char *format, ...)
@@ -113,26 +104,36 @@ void rp_builder_printf(struct rp_builder *builder, const char *format, ...)
 
 void rp_builder_escaped(struct rp_builder *builder, const char *text, size_t length)
 {
-    size_t room = 4 * length + 8; /* every byte may become \xNN */
-    if (length == 0 || !reserve(builder, room))
+    char *at = rp_builder_room(builder, RP_PEN_ESCAPED(length));
+    if (at)
+        rp_builder_wrote(builder, rp_pen_escaped(at, text, length));
+}
+
+/* What stands in the text from `from` on, with a backslash before what ends a JSON string. */
+static void mark_quotes(struct rp_builder *builder, size_t from)
+{
+    size_t marks = 0, end = builder->length;
+
+    for (size_t i = from; i < end; i++)
+        marks += builder->text[i] == '"' || builder->text[i] == '\\';
+    if (marks == 0 || !reserve(builder, marks))
         return;
-    rp_text_escape(builder->text + builder->length, room, text, length);
-    builder->length += strlen(builder->text + builder->length);
+    builder->length += marks;
+    builder->text[builder->length] = 0;
+    for (char *in = builder->text + end, *out = in + marks; out > in;) {
+        *--out = *--in;
+        if (*in == '"' || *in == '\\')
+            *--out = '\\';
+    }
 }
 
 void rp_builder_json(struct rp_builder *builder, const char *text, size_t length)
 {
-    struct rp_builder clean = {0};
-    rp_builder_escaped(&clean, text, length);
-    rp_builder_puts(builder, "\"");
-    for (size_t i = 0; i < clean.length; i++) {
-        if (clean.text[i] == '"' || clean.text[i] == '\\')
-            rp_builder_puts(builder, "\\");
-        rp_builder_add(builder, clean.text + i, 1);
-    }
-    rp_builder_puts(builder, "\"");
-    builder->cut |= clean.cut;
-    rp_builder_release(&clean);
+    rp_builder_char(builder, '"');
+    size_t from = builder->length;
+    rp_builder_escaped(builder, text, length);
+    mark_quotes(builder, from);
+    rp_builder_char(builder, '"');
 }
 
 void rp_builder_clear(struct rp_builder *builder)

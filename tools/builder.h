@@ -16,9 +16,8 @@ struct rp_builder {
 void rp_builder_add(struct rp_builder *builder, const char *text, size_t length);
 void rp_builder_puts(struct rp_builder *builder, const char *text);
 void rp_builder_char(struct rp_builder *builder, char one);
-/* Numbers without a format string: a dump is mostly numbers. `width` pads on the left with
- * `pad`; 0 for none. */
-void rp_builder_decimal(struct rp_builder *builder, uint64_t number, unsigned width, char pad);
+/* Numbers without a format string: what is printed most. */
+void rp_builder_decimal(struct rp_builder *builder, uint64_t number);
 void rp_builder_signed(struct rp_builder *builder, int64_t number);
 void rp_builder_hex(struct rp_builder *builder, uint64_t number); /* with its 0x */
 __attribute__((format(printf, 2, 3))) void rp_builder_printf(struct rp_builder *builder,
@@ -27,6 +26,11 @@ __attribute__((format(printf, 2, 3))) void rp_builder_printf(struct rp_builder *
 void rp_builder_escaped(struct rp_builder *builder, const char *text, size_t length);
 /* The same as a JSON string, with its quotes. */
 void rp_builder_json(struct rp_builder *builder, const char *text, size_t length);
+
+/* Room for `most` bytes, for who writes them itself (pen.h); NULL when memory ended. `end` is the
+ * place behind what it wrote. */
+char *rp_builder_room(struct rp_builder *builder, size_t most);
+void rp_builder_wrote(struct rp_builder *builder, char *end);
 
 /* Empties, keeping the storage; frees it. */
 void rp_builder_clear(struct rp_builder *builder);

@@ -5,11 +5,13 @@
  * memory, so a trace of any length streams. */
 #include "tools/builder.h"
 #include "tools/command.h"
+#include "tools/event_shape.h"
 #include "tools/event_text.h"
 #include "tools/filter.h"
 #include "tools/group.h"
 #include "tools/options.h"
 #include "tools/output.h"
+#include "tools/pen.h"
 #include "tools/progress.h"
 #include "tools/say.h"
 #include "tools/source.h"
@@ -39,23 +41,27 @@ struct dump {
 static void add_prefix(struct rp_builder *text, const struct rp_event *event,
                        const struct rp_event *where, uint64_t pid)
 {
+    char *at = rp_builder_room(text, 8 * RP_PEN_NUMBER);
     uint64_t stream;
 
-    rp_builder_decimal(text, event->id, 7, ' ');
-    rp_builder_char(text, ' ');
-    rp_builder_decimal(text, event->time_ns / 1000000000, 5, ' ');
-    rp_builder_char(text, '.');
-    rp_builder_decimal(text, event->time_ns / 1000 % 1000000, 6, '0');
-    rp_builder_char(text, ' ');
-    rp_builder_decimal(text, pid, 0, ' ');
-    rp_builder_char(text, '.');
-    rp_builder_decimal(text, event->thread, 0, ' ');
-    rp_builder_char(text, ' ');
+    if (!at)
+        return;
+    at = rp_pen_padded(at, event->id, 7);
+    *at++ = ' ';
+    at = rp_pen_padded(at, event->time_ns / 1000000000, 5);
+    *at++ = '.';
+    at = rp_pen_last_digits(at, event->time_ns / 1000 % 1000000, 6);
+    *at++ = ' ';
+    at = rp_pen_decimal(at, pid);
+    *at++ = '.';
+    at = rp_pen_decimal(at, event->thread);
+    *at++ = ' ';
     if (rp_event_stream(where, &stream))
-        rp_builder_hex(text, stream);
+        at = rp_pen_hex(at, stream);
     else
-        rp_builder_char(text, '-');
-    rp_builder_char(text, ' ');
+        *at++ = '-';
+    *at++ = ' ';
+    rp_builder_wrote(text, at);
 }
 
 /* A launch whose arguments have its stream in a structure says it in its note. */
@@ -64,7 +70,7 @@ static const struct rp_event *where_is(const struct rp_group *group)
     uint64_t stream;
 
     for (size_t i = 0; i < group->count && !rp_event_stream(&group->events[0], &stream); i++)
-        if (rp_event_is(&group->events[i], "note", "launch"))
+        if (rp_event_shape(group->events[i].def)->is_launch)
             return &group->events[i];
     return &group->events[0];
 }

@@ -2,122 +2,155 @@
 #include "tools/event_text.h"
 
 #include "tools/event_shape.h"
+#include "tools/pen.h"
 
-#include <ctype.h>
 #include <cuda.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Texts are quoted where they could be taken for something else. */
-static bool is_plain(const union rp_value *value)
-{
-    if (!value->t.text || value->t.length == 0)
-        return false;
-    for (size_t i = 0; i < value->t.length; i++) {
-        unsigned char one = (unsigned char)value->t.text[i];
-        if (one >= 128 || (!isalnum(one) && !strchr("_-./:[]<>*+@", one)) || one == 0)
-            return false;
-    }
-    return true;
-}
+/* ---- fields ------------------------------------------------------------------------- */
 
-static void add_text(struct rp_builder *text, const union rp_value *value, size_t shown)
-{
-    if (is_plain(value)) {
-        rp_builder_add(text, value->t.text, value->t.length);
-        return;
-    }
-    rp_builder_char(text, '"');
-    rp_builder_escaped(text, value->t.text, shown);
-    rp_builder_puts(text, shown < value->t.length ? " ...\"" : "\"");
-}
+/* Bytes that a field takes at most, without the letters of its name and its text. */
+enum { FIELD_MOST = RP_PEN_NUMBER + 16 };
 
 /* Only the first line: a proof has many, which `reprise info --proof` shows. */
-static size_t first_line(const union rp_value *value)
+static size_t shown_of(enum rp_field_type type, const union rp_value *value)
 {
-    const char *end = value->t.text ? memchr(value->t.text, '\n', value->t.length) : NULL;
+    const char *end = type == RP_FIELD_TEXT && value->t.text
+                          ? memchr(value->t.text, '\n', value->t.length) : NULL;
     return end ? (size_t)(end - value->t.text) : value->t.length;
 }
 
-static void add_value(struct rp_builder *text, enum rp_field_type type,
-                      const union rp_value *value)
+/* Texts are quoted where they could be taken for something else. */
+static bool is_plain(const union rp_value *value)
+{
+    static const uint64_t plain[2] = {UINT64_C(0x57ffec0000000000),  /* *+-./0123456789:<> */
+                                      UINT64_C(0x7fffffeafffffff)}; /* @A-Z[]_a-z */
+
+    for (size_t i = 0; i < value->t.length; i++) {
+        unsigned char one = (unsigned char)value->t.text[i];
+        if (one >= 128 || !(plain[one / 64] >> one % 64 & 1))
+            return false;
+    }
+    return value->t.length > 0;
+}
+
+static char *put_text(char *at, enum rp_field_type type, const union rp_value *value)
+{
+    if (is_plain(value))
+        return rp_pen_text(at, value->t.text, value->t.length);
+    size_t shown = shown_of(type, value);
+    *at++ = '"';
+    at = rp_pen_escaped(at, value->t.text, shown);
+    if (shown < value->t.length)
+        at = rp_pen_text(at, " ...", 4);
+    *at++ = '"';
+    return at;
+}
+
+static char *put_value(char *at, enum rp_field_type type, const union rp_value *value)
 {
     switch (type) {
     case RP_FIELD_UINT:
-    case RP_FIELD_BYTES: rp_builder_decimal(text, value->u, 0, ' '); break;
-    case RP_FIELD_SINT: rp_builder_signed(text, value->s); break;
-    case RP_FIELD_HEX: rp_builder_hex(text, value->u); break;
-    case RP_FIELD_FLOAT: rp_builder_printf(text, "%.9g", value->f); break;
-    case RP_FIELD_TEXT: add_text(text, value, first_line(value)); break;
-    case RP_FIELD_NAME: add_text(text, value, value->t.length); break;
+    case RP_FIELD_BYTES: return rp_pen_decimal(at, value->u);
+    case RP_FIELD_SINT: return rp_pen_signed(at, value->s);
+    case RP_FIELD_HEX: return rp_pen_hex(at, value->u);
+    case RP_FIELD_FLOAT: return at + snprintf(at, FIELD_MOST, "%.9g", value->f);
+    case RP_FIELD_TEXT:
+    case RP_FIELD_NAME: break;
     }
+    return put_text(at, type, value);
 }
 
-static void add_field(struct rp_builder *text, const struct rp_event *event,
-                      const struct rp_event_shape *shape, uint32_t i)
+/* The fields of the bits in `which`. */
+static char *put_fields(char *at, const struct rp_event *event, const struct rp_event_shape *shape,
+                        uint32_t which, const char *between)
 {
-    rp_builder_add(text, event->def->fields[i].name, shape->length[i]);
-    rp_builder_char(text, '=');
-    add_value(text, event->def->fields[i].type, &event->values[i]);
+    size_t gap = strlen(between);
+
+    for (uint32_t left = which; left; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(left);
+        if (left != which)
+            at = rp_pen_text(at, between, gap);
+        at = rp_pen_text(at, event->def->fields[i].name, shape->length[i]);
+        *at++ = '=';
+        at = put_value(at, event->def->fields[i].type, &event->values[i]);
+    }
+    return at;
 }
 
-/* Each argument with `between` before it; before the first one `first`. */
-static void add_arguments(struct rp_builder *text, const struct rp_event *event,
-                          const struct rp_event_shape *shape, const char *first,
-                          const char *between)
+/* Room for the whole event, and a few characters more. */
+static char *room_for(struct rp_builder *text, const struct rp_event *event,
+                      const struct rp_event_shape *shape)
 {
-    for (uint32_t left = shape->arguments; left; left &= left - 1) {
-        rp_builder_puts(text, first);
-        add_field(text, event, shape, (uint32_t)__builtin_ctz(left));
-        first = between;
-    }
+    size_t most = shape->letters + (event->def->field_count + 1) * FIELD_MOST;
+
+    for (uint32_t left = shape->texts; left; left &= left - 1)
+        most += RP_PEN_ESCAPED(event->values[__builtin_ctz(left)].t.length);
+    return rp_builder_room(text, most);
 }
+
+/* ---- lines -------------------------------------------------------------------------- */
 
 void rp_event_text_enter(struct rp_builder *text, const struct rp_event *event)
 {
     const struct rp_event_shape *shape = rp_event_shape(event->def);
+    char *at = room_for(text, event, shape);
 
-    rp_builder_add(text, event->def->name, shape->name_length);
-    rp_builder_char(text, '(');
-    add_arguments(text, event, shape, "", ", ");
+    if (!at)
+        return;
+    at = rp_pen_text(at, event->def->name, shape->name_length);
+    *at++ = '(';
+    rp_builder_wrote(text, put_fields(at, event, shape, shape->arguments, ", "));
 }
 
-/* "0", or "2 CUDA_ERROR_OUT_OF_MEMORY". */
-static void add_result(struct rp_builder *text, const struct rp_event *event, int at)
+static void add_error_name(struct rp_builder *text, CUresult result)
 {
     const char *name = NULL;
 
-    if (at < 0) {
-        rp_builder_char(text, '?');
-        return;
-    }
-    rp_builder_signed(text, event->values[at].s);
-    if (event->values[at].s != 0 &&
-        cuGetErrorName((CUresult)event->values[at].s, &name) == CUDA_SUCCESS)
+    if (cuGetErrorName(result, &name) == CUDA_SUCCESS)
         rp_builder_printf(text, " %s", name);
 }
 
+/* "0", or "2 CUDA_ERROR_OUT_OF_MEMORY", and what came back. */
 void rp_event_text_leave(struct rp_builder *text, const struct rp_event *event)
 {
     const struct rp_event_shape *shape = rp_event_shape(event->def);
+    int64_t result = shape->result >= 0 ? event->values[shape->result].s : 0;
 
-    rp_builder_puts(text, ") = ");
-    add_result(text, event, shape->result);
-    add_arguments(text, event, shape, " ", " ");
+    rp_builder_add(text, ") = ", 4);
+    if (shape->result >= 0)
+        rp_builder_signed(text, result);
+    else
+        rp_builder_char(text, '?');
+    if (result != 0)
+        add_error_name(text, (CUresult)result);
+    if (shape->arguments == 0)
+        return;
+    char *at = room_for(text, event, shape);
+    if (!at)
+        return;
+    *at++ = ' ';
+    rp_builder_wrote(text, put_fields(at, event, shape, shape->arguments, " "));
 }
 
 void rp_event_text_note(struct rp_builder *text, const struct rp_event *event)
 {
     const struct rp_event_shape *shape = rp_event_shape(event->def);
+    uint32_t all = (uint32_t)((UINT64_C(1) << event->def->field_count) - 1);
+    char *at = room_for(text, event, shape);
 
-    rp_builder_add(text, event->def->name, shape->name_length);
-    for (uint32_t i = 0; i < event->def->field_count; i++) {
-        rp_builder_char(text, ' ');
-        add_field(text, event, shape, i);
-    }
+    if (!at)
+        return;
+    at = rp_pen_text(at, event->def->name, shape->name_length);
+    if (all)
+        *at++ = ' ';
+    rp_builder_wrote(text, put_fields(at, event, shape, all, " "));
 }
+
+/* ---- JSON --------------------------------------------------------------------------- */
 
 /* JSON has no infinities and no NaN. */
 static void add_json_value(struct rp_builder *text, enum rp_field_type type,
@@ -125,7 +158,7 @@ static void add_json_value(struct rp_builder *text, enum rp_field_type type,
 {
     switch (type) {
     case RP_FIELD_UINT:
-    case RP_FIELD_BYTES: rp_builder_decimal(text, value->u, 0, ' '); break;
+    case RP_FIELD_BYTES: rp_builder_decimal(text, value->u); break;
     case RP_FIELD_SINT: rp_builder_signed(text, value->s); break;
     case RP_FIELD_HEX:
         rp_builder_char(text, '"');
@@ -160,13 +193,13 @@ void rp_event_json_fields(struct rp_builder *text, const struct rp_event *event)
 void rp_event_json(struct rp_builder *text, const struct rp_event *event, uint64_t pid)
 {
     rp_builder_puts(text, "{\"id\":");
-    rp_builder_decimal(text, event->id, 0, ' ');
+    rp_builder_decimal(text, event->id);
     rp_builder_puts(text, ",\"time_ns\":");
-    rp_builder_decimal(text, event->time_ns, 0, ' ');
+    rp_builder_decimal(text, event->time_ns);
     rp_builder_puts(text, ",\"pid\":");
-    rp_builder_decimal(text, pid, 0, ' ');
+    rp_builder_decimal(text, pid);
     rp_builder_puts(text, ",\"tid\":");
-    rp_builder_decimal(text, event->thread, 0, ' ');
+    rp_builder_decimal(text, event->thread);
     rp_builder_puts(text, ",\"class\":");
     rp_builder_json(text, event->def->class_, strlen(event->def->class_));
     rp_builder_puts(text, ",\"name\":");
@@ -176,29 +209,30 @@ void rp_event_json(struct rp_builder *text, const struct rp_event *event, uint64
     rp_builder_char(text, '}');
 }
 
+/* ---- streams ------------------------------------------------------------------------ */
+
+/* Above the addresses that handles are, the layer puts which context's and which thread's. */
+static bool is_default(uint64_t stream)
+{
+    return stream >> 63 || (stream & ((UINT64_C(1) << 48) - 1)) <= RP_STREAM_PER_THREAD;
+}
+
 bool rp_event_stream(const struct rp_event *event, uint64_t *stream)
 {
     const struct rp_event_shape *shape = rp_event_shape(event->def);
 
-    *stream = shape->no_stream;
-    if (shape->stream >= 0 && event->values[shape->stream].u != 0)
-        *stream = event->values[shape->stream].u;
+    *stream = shape->stream >= 0 ? event->values[shape->stream].u : 0;
+    if (is_default(*stream))
+        *stream = *stream & 3 ? *stream & 3 : shape->no_stream;
     return shape->stream >= 0;
 }
 
-/* Above the addresses that handles are, the layer puts which context's and which thread's. */
-bool rp_stream_is_default(uint64_t stream)
-{
-    uint64_t handle = stream & ((UINT64_C(1) << 48) - 1);
-    return stream >> 63 || handle <= RP_STREAM_PER_THREAD;
-}
-
-const char *rp_stream_name(uint64_t stream, char *text, size_t size)
+const char *rp_stream_name(uint64_t stream, uint64_t thread, char *text, size_t size)
 {
     if (stream == 0 || stream == RP_STREAM_LEGACY)
         snprintf(text, size, "default stream");
     else if (stream == RP_STREAM_PER_THREAD)
-        snprintf(text, size, "default stream of the thread");
+        snprintf(text, size, "default stream of thread %llu", (unsigned long long)thread);
     else
         snprintf(text, size, "stream 0x%llx", (unsigned long long)stream);
     return text;

@@ -21,11 +21,11 @@ void rp_event_json(struct rp_builder *text, const struct rp_event *event, uint64
 void rp_event_json_fields(struct rp_builder *text, const struct rp_event *event);
 
 /* False when no field says on which stream the event is; *stream is then that on which a call
- * works that takes none. A default stream has one number here, however the event names it. */
+ * works that takes none. A default stream has one number here, however the event names it and in
+ * whichever context it is: RP_STREAM_LEGACY, or RP_STREAM_PER_THREAD for that of the event's
+ * thread. */
 bool rp_event_stream(const struct rp_event *event, uint64_t *stream);
-/* Whether it is a default stream, of any thread and any context. */
-bool rp_stream_is_default(uint64_t stream);
-/* What people call it; returns `text`. */
-const char *rp_stream_name(uint64_t stream, char *text, size_t size);
+/* What people call it where an event of this thread is on it; returns `text`. */
+const char *rp_stream_name(uint64_t stream, uint64_t thread, char *text, size_t size);
 
 #endif

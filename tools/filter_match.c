@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/event_shape.h"
 #include "tools/event_text.h"
 #include "tools/filter.h"
 #include "tools/source.h"
@@ -89,7 +90,7 @@ static bool on_stream(const struct rp_event *event, uint64_t handle)
 {
     uint64_t stream;
     return rp_event_stream(event, &stream) &&
-           (stream == handle || (handle == 0 && rp_stream_is_default(stream)));
+           (stream == handle || (handle == 0 && stream <= RP_STREAM_PER_THREAD));
 }
 
 static bool in_step(struct rp_filter_state *state, const struct rp_event *event, uint64_t step)

@@ -51,13 +51,11 @@ static bool grow_events(struct thread *thread)
     return true;
 }
 
-static size_t text_bytes(const struct rp_event *event)
+static size_t text_bytes(const struct rp_event *event, uint32_t texts)
 {
     size_t bytes = 0;
-    for (uint32_t i = 0; i < event->def->field_count; i++)
-        if (event->def->fields[i].type == RP_FIELD_TEXT ||
-            event->def->fields[i].type == RP_FIELD_NAME)
-            bytes += event->values[i].t.length;
+    for (; texts; texts &= texts - 1)
+        bytes += event->values[__builtin_ctz(texts)].t.length;
     return bytes;
 }
 
@@ -74,24 +72,25 @@ static bool grow_text(struct thread *thread, size_t more)
     return true;
 }
 
+static void keep_text(struct thread *thread, union rp_value *value)
+{
+    if (value->t.length > 0)
+        memcpy(thread->text + thread->used, value->t.text, value->t.length);
+    value->t.text = (const char *)thread->used;
+    thread->used += value->t.length;
+}
+
 /* Texts are kept as offsets while the storage may still move; settle() turns them into
  * pointers. */
-static bool keep(struct thread *thread, const struct rp_event *event)
+static bool keep(struct thread *thread, const struct rp_event *event, uint32_t texts)
 {
     if ((thread->count == thread->capacity && !grow_events(thread)) ||
-        !grow_text(thread, text_bytes(event)))
+        (texts && !grow_text(thread, text_bytes(event, texts))))
         return false;
     union rp_value *values = thread->values + thread->count * RP_EVENT_MAX_FIELDS;
-    for (uint32_t i = 0; i < event->def->field_count; i++) {
-        enum rp_field_type type = event->def->fields[i].type;
-        values[i] = event->values[i];
-        if (type != RP_FIELD_TEXT && type != RP_FIELD_NAME)
-            continue;
-        if (values[i].t.length > 0)
-            memcpy(thread->text + thread->used, values[i].t.text, values[i].t.length);
-        values[i].t.text = (const char *)thread->used;
-        thread->used += values[i].t.length;
-    }
+    memcpy(values, event->values, event->def->field_count * sizeof(*values));
+    for (; texts; texts &= texts - 1)
+        keep_text(thread, &values[__builtin_ctz(texts)]);
     thread->events[thread->count++] = *event;
     return true;
 }
@@ -100,11 +99,12 @@ static void settle(struct thread *thread)
 {
     for (size_t at = 0; at < thread->count; at++) {
         union rp_value *values = thread->values + at * RP_EVENT_MAX_FIELDS;
-        const struct rp_event_def *def = thread->events[at].def;
+        uint32_t texts = rp_event_shape(thread->events[at].def)->texts;
         thread->events[at].values = values;
-        for (uint32_t i = 0; i < def->field_count; i++)
-            if (def->fields[i].type == RP_FIELD_TEXT || def->fields[i].type == RP_FIELD_NAME)
-                values[i].t.text = thread->text + (size_t)values[i].t.text;
+        for (; texts; texts &= texts - 1) {
+            union rp_value *value = &values[__builtin_ctz(texts)];
+            value->t.text = thread->text + (size_t)value->t.text;
+        }
     }
 }
 
@@ -167,9 +167,10 @@ static struct thread *thread_of(struct groups *groups, uint64_t id)
 
 static bool add(struct groups *groups, struct thread *thread, const struct rp_event *event)
 {
-    bool good = keep(thread, event);
+    const struct rp_event_shape *shape = rp_event_shape(event->def);
+    bool good = keep(thread, event, shape->texts);
 
-    if (rp_event_shape(event->def)->tells_step)
+    if (shape->tells_step)
         groups->step = rp_event_number(event, "step");
     if (good && groups->filter && groups->filter->facets)
         thread->facets |= rp_filter_match(groups->filter, &groups->state, &thread->segment_depth,

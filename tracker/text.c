@@ -322,3 +322,21 @@ char *rp_text_escape(char *out, size_t out_size, const char *text, size_t length
     out[used] = '\0';
     return out;
 }
+
+/* Eight bytes at a time: an ASCII character that is printed has its top bit neither itself, nor
+ * once 0x20 is taken off or 1 is added. */
+size_t rp_text_ordinary(const char *text, size_t length)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    size_t at = 0;
+
+    for (; at + 8 <= length; at += 8) {
+        uint64_t eight;
+        memcpy(&eight, text + at, 8);
+        if ((eight | (eight - 0x20 * ones) | (eight + ones)) & 0x80 * ones)
+            break;
+    }
+    while (at < length && text[at] >= 0x20 && text[at] < 0x7F)
+        at++;
+    return at;
+}

@@ -38,6 +38,8 @@ const char *rp_nearest(const char *word, const char *const *candidates, size_t c
  * \uNNNN; all else stays. What does not fit ends in "...". Returns `out`,
  * always terminated and always valid UTF-8; out_size is at least 4. */
 char *rp_text_escape(char *out, size_t out_size, const char *text, size_t length);
+/* The bytes at its beginning that rp_text_escape leaves as they are; it may be more than these. */
+size_t rp_text_ordinary(const char *text, size_t length);
 
 /* The number of bytes of the UTF-8 character at `text`, 0 when there is none: a broken or
  * overlong sequence, a surrogate, or length 0. */

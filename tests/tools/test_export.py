@@ -108,6 +108,30 @@ class Chrome(ExportCase):
         rows = csv.DictReader(io.StringIO(self.export("csv").decode(), newline=""))
         self.assertEqual({row["stream"] for row in rows} - {""}, {"0x1"})
 
+    def test_the_default_stream_of_a_thread_has_one_track(self):
+        for path in self.run_folder.iterdir():
+            path.unlink()
+        self.write(CALLS.format(pid=7, command="x") +
+                   "define enter cuMemcpyHtoDAsync_v2_ptsz call:UINT hStream:HEX\n"
+                   "define leave cuMemcpyHtoDAsync_v2_ptsz call:UINT result:SINT\n" +
+                   "thread\n".join(f"""\
+enter cuLaunchKernel 1 0x9 0x2
+note launch kernel=k stream={stream}
+leave cuLaunchKernel 1 0
+enter cuMemcpyHtoDAsync_v2_ptsz 2 0x0
+leave cuMemcpyHtoDAsync_v2_ptsz 2 0
+""" for stream in ("0x2", "0x8000000000000202")), 7)
+        self.events = json.loads(self.export("chrome"))["traceEvents"]
+        names = {event["tid"]: event["args"]["name"] for event in self.of("M", name="thread_name")}
+        work = defaultdict(list)
+        for event in self.of("X"):
+            if event["pid"] >= 10_000_000:
+                work[names[event["tid"]]].append(event["cat"])
+        self.assertEqual(len(work), 2)
+        for name, kinds in work.items():
+            self.assertRegex(name, r"^default stream of thread \d+$")
+            self.assertEqual(kinds, ["kernel", "copy"])
+
     def test_counters_on_change_only(self):
         first = [event["args"] for event in self.of("C")][:5]
         self.assertEqual(first, [{"live": 4096, "preserved": 0}, {"live": 5120, "preserved": 0},

@@ -130,6 +130,17 @@ class Dump(ReadingCase):
         line, = self.lines()
         self.assertIn(r'kernel="a\nb\x1b\xff"', line)
 
+    def test_numbers_of_every_length(self):
+        values = sorted({value for power in range(20) for value in (10 ** power - 1, 10 ** power)}
+                        | {1 << bit for bit in range(64)} | {2 ** 64 - 1})
+        signed = [value for value in values if value < 2 ** 63] + [-2 ** 63, -1, -10]
+        self.write("define enter cuA u:UINT x:HEX\ndefine enter cuB s:SINT\n" +
+                   "".join(f"enter cuA {value} {value:#x}\n" for value in values) +
+                   "".join(f"enter cuB {value}\n" for value in signed))
+        self.assertEqual([line.split(" ", 1)[1] for line in self.shown()],
+                         [f"cuA(u={value}, x={value:#x} <unfinished ...>" for value in values] +
+                         [f"cuB(s={value} <unfinished ...>" for value in signed])
+
     def test_calls_by_number(self):
         self.write(STORY)
         ids = [int(line.split()[0]) for line in self.lines("--calls", "5,7-9,12-")]
@@ -155,17 +166,25 @@ note launch kernel=other stream=0x1
 leave cuLaunchKernelEx 0
 enter cuMemsetD32Async_ptsz 0x0
 leave cuMemsetD32Async_ptsz 0
+enter cuLaunchKernelEx 0xb
+note launch kernel=later-thread stream=0x8000000000000202
+leave cuLaunchKernelEx 0
+enter cuLaunchKernelEx 0xc
+note launch kernel=other-context stream=0x3000000000001
+leave cuLaunchKernelEx 0
 enter cuLaunchKernel 0xb 0x55d0
 leave cuLaunchKernel 0
 """)
         calls = [line for line in self.shown() if "  -- " not in line]
         self.assertEqual([line.split("(")[0] for line in calls],
                          ["0x1 cuLaunchKernel", "0x1 cuLaunchKernelEx",
-                          "0x2 cuMemsetD32Async_ptsz", "0x55d0 cuLaunchKernel"])
-        for stream, first, count in (("0", 0, 5), ("1", 0, 4), ("0x2", 4, 1), ("0x55d0", 5, 1)):
+                          "0x2 cuMemsetD32Async_ptsz", "0x2 cuLaunchKernelEx",
+                          "0x1 cuLaunchKernelEx", "0x55d0 cuLaunchKernel"])
+        lines = self.shown()
+        for stream, expected in (("0", lines[:9]), ("1", lines[:4] + lines[7:9]),
+                                 ("0x2", lines[4:7]), ("0x55d0", lines[9:])):
             with self.subTest(stream):
-                self.assertEqual(self.shown("--stream", stream),
-                                 self.shown()[first:first + count])
+                self.assertEqual(self.shown("--stream", stream), expected)
 
     def test_a_list_that_is_not_there(self):
         self.write(STORY)

@@ -249,6 +249,22 @@ static void what_does_not_fit_ends_in_dots(void **state)
     assert_string_equal(rp_text_escape(shown, 4, "abc", 3), "abc");
 }
 
+static void printed_ascii_stays_as_it_is(void **state)
+{
+    char text[32];
+
+    (void)state;
+    for (unsigned odd = 0; odd < 256; odd++) {
+        for (size_t at = 0; at < sizeof(text); at++) {
+            memset(text, 'a', sizeof(text));
+            text[at] = (char)odd;
+            bool stays = odd >= 0x20 && odd < 0x7F;
+            assert_int_equal(rp_text_ordinary(text, sizeof(text)), stays ? sizeof(text) : at);
+            assert_int_equal(rp_text_ordinary(text, at), at);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +278,7 @@ int main(void)
         cmocka_unit_test(slips_of_the_keyboard),
         cmocka_unit_test(odd_bytes_are_escaped),
         cmocka_unit_test(what_does_not_fit_ends_in_dots),
+        cmocka_unit_test(printed_ascii_stays_as_it_is),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }

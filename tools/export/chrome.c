@@ -6,8 +6,10 @@
  * each stream and one for the layer. A kernel stands on its stream when and for as long as the
  * call that issued it took: the trace knows the order of launches, not their time on the device.
  * Times are microseconds since the earliest trace began. */
+#include "tools/event_shape.h"
 #include "tools/event_text.h"
 #include "tools/export/format.h"
+#include "tools/pen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,7 @@ enum { DEVICE_PID = 10000000, MOST_STREAMS = 4096 };
 struct chrome {
     bool any; /* an event was written, so the next needs a comma */
     struct track {
-        uint64_t stream;
+        uint64_t stream, thread; /* 0 where the stream is no thread's */
         uint64_t end_ns; /* of the last slice: slices of a track must not overlap */
     } *tracks;           /* of this process; number 0 is the layer's */
     size_t track_count;
@@ -43,7 +45,7 @@ static void add_number(struct rp_export *run, const char *key, uint64_t number)
     rp_builder_puts(&run->out, ",\"");
     rp_builder_puts(&run->out, key);
     rp_builder_puts(&run->out, "\":");
-    rp_builder_decimal(&run->out, number, 0, ' ');
+    rp_builder_decimal(&run->out, number);
 }
 
 static void add_text(struct rp_export *run, const char *key, const char *text)
@@ -58,7 +60,9 @@ static void add_us(struct rp_export *run, const char *key, uint64_t ns)
 {
     add_number(run, key, ns / 1000);
     rp_builder_char(&run->out, '.');
-    rp_builder_decimal(&run->out, ns % 1000, 3, '0');
+    char *at = rp_builder_room(&run->out, RP_PEN_NUMBER);
+    if (at)
+        rp_builder_wrote(&run->out, rp_pen_last_digits(at, ns % 1000, 3));
 }
 
 static void add_place(struct rp_export *run, uint64_t pid, uint64_t tid)
@@ -97,7 +101,7 @@ static uint64_t device_pid(const struct rp_export *run)
 /* ---- tracks -------------------------------------------------------------------- */
 
 static size_t new_track(struct rp_export *run, struct chrome *chrome, uint64_t stream,
-                        const char *name)
+                        uint64_t thread, const char *name)
 {
     struct track *more = realloc(chrome->tracks, (chrome->track_count + 1) * sizeof(*more));
     if (!more) {
@@ -105,21 +109,25 @@ static size_t new_track(struct rp_export *run, struct chrome *chrome, uint64_t s
         return 0;
     }
     chrome->tracks = more;
-    chrome->tracks[chrome->track_count] = (struct track){.stream = stream};
+    chrome->tracks[chrome->track_count] = (struct track){.stream = stream, .thread = thread};
     name_track(run, chrome, "thread_name", device_pid(run), chrome->next_tid++, name);
     return chrome->track_count++;
 }
 
-static size_t track_of(struct rp_export *run, struct chrome *chrome, uint64_t stream)
+static size_t track_of(struct rp_export *run, struct chrome *chrome, uint64_t stream,
+                       uint64_t thread)
 {
     char name[64];
 
+    if (stream != RP_STREAM_PER_THREAD)
+        thread = 0;
     for (size_t i = 1; i < chrome->track_count; i++)
-        if (chrome->tracks[i].stream == stream)
+        if (chrome->tracks[i].stream == stream && chrome->tracks[i].thread == thread)
             return i;
     if (chrome->track_count >= MOST_STREAMS)
         return chrome->track_count - 1;
-    return new_track(run, chrome, stream, rp_stream_name(stream, name, sizeof(name)));
+    return new_track(run, chrome, stream, thread,
+                     rp_stream_name(stream, thread, name, sizeof(name)));
 }
 
 /* A slice on a track of the device, no earlier than the end of the one before it. */
@@ -176,7 +184,7 @@ static void add_call(struct rp_export *run, struct chrome *chrome, const struct 
     add_us(run, "ts", moment(run, first->time_ns));
     add_us(run, "dur", last->time_ns > first->time_ns ? last->time_ns - first->time_ns : 1);
     rp_builder_puts(&run->out, ",\"args\":{\"id\":");
-    rp_builder_decimal(&run->out, first->id, 0, ' ');
+    rp_builder_decimal(&run->out, first->id);
     if (!group->leaves)
         rp_builder_puts(&run->out, ",\"unfinished\":true");
     else if (result)
@@ -192,7 +200,7 @@ static void add_work(struct rp_export *run, struct chrome *chrome, const struct 
                      const struct rp_event *event, const char *kind, const char *name,
                      uint64_t stream)
 {
-    size_t at = track_of(run, chrome, stream);
+    size_t at = track_of(run, chrome, stream, event->thread);
     uint64_t end_ns = group->events[group->count - 1].time_ns;
     uint64_t start_ns = event->time_ns, id = ++chrome->flow;
 
@@ -285,9 +293,9 @@ static void add_memory(struct rp_export *run, struct chrome *chrome, uint64_t ti
     add_text(run, "name", "device memory (bytes)");
     add_us(run, "ts", moment(run, time_ns));
     rp_builder_puts(&run->out, ",\"args\":{\"live\":");
-    rp_builder_decimal(&run->out, run->live.bytes, 0, ' ');
+    rp_builder_decimal(&run->out, run->live.bytes);
     rp_builder_puts(&run->out, ",\"preserved\":");
-    rp_builder_decimal(&run->out, run->live.held_bytes, 0, ' ');
+    rp_builder_decimal(&run->out, run->live.held_bytes);
     rp_builder_char(&run->out, '}');
     close_event(run);
 }
@@ -343,7 +351,7 @@ static void process_begins(struct rp_export *run, void *state)
     name_track(run, chrome, "process_name", run->pid, run->pid,
                *run->command ? run->command : "job");
     name_track(run, chrome, "process_name", device_pid(run), chrome->next_tid, device);
-    new_track(run, chrome, 0, "reprise: preserve, restore, reinstate");
+    new_track(run, chrome, 0, 0, "reprise: preserve, restore, reinstate");
 }
 
 static void take_group(struct rp_export *run, void *state, const struct rp_group *group)

@@ -65,7 +65,7 @@ static void add_column(struct rp_builder *out, const struct rp_event *event, con
         case RP_FIELD_HEX: rp_builder_hex(out, event->values[i].u); break;
         case RP_FIELD_FLOAT: rp_builder_printf(out, "%.17g", event->values[i].f); break;
         case RP_FIELD_UINT:
-        case RP_FIELD_BYTES: rp_builder_decimal(out, event->values[i].u, 0, ' '); break;
+        case RP_FIELD_BYTES: rp_builder_decimal(out, event->values[i].u); break;
         }
     }
 }
@@ -77,7 +77,7 @@ static void add_row(struct rp_builder *out, const struct rp_event *event, uint64
     struct rp_builder fields = {0};
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        rp_builder_decimal(out, numbers[i], 0, ' ');
+        rp_builder_decimal(out, numbers[i]);
         rp_builder_char(out, ',');
     }
     rp_builder_printf(out, "%s,%s,", event->def->class_, event->def->name);

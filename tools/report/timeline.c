@@ -80,9 +80,9 @@ static void add_slice(struct rp_timeline *timeline, const char *track, uint32_t 
 static void add_work(struct rp_timeline *timeline, const struct rp_group *group,
                      const struct rp_event *event, const char *name, uint64_t stream)
 {
-    char track[40];
+    char track[64];
 
-    rp_stream_name(stream, track, sizeof(track));
+    rp_stream_name(stream, event->thread, track, sizeof(track));
     add_slice(timeline, track, rp_names_of(&timeline->names, name), event->time_ns,
               group->events[group->count - 1].time_ns, event->id);
 }
@@ -235,8 +235,7 @@ static void moments_json(struct rp_timeline *timeline, struct rp_builder *out)
         for (size_t i = 0; i < RP_TIMELINE_MOMENTS; i++) {
             if (i > 0)
                 rp_builder_char(out, ',');
-            rp_builder_decimal(out, held ? timeline->moments[i].held : timeline->moments[i].live,
-                               0, ' ');
+            rp_builder_decimal(out, held ? timeline->moments[i].held : timeline->moments[i].live);
         }
         rp_builder_char(out, ']');
     }
