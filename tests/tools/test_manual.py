@@ -108,6 +108,46 @@ class Completion(harness.Case):
         for words in (["-d", "soft"], ["--device", "=", "soft"], ["-q", "--mode", "check"]):
             self.assertEqual(self.complete("reprise", "run", *words, "--qu"), ["--quiet"], words)
 
+    @unittest.skipUnless(shutil.which("fish"), "fish is not there")
+    def test_the_words_of_the_job_are_its_own_in_fish(self):
+        (self.folder / "train.py").touch()
+
+        def offers(line):
+            done = subprocess.run(
+                ["fish", "-c", f"source {COMPLETION}/reprise.fish; complete -C '{line}'"],
+                capture_output=True, text=True, cwd=self.folder, env=harness.environment(
+                    PATH=f"{harness.REPRISE.parent}:/usr/bin:/bin", HOME=str(self.folder)))
+            self.assertEqual(done.stderr, "", line)
+            return {answer.split("\t")[0] for answer in done.stdout.splitlines()}
+
+        self.assertIn("soft", offers("reprise run -d "))
+        self.assertEqual(offers("reprise run -d soft --qu"), {"--quiet"})
+        for job in ("-- python3", "-d soft python3", "--device soft -q python3"):
+            words = offers(f"reprise run {job} ")
+            self.assertIn("train.py", words, job)
+            self.assertFalse([word for word in words if word.startswith("--")], job)
+        self.assertFalse(offers("reprise run ls --qu") & {"--quiet"})
+        self.assertIn("env", offers("reprise run -- en"))
+
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not there")
+    def test_the_words_of_the_job_are_its_own_in_zsh(self):
+        """The completion's own functions stand in: what it hands on to them is what counts."""
+        script = f"""
+            PATH={harness.REPRISE.parent}:$PATH
+            compadd() {{ print -r -- ours }}
+            _files() {{ print -r -- files }}
+            _normal() {{ print -r -- "$CURRENT: $words" }}
+            complete_words() {{ CURRENT=$#words; PREFIX=$words[-1]; source {COMPLETION}/_reprise }}
+            words=("$@"); complete_words"""
+        for line, expected in (("run --device s", "ours"), ("run -q --", "ours"),
+                               ("run -- py", "1: py"), ("run -- python3 t", "2: python3 t"),
+                               ("run -d soft python3 -c --d", "3: python3 -c --d"),
+                               ("run --device=soft -q ls -", "2: ls -"), ("dump -- x", "files")):
+            done = subprocess.run(["zsh", "-fc", script, "zsh", "reprise", *line.split()],
+                                  capture_output=True, text=True, cwd=self.folder,
+                                  env=harness.environment())
+            self.assertEqual((done.stdout.strip(), done.stderr), (expected, ""), line)
+
     def test_names_come_from_the_run(self):
         self.assertEqual(self.complete("reprise", "dump", "--kernel", ""), [])
         self.reprise("run", "-q", "-m", "check", "-c", CONTRACT, "--", DIGITS, "-n", "2", "-c")

@@ -134,7 +134,8 @@ class Dump(ReadingCase):
         values = sorted({value for power in range(20) for value in (10 ** power - 1, 10 ** power)}
                         | {1 << bit for bit in range(64)} | {2 ** 64 - 1})
         signed = [value for value in values if value < 2 ** 63] + [-2 ** 63, -1, -10]
-        self.write("define enter cuA u:UINT x:HEX\ndefine enter cuB s:SINT\n" +
+        self.write("property pid 4242\ndefine enter cuA u:UINT x:HEX\n"
+                   "define enter cuB s:SINT\n" +
                    "".join(f"enter cuA {value} {value:#x}\n" for value in values) +
                    "".join(f"enter cuB {value}\n" for value in signed))
         self.assertEqual([line.split(" ", 1)[1] for line in self.shown()],

@@ -6,10 +6,39 @@ function __reprise_command
     test (count $words) -ge 2; and echo $words[2]
 end
 
+# The words that are not ours, before the one that is typed: those behind "--", and from run's first
+# word on that is no option and no option's value. Fails where the typed one is ours still.
+function __reprise_others
+    set -l words (commandline -opc)
+    set -l command $words[2]
+    set -l values (reprise --list-details $command 2>/dev/null |
+        awk -F'\t' '$3 != "" { print $1; print "-" $2 }')
+    set -l at 3
+    while test $at -le (count $words)
+        if test $words[$at] = --
+            test $at -lt (count $words); and printf '%s\n' $words[(math $at + 1)..-1]
+            return 0
+        else if string match -q -- '-*' $words[$at]
+            contains -- $words[$at] $values; and set at (math $at + 1)
+        else if test $command = run
+            printf '%s\n' $words[$at..-1]
+            return 0
+        end
+        set at (math $at + 1)
+    end
+    return 1
+end
+
+# As if the job's command line stood alone.
+function __reprise_job
+    set -l others (__reprise_others); or return
+    test (__reprise_command) = run; or return
+    complete -C (string join ' ' -- (string escape -- $others) (commandline -ct))
+end
+
 function __reprise_answers
     set -l words (commandline -opc)
     set -l before $words[-1]
-    contains -- -- $words; and return # what is behind it is no option of ours
     set -l found (reprise --list-words (__reprise_command) $before 2>/dev/null)
     if test (count $found) -gt 0
         printf '%s\n' $found
@@ -28,4 +57,5 @@ function __reprise_answers
 end
 
 complete -c reprise -n 'not __reprise_command' -f -a '(reprise --list-commands)'
-complete -c reprise -n '__reprise_command' -a '(__reprise_answers)'
+complete -c reprise -n '__reprise_command; and not __reprise_others' -a '(__reprise_answers)'
+complete -c reprise -n '__reprise_command; and __reprise_others' -a '(__reprise_job)'
