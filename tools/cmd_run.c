@@ -476,6 +476,9 @@ static void rescue(const struct run *run)
     if (rescued.past_limit > 0 && !rp_option_given(&run->options, RP_OPT_QUIET))
         rp_say("%llu events came after the trace's limit and are not in it",
                (unsigned long long)rescued.past_limit);
+    if (rescued.dropped > 0 && !rp_option_given(&run->options, RP_OPT_QUIET))
+        rp_say("%llu events found no room (--lossy) and are not in the trace",
+               (unsigned long long)rescued.dropped);
     if (rescued.lost > 0)
         rp_say("%llu events that the job had not yet written when it ended are lost",
                (unsigned long long)rescued.lost);

@@ -187,6 +187,7 @@ struct rp_trace_rescue {
     uint64_t lost;   /* that could not be: the file is gone, or the disk full, or these made no
                         sense; and those that the process itself could not write */
     uint64_t past_limit; /* that came after their trace's limit, as a gap at its end says */
+    uint64_t dropped;    /* that found no buffer, as that gap says too; lossy traces */
 };
 /* Puts into their traces what processes that have ended left there, behind what they had written
  * themselves. These traces still have no end mark: their jobs came to none. Once. */

@@ -167,6 +167,8 @@ bool rp_trace_mark_gap(struct rp_trace_thread *t, bool may_wait)
     if (!append(t, t->writer->types[0], &lost, may_wait))
         return false;
     atomic_fetch_sub(&t->unmarked, lost.u);
+    if (t->writer->shelter != NULL)
+        atomic_fetch_sub(&t->writer->shelter->trace->dropped, lost.u);
     return true;
 }
 
@@ -174,6 +176,8 @@ static void lose(struct rp_trace_thread *t)
 {
     atomic_fetch_add(&t->lost, 1);
     atomic_fetch_add(&t->unmarked, 1);
+    if (t->writer->shelter != NULL)
+        atomic_fetch_add(&t->writer->shelter->trace->dropped, 1);
 }
 
 /* This thread has no state, or none that can be used now. */

@@ -201,7 +201,7 @@ struct going_on {
     struct rp_trace_file file;
     int level;
     unsigned process;
-    uint64_t missing, latest_ns;
+    uint64_t missing, dropped, latest_ns;
 };
 
 static void add_buffer(const struct rescue *rescue, struct going_on *on,
@@ -225,7 +225,7 @@ static void add_buffer(const struct rescue *rescue, struct going_on *on,
 /* A chunk of one event, at the trace's end. */
 static enum rp_status add_gap(struct going_on *on)
 {
-    const union rp_value lost = {.u = on->missing};
+    const union rp_value lost = {.u = on->missing + on->dropped};
     struct rp_trace_type *type = rp_trace_type_create(&rp_event_defs[RP_EVENT_gap], 0);
     size_t room = type != NULL ? rp_trace_bound(type, &lost) + 3 * RP_TRACE_MAX_VARINT : 0;
     struct rp_trace_buffer *buffer = calloc(1, sizeof(*buffer) + room);
@@ -251,16 +251,22 @@ static enum rp_status add_gap(struct going_on *on)
  * or says so. */
 static void tell_what_is_missing(const struct rescue *rescue, struct going_on *on)
 {
-    if (on->missing > 0 && rp_trace_file_last_word(&on->file) && add_gap(on) == RP_OK)
+    bool may_tell = on->missing == 0 || rp_trace_file_last_word(&on->file);
+
+    if (on->missing + on->dropped == 0)
+        return;
+    if (may_tell && add_gap(on) == RP_OK) {
         rescue->result->past_limit += on->missing;
-    else
-        rescue->result->lost += on->missing;
+        rescue->result->dropped += on->dropped;
+    } else {
+        rescue->result->lost += on->missing + on->dropped;
+    }
 }
 
-static void lose(const struct rescue *rescue, const struct rp_shelter_progress *at,
-                 const struct found *found, size_t count)
+static void lose(const struct rescue *rescue, const struct going_on *on, const struct found *found,
+                 size_t count)
 {
-    rescue->result->lost += at->missing;
+    rescue->result->lost += on->missing + on->dropped;
     for (size_t i = 0; i < count; i++)
         rescue->result->lost += (uint32_t)found[i].buffer->committed;
 }
@@ -289,10 +295,11 @@ static void add_buffers(const struct rescue *rescue, const struct rp_shelter_tra
     struct going_on on = {.level = trace->level,
                           .process = process,
                           .missing = at->missing,
+                          .dropped = atomic_load(&trace->dropped),
                           .latest_ns = at->latest_ns};
 
     if (go_on(trace, at, &on.file) != RP_OK) {
-        lose(rescue, at, found, count);
+        lose(rescue, &on, found, count);
         return;
     }
     for (size_t i = 0; i < count; i++)
@@ -313,7 +320,7 @@ static void rescue_trace(const struct rescue *rescue, unsigned slot, struct foun
     bool over = atomic_load(&trace->over);
     if (!over)
         count = find_buffers(rescue, slot, at->written, found);
-    if (count > 0 || (!over && at->missing > 0))
+    if (count > 0 || (!over && (at->missing > 0 || atomic_load(&trace->dropped) > 0)))
         add_buffers(rescue, trace, atomic_load(&rescue->head->owner[slot]) / 4, found, count);
     for (size_t i = 0; i < count; i++)
         unmap_slot(found[i].buffer);

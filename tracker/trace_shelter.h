@@ -41,6 +41,7 @@ struct rp_shelter_trace {
     enum rp_trace_keep keep;
     uint64_t limit;
     atomic_bool over; /* nothing more goes to its file: it is finished */
+    atomic_uint_fast64_t dropped; /* events that no buffer took, and of which no gap tells yet */
     atomic_uint which;
     struct rp_shelter_progress {
         dev_t device;

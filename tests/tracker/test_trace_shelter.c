@@ -404,6 +404,38 @@ static void a_limit_that_is_met_when_saving_is_told(void **state)
     munmap(shared, 4096);
 }
 
+/* ---- a lossy trace ------------------------------------------------------------------------ */
+
+static void a_kill_of_a_lossy_trace_tells_what_was_dropped(void **state)
+{
+    (void)state;
+    struct rp_trace_rescue rescued;
+    uint64_t dropped_last = 0;
+
+    shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < 20; i++) {
+        int shelter = rp_trace_shelter_create(shelter_path, sizeof(shelter_path));
+        sheltered = (struct rp_trace_options){.shelter = shelter_path, .buffer_bytes = 4096,
+                                              .level = 19, .lossy = true};
+        uint64_t emitted = kill_at(emit_past_the_limit, 20000 + (uint64_t)i * 300);
+        rp_trace_shelter_rescue(shelter, &rescued);
+        struct kept kept = read_all(trace_path);
+        uint64_t told = 0;
+        for (size_t k = 0; k < kept.count; k++) {
+            bool is_gap = strcmp(kept.events[k].def->name, "gap") == 0;
+            told += is_gap ? kept.events[k].values[0].u : 1;
+        }
+        assert_int_equal(rescued.lost, 0);
+        assert_in_range(told, emitted, emitted + 1);
+        dropped_last += rescued.dropped;
+        kept_release(&kept);
+        close(shelter);
+        unlink(trace_path);
+    }
+    assert_true(dropped_last > 0); /* else nothing was tried */
+    munmap(shared, 4096);
+}
+
 static void emit_and_fail(void)
 {
     signal(SIGXFSZ, SIG_IGN);
@@ -458,6 +490,7 @@ int main(void)
         TEST(a_kill_loses_nothing_of_a_ring),
         TEST(a_kill_behind_the_limit_is_told),
         TEST(a_limit_that_is_met_when_saving_is_told),
+        TEST(a_kill_of_a_lossy_trace_tells_what_was_dropped),
         TEST(what_could_not_be_written_is_told),
         TEST(what_is_no_shelter_is_not_used),
     };
