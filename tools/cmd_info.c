@@ -17,6 +17,8 @@ struct info {
     const struct rp_options *options;
     struct rp_output output;
     json_t *document;
+    bool only_end; /* a trace has only the end of what happened ... */
+    bool is_told;  /* ... and a summary tells of all */
 };
 
 /* ---- rows in order of a figure ------------------------------------------------ */
@@ -62,6 +64,15 @@ static void print_title(const struct info *info, const char *title)
             rp_tint(&info->output, RP_TINT_NONE));
 }
 
+/* Of what is counted event by event. */
+static void print_counted_title(const struct info *info, const char *title)
+{
+    char text[128];
+
+    snprintf(text, sizeof(text), "%s%s", title, info->only_end ? ", of the events kept" : "");
+    print_title(info, text);
+}
+
 /* ---- sections ----------------------------------------------------------------- */
 
 static void print_run(const struct info *info)
@@ -91,7 +102,7 @@ static void print_events(const struct info *info, const json_t *process)
     uint64_t events = rp_member_number(process, "events");
     uint64_t first = rp_member_number(process, "first_event");
 
-    if (first > 0 && json_object_get(info->document, "steps"))
+    if (info->only_end && first > 0)
         fprintf(out, "  the last %s of %s events", rp_count_format(count, events),
                 rp_count_format(all, first + events));
     else
@@ -127,14 +138,16 @@ static void print_processes(const struct info *info)
     }
 }
 
-static void print_counts(const struct info *info, const char *key, const char *title)
+static void print_counts(const struct info *info, const char *key,
+                         void (*print_its_title)(const struct info *, const char *),
+                         const char *title)
 {
     size_t count;
     char shown[RP_COUNT_TEXT];
     struct row *rows = rows_of(json_object_get(info->document, key), NULL, &count);
 
     if (rows && count > 0) {
-        print_title(info, title);
+        print_its_title(info, title);
         for (size_t i = 0; i < count; i++)
             fprintf(info->output.file, "%12s  %s\n", rp_count_format(shown, rows[i].weight),
                     rows[i].name);
@@ -165,7 +178,7 @@ static void print_kernels(const struct info *info)
     struct row *rows = rows_of(json_object_get(info->document, "kernels"), "launches", &count);
 
     if (rows && count > 0) {
-        print_title(info, "kernels, by launches");
+        print_counted_title(info, "kernels, by launches");
         for (size_t i = 0; i < count; i++) {
             fprintf(info->output.file, "%12s  %-28s", rp_count_format(shown, rows[i].weight),
                     rows[i].name);
@@ -184,7 +197,7 @@ static void print_allocations(const struct info *info)
 
     if (!rp_member_number(all, "count"))
         return;
-    print_title(info, "allocations");
+    print_counted_title(info, "allocations");
     fprintf(out, "%12llu  made, %llu freed; at most %s at one time\n",
             (unsigned long long)rp_member_number(all, "count"),
             (unsigned long long)rp_member_number(all, "freed"),
@@ -245,7 +258,9 @@ static void print_totals(const struct info *info)
     uint64_t hazards = rp_member_number(document, "hazards");
 
     fprintf(out, "steps    %s", rp_count_format(count, rp_member_number(document, "steps")));
-    fprintf(out, ", %s launches\n", rp_count_format(count, rp_member_number(document, "launches")));
+    fprintf(out, ", %s launches%s\n",
+            rp_count_format(count, rp_member_number(document, "launches")),
+            !info->only_end ? "" : info->is_told ? ", in the whole run" : ", of the events kept");
     if (rp_member_number(document, "trace_lost"))
         fprintf(out, "lost     %s%s events are not in the trace%s\n",
                 rp_tint(&info->output, RP_TINT_BAD),
@@ -294,6 +309,21 @@ static int print_proofs(const struct info *info, const char *glob)
     return code;
 }
 
+/* With --last. A filter makes no difference between what was dropped and what does not pass. */
+static void note_what_was_kept(struct info *info)
+{
+    json_t *list = json_object_get(info->document, "processes");
+
+    info->is_told = true;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *process = json_array_get(list, i);
+        if (rp_member_number(process, "first_event") == 0)
+            continue;
+        info->only_end = json_object_get(info->document, "steps") != NULL;
+        info->is_told &= json_is_true(json_object_get(process, "summary"));
+    }
+}
+
 static void print_people(const struct info *info)
 {
     print_run(info);
@@ -302,10 +332,11 @@ static void print_people(const struct info *info)
         print_totals(info);
     print_segments(info);
     print_kernels(info);
-    print_counts(info, "proofs", "launches, by what is known of their writes");
-    print_counts(info, "reasons", "launches, by why no more is known of them");
-    print_counts(info, "calls", "driver calls");
-    print_counts(info, "routes", "ways in which the job reached the driver");
+    print_counts(info, "proofs", print_title, "launches, by what is known of their writes");
+    print_counts(info, "reasons", print_counted_title,
+                 "launches, by why no more is known of them");
+    print_counts(info, "calls", print_counted_title, "driver calls");
+    print_counts(info, "routes", print_counted_title, "ways in which the job reached the driver");
     print_allocations(info);
     print_unknown(info);
 }
@@ -313,6 +344,7 @@ static void print_people(const struct info *info)
 static int print(struct info *info, int code)
 {
     rp_output_begin(&info->output, info->options);
+    note_what_was_kept(info);
     if (rp_option_given(info->options, RP_OPT_PROOF)) {
         int found = print_proofs(info, info->options->values[RP_OPT_PROOF].text);
         code = code == RP_EXIT_OK ? found : code;

@@ -86,6 +86,8 @@ static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reade
     surveying->live = surveying->peak = 0;
     surveying->adds_up = false;
     surveying->is_told = !surveying->summaries || rp_summaries_tell(surveying->summaries, reader);
+    if (surveying->is_told && surveying->summaries)
+        json_object_set_new(surveying->process, "summary", json_true());
     surveying->counted = json_pack("{si si si}", "steps", 0, "launches", 0, "hazards", 0);
     return true;
 }

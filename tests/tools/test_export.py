@@ -91,6 +91,18 @@ class Chrome(ExportCase):
                                     slices[event["pid"], event["tid"]]), event)
             self.assertTrue(all(event["bp"] == "e" for event in ends))
 
+    def test_what_began_before_the_trace_comes_from_nowhere(self):
+        for path in self.run_folder.iterdir():
+            path.unlink()
+        begun = [line for line in STORY.splitlines() if line.startswith("note preserve")]
+        self.assertTrue(begun)
+        late = "".join(f"{line}\n" for line in STORY.splitlines()
+                       if line not in begun and not line.startswith("enter "))
+        self.write(CALLS.format(pid=4242, command="x") + late, 4242)
+        self.events = json.loads(self.export("chrome"))["traceEvents"]
+        self.assertEqual(self.of("s") + self.of("f"), [])
+        self.assertTrue(self.of("X", name="restore"))
+
     def test_what_stands_on_the_stream(self):
         kernels = [event["name"] for event in self.of("X", cat="kernel")]
         self.assertEqual(kernels, ["bn_forward"] * 4)

@@ -70,6 +70,10 @@ class Job(harness.Case):
         summary, = (self.folder / "reprise.data").glob("summary-*.json")
         all_there_were = json.loads(summary.read_text())["trace_events"]
         self.assertEqual(process["first_event"] + process["events"], all_there_were)
+        shown = self.reprise("info").stdout
+        self.assertRegex(shown, r"\nsteps    \d+, [\d,]+ launches, in the whole run\n")
+        for title in ("kernels, by launches", "driver calls", "allocations"):
+            self.assertIn(f"\n{title}, of the events kept\n", shown)
         self.assertIn(f"  the last {process['events']:,} of {all_there_were:,} events\n",
                       self.reprise("info").stdout)
 

@@ -10,6 +10,7 @@
 #include "tools/event_text.h"
 #include "tools/export/format.h"
 #include "tools/pen.h"
+#include "tracker/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct chrome {
     uint64_t next_tid; /* Perfetto names a thread by its tid alone, so each is used once */
     uint64_t first_tid;
     uint64_t flow;
+    struct rp_idmap preserved; /* flows that began and have not ended */
     uint64_t shown_bytes, shown_held;
 };
 
@@ -207,9 +209,9 @@ static void add_work(struct rp_export *run, struct chrome *chrome, const struct 
     if (run->no_memory)
         return;
     add_slice(run, chrome, at, kind, name, start_ns, end_ns - start_ns, event);
-    if (group->enters)
-        add_flow(run, chrome, "s", "launch", id, group->pid, group->thread,
-                 group->events[0].time_ns);
+    if (!group->enters) /* how it began is not in the trace: there is no call to come from */
+        return;
+    add_flow(run, chrome, "s", "launch", id, group->pid, group->thread, group->events[0].time_ns);
     add_flow(run, chrome, "f", "launch", id, device_pid(run), chrome->first_tid + at,
              chrome->tracks[at].end_ns - 1);
 }
@@ -232,7 +234,18 @@ static uint64_t flow_of_bytes(const struct rp_event *event)
     uint64_t id = rp_event_number(event, "instance");
     id = id * 1000003 + rp_event_number(event, "allocation");
     id = id * 1000003 + rp_event_number(event, "offset");
-    return id & ((UINT64_C(1) << 52) - 1);
+    id &= (UINT64_C(1) << 52) - 1;
+    return id ? id : 1;
+}
+
+/* A flow ends only where its start was written: the trace may have lost that, or the filter. */
+static bool is_joined(struct rp_export *run, struct chrome *chrome, bool preserve, uint64_t flow)
+{
+    if (!preserve)
+        return rp_idmap_remove(&chrome->preserved, flow) != NULL;
+    if (!rp_idmap_find(&chrome->preserved, flow))
+        run->no_memory |= rp_idmap_insert(&chrome->preserved, flow, chrome) != RP_OK;
+    return true;
 }
 
 static void add_layer_work(struct rp_export *run, struct chrome *chrome,
@@ -240,10 +253,11 @@ static void add_layer_work(struct rp_export *run, struct chrome *chrome,
 {
     bool preserve = strcmp(event->def->name, "preserve") == 0;
     bool restore = strcmp(event->def->name, "restore") == 0;
+    uint64_t flow = flow_of_bytes(event);
 
     add_slice(run, chrome, 0, "reprise", event->def->name, event->time_ns, 1, event);
-    if (preserve || restore)
-        add_flow(run, chrome, preserve ? "s" : "f", "preserved", flow_of_bytes(event),
+    if ((preserve || restore) && is_joined(run, chrome, preserve, flow))
+        add_flow(run, chrome, preserve ? "s" : "f", "preserved", flow,
                  device_pid(run), chrome->first_tid, chrome->tracks[0].end_ns - 1);
 }
 
@@ -345,6 +359,7 @@ static void process_begins(struct rp_export *run, void *state)
     free(chrome->tracks);
     chrome->tracks = NULL;
     chrome->track_count = 0;
+    rp_idmap_release(&chrome->preserved);
     chrome->first_tid = chrome->next_tid;
     chrome->shown_bytes = chrome->shown_held = 0;
     snprintf(device, sizeof(device), "device of process %llu", (unsigned long long)run->pid);
@@ -374,7 +389,9 @@ static void end(struct rp_export *run, void *state)
 
 static void release(void *state)
 {
-    free(((struct chrome *)state)->tracks);
+    struct chrome *chrome = state;
+    free(chrome->tracks);
+    rp_idmap_release(&chrome->preserved);
 }
 
 const struct rp_export_format rp_export_chrome = {.name = "chrome",
