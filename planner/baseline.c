@@ -1,117 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/baseline.h"
 
-#include "planner/answer.h"
+#include "planner/chain.h"
 #include "planner/grid.h"
 #include "planner/oblivious.h"
 #include "planner/parallel.h"
-#include "planner/search.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-/* ---- chains with a choice taken away ------------------------------------------ */
+/* ---- what each may choose ----------------------------------------------------- */
 
-static void restrict_link(struct rp_link *link, unsigned allowed)
+#define RETAIN RP_CHOICE_BIT(RP_CHOICE_RETAIN)
+#define WHOLE RP_CHOICE_BIT(RP_CHOICE_WHOLE)
+#define REGIONS RP_CHOICE_BIT(RP_CHOICE_REGIONS)
+
+static unsigned options_of(const struct rp_question *question, size_t k)
 {
-    struct rp_link full = *link;
+    unsigned options = 0;
 
-    link->count = 0;
-    for (uint8_t c = 0; c < full.count; c++) {
-        if (!(allowed & RP_CHOICE_BIT(full.choice[c])))
-            continue;
-        link->rows[link->count] = full.rows[c];
-        link->choice[link->count++] = full.choice[c];
-    }
+    for (int c = 0; c < RP_CHOICE_COUNT; c++)
+        if (rp_question_allows(question, k, (enum rp_choice)c))
+            options |= RP_CHOICE_BIT(c);
+    return options;
 }
-
-static unsigned choices_of(const struct rp_link *link)
-{
-    unsigned choices = 0;
-
-    for (uint8_t c = 0; c < link->count; c++)
-        choices |= RP_CHOICE_BIT(link->choice[c]);
-    return choices;
-}
-
-#define REPLAYS (RP_CHOICE_BIT(RP_CHOICE_WHOLE) | RP_CHOICE_BIT(RP_CHOICE_REGIONS))
 
 /* All are replayed but each `every`-th (none with 0) and those that can't be. */
-static unsigned fixed_choices(const struct rp_link *link, size_t index, size_t every)
+static unsigned fixed_choices(unsigned has, size_t k, size_t every)
 {
-    unsigned has = choices_of(link), retain = RP_CHOICE_BIT(RP_CHOICE_RETAIN);
-    bool retained = every > 0 && (index + 1) % every == 0;
+    bool retained = every > 0 && (k + 1) % every == 0;
 
-    if ((retained && (has & retain)) || !(has & REPLAYS))
-        return retain;
-    return REPLAYS;
+    if ((retained && (has & RETAIN)) || !(has & (WHOLE | REGIONS)))
+        return RETAIN;
+    return WHOLE | REGIONS;
 }
 
 /* Whole buffers where that is possible, otherwise whatever is. */
-static unsigned whole_choices(const struct rp_link *link)
+static unsigned whole_choices(unsigned has)
 {
-    unsigned has = choices_of(link);
-
-    for (int c = 0; c < RP_CHOICE_COUNT; c++) {
-        static const enum rp_choice order[] = {RP_CHOICE_WHOLE, RP_CHOICE_RETAIN,
-                                               RP_CHOICE_REGIONS};
-        if (has & RP_CHOICE_BIT(order[c]))
-            return RP_CHOICE_BIT(order[c]);
-    }
-    return has;
+    return has & WHOLE ? WHOLE : has & RETAIN ? RETAIN : has;
 }
 
-static enum rp_status baseline_chain(const struct rp_question *question,
-                                     enum rp_baseline baseline, size_t every,
-                                     struct rp_chain *chain)
+/* The question as a baseline asks it; `each` has room for a byte a segment. */
+static struct rp_question ask(const struct rp_question *question, enum rp_baseline baseline,
+                              size_t every, uint8_t *each)
 {
     static const unsigned allowed[RP_BASELINE_COUNT] = {
-        [RP_BASELINE_EAGER] = RP_CHOICE_BIT(RP_CHOICE_RETAIN),
+        [RP_BASELINE_EAGER] = RETAIN,
         [RP_BASELINE_WHOLE] = RP_CHOICE_ALL,
-        [RP_BASELINE_OR_WHOLE] = RP_CHOICE_BIT(RP_CHOICE_RETAIN) | RP_CHOICE_BIT(RP_CHOICE_WHOLE),
-        [RP_BASELINE_OR_REGIONS] =
-            RP_CHOICE_BIT(RP_CHOICE_RETAIN) | RP_CHOICE_BIT(RP_CHOICE_REGIONS),
+        [RP_BASELINE_OR_WHOLE] = RETAIN | WHOLE,
+        [RP_BASELINE_OR_REGIONS] = RETAIN | REGIONS,
         [RP_BASELINE_FIXED] = RP_CHOICE_ALL,
-        [RP_BASELINE_GRID] = RP_CHOICE_BIT(RP_CHOICE_RETAIN) | RP_CHOICE_BIT(RP_CHOICE_REGIONS),
+        [RP_BASELINE_GRID] = RETAIN | REGIONS,
+        [RP_BASELINE_OBLIVIOUS] = RP_CHOICE_ALL,
         [RP_BASELINE_JOINT] = RP_CHOICE_ALL,
     };
-    char message[160];
-    enum rp_status status = rp_chain_create(question->profile, allowed[baseline], chain, message,
-                                            sizeof(message));
+    struct rp_question asked = *question;
 
-    for (size_t k = 0; status == RP_OK && k < chain->count; k++) {
-        if (baseline == RP_BASELINE_WHOLE)
-            restrict_link(&chain->links[k], whole_choices(&chain->links[k]));
-        if (baseline == RP_BASELINE_FIXED)
-            restrict_link(&chain->links[k], fixed_choices(&chain->links[k], k, every));
+    asked.allowed &= allowed[baseline];
+    asked.watch = NULL; /* it hears of trials */
+    for (size_t k = 0; k < rp_profile_count(question->profile); k++) {
+        unsigned has = options_of(&asked, k);
+        each[k] = (uint8_t)(baseline == RP_BASELINE_WHOLE   ? whole_choices(has)
+                            : baseline == RP_BASELINE_FIXED ? fixed_choices(has, k, every)
+                                                            : has);
     }
-    if (status == RP_OK)
-        rp_chain_drop_dominated(chain);
-    return status;
+    asked.allowed_each = each;
+    return asked;
 }
 
 /* ---- one trial ---------------------------------------------------------------- */
 
-static enum rp_status try_chain(const struct rp_question *question, const struct rp_chain *chain,
-                                uint64_t budget, struct rp_trial *trial)
+static enum rp_status try_question(const struct rp_question *asked, struct rp_trial *trial,
+                                   char *message, size_t message_size)
 {
-    uint64_t base = rp_profile_base(question->profile);
-    struct rp_search search = {.chain = chain, .max_labels = question->max_labels};
+    struct rp_plan *plan;
+    enum rp_status status = rp_planner_solve(asked, &plan, message, message_size);
 
-    *trial = (struct rp_trial){.certain = true};
-    if (budget < base || (int64_t)(budget - base) < rp_chain_need(chain).room)
-        return RP_OK;
-    search.room = (int64_t)(budget - base);
-    search.rows = calloc(chain->count + 1, 1);
-    enum rp_status status = search.rows != NULL ? rp_search_run(&search) : RP_NO_MEMORY;
-    if (status == RP_OK && search.found) {
-        trial->fits = true;
-        trial->certain = search.lower >= search.time;
-        trial->peak = base + (uint64_t)search.peak;
-        trial->time = (uint64_t)search.time;
-    }
-    free(search.rows);
-    return status;
+    if (status != RP_OK)
+        return status;
+    *trial = (struct rp_trial){
+        .fits = rp_plan_has_choices(plan),
+        .certain = plan->answer != RP_ANSWER_FEASIBLE && plan->answer != RP_ANSWER_UNKNOWN,
+        .peak = plan->peak,
+        .time = plan->time};
+    rp_plan_destroy(plan);
+    return RP_OK;
 }
 
 /* 0, 2, 3, 4, 6, 8, 12, 16, ... up to the number of segments. */
@@ -123,21 +96,17 @@ static size_t next_every(size_t every)
     return is_power ? every + every / 2 : every / 3 * 4;
 }
 
-static enum rp_status try_fixed(const struct rp_question *question, uint64_t budget,
-                                struct rp_trial *trial)
+static enum rp_status try_fixed(const struct rp_question *question, uint8_t *each,
+                                struct rp_trial *trial, char *message, size_t message_size)
 {
     size_t count = rp_profile_count(question->profile);
     enum rp_status status = RP_OK;
 
     *trial = (struct rp_trial){.certain = true};
     for (size_t every = 0; status == RP_OK && every <= count; every = next_every(every)) {
-        struct rp_chain chain;
-        struct rp_trial one;
-        status = baseline_chain(question, RP_BASELINE_FIXED, every, &chain);
-        if (status != RP_OK)
-            return status;
-        status = try_chain(question, &chain, budget, &one);
-        rp_chain_release(&chain);
+        struct rp_question asked = ask(question, RP_BASELINE_FIXED, every, each);
+        struct rp_trial one = {.fits = false};
+        status = try_question(&asked, &one, message, message_size);
         one.every = every;
         if (one.fits && (!trial->fits || one.time < trial->time))
             *trial = one;
@@ -146,55 +115,44 @@ static enum rp_status try_fixed(const struct rp_question *question, uint64_t bud
 }
 
 static enum rp_status try_baseline(const struct rp_question *question, enum rp_baseline baseline,
-                                   uint64_t budget, struct rp_trial *trial)
+                                   struct rp_trial *trial, char *message, size_t message_size)
 {
-    struct rp_chain chain;
+    uint8_t *each = calloc(rp_profile_count(question->profile) + 1, sizeof(*each));
+    enum rp_status status;
 
+    if (each == NULL)
+        return RP_NO_MEMORY;
+    struct rp_question asked = ask(question, baseline, 0, each);
     if (baseline == RP_BASELINE_FIXED)
-        return try_fixed(question, budget, trial);
-    if (baseline == RP_BASELINE_OBLIVIOUS)
-        return rp_oblivious_solve(question, budget, trial);
-    enum rp_status status = baseline_chain(question, baseline, 0, &chain);
-    if (status == RP_OK) {
-        status = try_chain(question, &chain, budget, trial);
-        rp_chain_release(&chain);
-    }
+        status = try_fixed(question, each, trial, message, message_size);
+    else if (baseline == RP_BASELINE_OBLIVIOUS)
+        status = rp_oblivious_solve(&asked, trial);
+    else
+        status = try_question(&asked, trial, message, message_size);
+    free(each);
     return status;
 }
 
 /* ---- smallest budgets --------------------------------------------------------- */
 
+/* Of the fixed ones, that of the best k. */
 static enum rp_status least_of(const struct rp_question *question, enum rp_baseline baseline,
-                               size_t every, uint64_t *least)
+                               uint64_t *least, char *message, size_t message_size)
 {
-    struct rp_chain chain;
-    enum rp_status status = baseline_chain(question, baseline, every, &chain);
-
-    if (status != RP_OK)
-        return status;
-    uint64_t need = rp_profile_base(question->profile) + (uint64_t)rp_chain_need(&chain).room;
-    if (need < *least)
-        *least = need;
-    rp_chain_release(&chain);
-    return RP_OK;
-}
-
-/* Of the oblivious planner there is none: whether it fits is no matter of more or less. */
-static enum rp_status find_least(const struct rp_question *question, enum rp_baseline baseline,
-                                 struct rp_comparison *comparison)
-{
-    uint64_t *least = &comparison->min_budget[baseline];
     size_t count = rp_profile_count(question->profile), every = 0;
-    enum rp_status status = RP_OK;
+    uint8_t *each = calloc(count + 1, sizeof(*each));
+    enum rp_status status = each != NULL ? RP_OK : RP_NO_MEMORY;
 
-    if (baseline == RP_BASELINE_OBLIVIOUS)
-        return RP_OK;
     *least = UINT64_MAX;
-    do
-        status = least_of(question, baseline, every, least);
-    while (status == RP_OK && baseline == RP_BASELINE_FIXED &&
-           (every = next_every(every)) <= count);
-    comparison->has_min_budget[baseline] = status == RP_OK;
+    while (status == RP_OK && every <= count) {
+        struct rp_question asked = ask(question, baseline, every, each);
+        uint64_t one = UINT64_MAX;
+        status = rp_planner_min_budget(&asked, &one, NULL, message, message_size);
+        if (one < *least)
+            *least = one;
+        every = baseline == RP_BASELINE_FIXED ? next_every(every) : count + 1;
+    }
+    free(each);
     return status;
 }
 
@@ -219,38 +177,42 @@ static enum rp_status open_contest(const struct rp_question *question, struct co
     return status == RP_NO_MEMORY ? status : RP_OK;
 }
 
-static enum rp_status find_obstacles(const struct contest *contest,
-                                     struct rp_comparison *comparison)
+/* Of the oblivious planner there is no smallest budget: whether it fits is no matter of more or
+ * less. */
+static enum rp_status find_least(const struct contest *contest, enum rp_baseline baseline,
+                                 char *message, size_t message_size)
+{
+    struct rp_comparison *comparison = contest->comparison;
+
+    if (baseline == RP_BASELINE_OBLIVIOUS || comparison->impossible[baseline] != NULL)
+        return RP_OK;
+    enum rp_status status = least_of(&contest->questions[baseline], baseline,
+                                     &comparison->min_budget[baseline], message, message_size);
+    comparison->has_min_budget[baseline] = status == RP_OK;
+    if (status == RP_OK || baseline == RP_BASELINE_JOINT)
+        return status;
+    if (status == RP_INVALID)
+        comparison->impossible[baseline] = "a segment has none of its options";
+    if (status == RP_UNSUPPORTED)
+        comparison->impossible[baseline] = "it is too large for this model";
+    return comparison->impossible[baseline] != NULL ? RP_OK : status;
+}
+
+/* Where the joint plan can't be had, nothing is compared. */
+static enum rp_status find_obstacles(const struct contest *contest, char *message,
+                                     size_t message_size)
 {
     const struct rp_question *question = &contest->questions[RP_BASELINE_JOINT];
+    enum rp_status status = RP_OK;
 
-    comparison->impossible[RP_BASELINE_OBLIVIOUS] = rp_oblivious_obstacle(question->profile);
-    for (int b = 0; b < RP_BASELINE_COUNT; b++) {
-        enum rp_status status = RP_OK;
-        if (comparison->impossible[b] == NULL)
-            status = find_least(&contest->questions[b], (enum rp_baseline)b, comparison);
-        if (status == RP_INVALID)
-            comparison->impossible[b] = "a segment has none of its options";
-        else if (status != RP_OK)
-            return status;
-    }
-    return RP_OK;
+    contest->comparison->impossible[RP_BASELINE_OBLIVIOUS] =
+        rp_oblivious_obstacle(question->profile);
+    for (int b = RP_BASELINE_COUNT; status == RP_OK && b-- > 0;)
+        status = find_least(contest, (enum rp_baseline)b, message, message_size);
+    return status;
 }
 
 /* ---- budgets ------------------------------------------------------------------ */
-
-static enum rp_status eager_peak(const struct rp_question *question, uint64_t *peak)
-{
-    struct rp_chain chain;
-    enum rp_status status = baseline_chain(question, RP_BASELINE_EAGER, 0, &chain);
-
-    *peak = 0;
-    if (status != RP_OK)
-        return status == RP_INVALID ? RP_OK : status;
-    *peak = rp_profile_base(question->profile) + (uint64_t)rp_chain_need(&chain).room;
-    rp_chain_release(&chain);
-    return RP_OK;
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -308,14 +270,14 @@ static enum rp_status try_one(void *context, size_t index, char *message, size_t
     const struct contest *contest = context;
     struct rp_comparison *comparison = contest->comparison;
     enum rp_baseline baseline = (enum rp_baseline)(index / comparison->count);
+    struct rp_question question = contest->questions[baseline];
     size_t i = index % comparison->count;
 
-    (void)message;
-    (void)message_size;
     if (comparison->impossible[baseline] != NULL)
         return RP_OK;
-    return try_baseline(&contest->questions[baseline], baseline, comparison->budgets[i],
-                        &comparison->trials[baseline][i]);
+    question.budget = comparison->budgets[i];
+    return try_baseline(&question, baseline, &comparison->trials[baseline][i], message,
+                        message_size);
 }
 
 static enum rp_status find_knee(struct rp_comparison *comparison)
@@ -344,10 +306,10 @@ static enum rp_status prepare(const struct contest *contest, size_t count, char 
     struct rp_comparison *comparison = contest->comparison;
     struct rp_question largest = *question;
     struct rp_plan *plan = NULL;
-    enum rp_status status = find_obstacles(contest, comparison);
+    enum rp_status status = find_obstacles(contest, message, message_size);
 
-    if (status == RP_OK)
-        status = eager_peak(question, &comparison->eager_peak);
+    if (comparison->has_min_budget[RP_BASELINE_EAGER]) /* the only plan that it has */
+        comparison->eager_peak = comparison->min_budget[RP_BASELINE_EAGER];
     largest.budget = INT64_MAX;
     if (status == RP_OK)
         status = rp_planner_solve(&largest, &plan, message, message_size);
@@ -374,20 +336,17 @@ enum rp_status rp_baseline_compare(const struct rp_question *question, size_t co
     enum rp_status status;
 
     *out = NULL;
-    if (question->model != RP_MODEL_NESTED || rp_profile_departure(question->profile) != NULL) {
-        snprintf(message, message_size, "baselines are compared under the nested model");
-        return RP_UNSUPPORTED;
-    }
     comparison = calloc(1, sizeof(*comparison));
     if (comparison == NULL)
         return RP_NO_MEMORY;
+    comparison->model = question->model;
     struct contest contest = {.comparison = comparison};
     status = open_contest(question, &contest);
     if (status == RP_OK)
         status = prepare(&contest, count, message, message_size);
     if (status == RP_OK)
         status = rp_parallel_run(try_one, &contest, RP_BASELINE_COUNT * comparison->count,
-                                 message, message_size);
+                                 question->watch, message, message_size);
     if (status == RP_OK)
         status = find_knee(comparison);
     rp_profile_destroy(contest.grid);

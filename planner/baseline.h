@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the joint planner is measured against: simpler ways to plan the same job, with the same
- * rows, the same solver and the same walk. Only what they may choose differs. */
+/* What the joint planner is measured against: simpler ways to plan the same job, under the same
+ * model, with the same costs, the same solver and the same walk. Only what they may choose
+ * differs. */
 #ifndef RP_PLANNER_BASELINE_H
 #define RP_PLANNER_BASELINE_H
 
@@ -33,6 +34,7 @@ struct rp_trial {
 };
 
 struct rp_comparison {
+    enum rp_model model;
     uint64_t *budgets; /* ascending */
     size_t count;
     struct rp_trial *trials[RP_BASELINE_COUNT];   /* one a budget */
@@ -52,7 +54,7 @@ struct rp_lag {
 };
 
 /* Compares at `count` budgets from the smallest feasible one to the eager peak, and at
- * question->budget if that is not 0. Nested model only. */
+ * question->budget if that is not 0. */
 enum rp_status rp_baseline_compare(const struct rp_question *question, size_t count,
                                    struct rp_comparison **out, char *message,
                                    size_t message_size);

@@ -9,9 +9,10 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-enum rp_status rp_chain_create(const struct rp_profile *profile, unsigned allowed,
-                               struct rp_chain *chain, char *message, size_t message_size)
+enum rp_status rp_chain_create(const struct rp_question *question, struct rp_chain *chain,
+                               char *message, size_t message_size)
 {
+    const struct rp_profile *profile = question->profile;
     size_t count = rp_profile_count(profile);
 
     *chain = (struct rp_chain){calloc(count + 1, sizeof(struct rp_link)), count};
@@ -22,7 +23,7 @@ enum rp_status rp_chain_create(const struct rp_profile *profile, unsigned allowe
         struct rp_link *link = &chain->links[k];
         for (uint8_t c = 0; c < RP_CHOICE_COUNT; c++) {
             const struct rp_cost *cost = &segment->costs[c];
-            if (!cost->allowed || !(allowed & RP_CHOICE_BIT(c)))
+            if (!rp_question_allows(question, k, (enum rp_choice)c))
                 continue;
             link->rows[link->count] =
                 (struct rp_row){(int64_t)cost->hold, (int64_t)cost->peak, (int64_t)cost->time};

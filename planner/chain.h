@@ -28,9 +28,9 @@ struct rp_chain {
     size_t count;
 };
 
-/* The rows of a closed profile that `allowed` admits. RP_INVALID when a segment keeps none. */
-enum rp_status rp_chain_create(const struct rp_profile *profile, unsigned allowed,
-                               struct rp_chain *chain, char *message, size_t message_size);
+/* The rows that the question allows. RP_INVALID when a segment keeps none. */
+enum rp_status rp_chain_create(const struct rp_question *question, struct rp_chain *chain,
+                               char *message, size_t message_size);
 void rp_chain_release(struct rp_chain *chain);
 
 /* Drops every row that another row of its link equals or beats in all three figures. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/planner.h"
 
+#include "planner/descent.h"
 #include "planner/label.h"
 
 #include <stdio.h>
@@ -67,25 +68,32 @@ static int compare_points(const void *a, const void *b)
     return (x->time > y->time) - (x->time < y->time);
 }
 
+void rp_curve_settle(struct rp_curve *curve)
+{
+    struct rp_curve_point *all = curve->points;
+    size_t kept = 0;
+
+    qsort(all, curve->count, sizeof(*all), compare_points);
+    for (size_t i = 0; i < curve->count; i++)
+        if (kept == 0 || all[i].time < all[kept - 1].time)
+            all[kept++] = all[i];
+    curve->count = kept;
+}
+
 /* The better of both: a staircase again. */
 static enum rp_status mend(struct rp_curve *curve, const struct checks *checks)
 {
     struct rp_curve_point *all = realloc(curve->points, (curve->count + checks->count + 1) *
                                                             sizeof(*all));
-    size_t count = curve->count, kept = 0;
 
     if (all == NULL)
         return RP_NO_MEMORY;
     curve->points = all;
     for (size_t i = 0; i < checks->count; i++)
         if (rp_plan_has_choices(checks->plans[i]))
-            all[count++] = (struct rp_curve_point){checks->plans[i]->peak,
-                                                   checks->plans[i]->time};
-    qsort(all, count, sizeof(*all), compare_points);
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || all[i].time < all[kept - 1].time)
-            all[kept++] = all[i];
-    curve->count = kept;
+            all[curve->count++] = (struct rp_curve_point){checks->plans[i]->peak,
+                                                          checks->plans[i]->time};
+    rp_curve_settle(curve);
     return RP_OK;
 }
 
@@ -125,18 +133,12 @@ static enum rp_status certify(const struct rp_question *question, struct rp_curv
 
 /* ---- the curve ---------------------------------------------------------------- */
 
-enum rp_status rp_planner_curve(const struct rp_question *question, struct rp_curve **out,
-                                char *message, size_t message_size)
+static enum rp_status curve_nested(const struct rp_question *question, struct rp_curve **out,
+                                   char *message, size_t message_size)
 {
     struct rp_chain chain;
-    enum rp_status status;
+    enum rp_status status = rp_chain_create(question, &chain, message, message_size);
 
-    *out = NULL;
-    if (question->model != RP_MODEL_NESTED || rp_profile_departure(question->profile) != NULL) {
-        snprintf(message, message_size, "the curve over all budgets is for the nested model");
-        return RP_UNSUPPORTED;
-    }
-    status = rp_chain_create(question->profile, question->allowed, &chain, message, message_size);
     if (status != RP_OK)
         return status;
     rp_chain_drop_dominated(&chain);
@@ -144,6 +146,7 @@ enum rp_status rp_planner_curve(const struct rp_question *question, struct rp_cu
                            .room = INT64_MAX,
                            .cutoff = INT64_MAX,
                            .max_labels = question->max_labels,
+                           .watch = question->watch,
                            .evenly = true};
     status = rp_hunt_run(&hunt);
     if (status == RP_OK)
@@ -152,10 +155,26 @@ enum rp_status rp_planner_curve(const struct rp_question *question, struct rp_cu
     rp_chain_release(&chain);
     if (status == RP_OK && (*out)->truncated && (*out)->count > 0)
         status = certify(question, *out, message, message_size);
-    if (status != RP_OK) {
-        rp_curve_destroy(*out);
-        *out = NULL;
+    return status;
+}
+
+enum rp_status rp_planner_curve(const struct rp_question *question, struct rp_curve **out,
+                                char *message, size_t message_size)
+{
+    uint64_t least;
+
+    *out = NULL;
+    enum rp_status status = rp_planner_min_budget(question, &least, NULL, message, message_size);
+    if (status == RP_OK)
+        status = question->model == RP_MODEL_NESTED
+                     ? curve_nested(question, out, message, message_size)
+                     : rp_descend(question, least, out, message, message_size);
+    if (status == RP_OK) {
+        (*out)->model = question->model;
+        return RP_OK;
     }
+    rp_curve_destroy(*out);
+    *out = NULL;
     return status;
 }
 

@@ -10,14 +10,14 @@
 
 /* ---- models ------------------------------------------------------------------- */
 
-enum rp_status rp_forward_create(struct rp_forward_model *model, const struct rp_profile *profile,
-                                 unsigned allowed, size_t relaxations)
+enum rp_status rp_forward_create(struct rp_forward_model *model,
+                                 const struct rp_question *question, size_t relaxations)
 {
-    size_t count = rp_profile_count(profile);
+    size_t count = rp_profile_count(question->profile);
     bool good;
 
-    *model = (struct rp_forward_model){.profile = profile,
-                                       .allowed = allowed,
+    *model = (struct rp_forward_model){.profile = question->profile,
+                                       .question = *question,
                                        .count = count,
                                        .width = calloc(count + 1, sizeof(size_t)),
                                        .relaxation_count = relaxations};
@@ -167,6 +167,7 @@ static enum rp_status hunt(const struct rp_forward_model *model,
         .max_labels = question->max_labels,
         .ignore_time = ignore_time,
         .plain = question->plain,
+        .watch = question->watch,
         .choices = best->choices,
     };
     enum rp_status status = rp_forward_hunt_run(hunt);

@@ -27,7 +27,7 @@ struct rp_step {
 
 struct rp_forward_model {
     const struct rp_profile *profile;
-    unsigned allowed;
+    struct rp_question question; /* for what it allows */
     size_t count;  /* segments */
     size_t *width; /* figures of a label at each level, 0 to count; all 0 at level 0 */
     struct rp_relaxation relaxations[RP_MAX_RELAXATIONS];
@@ -43,8 +43,8 @@ struct rp_forward_model {
 };
 
 /* Room in the widths, and empty relaxations, for `count` segments. */
-enum rp_status rp_forward_create(struct rp_forward_model *model, const struct rp_profile *profile,
-                                 unsigned allowed, size_t relaxations);
+enum rp_status rp_forward_create(struct rp_forward_model *model,
+                                 const struct rp_question *question, size_t relaxations);
 void rp_forward_release(struct rp_forward_model *model);
 
 /* Fills in the answer to the question, starting from what the nested model would do. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/forward_hunt.h"
 
+#include "planner/watch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,7 +219,6 @@ static enum rp_status remember(struct search *search, size_t k)
 static enum rp_status step(struct search *search, size_t k)
 {
     const struct rp_forward_model *model = search->hunt->model;
-    const struct rp_segment *segment = rp_profile_segment(model->profile, k);
     size_t most = RP_CHOICE_COUNT * search->now.count + 1, width = model->width[k + 1];
     size_t limit = search->hunt->max_labels;
     enum rp_status status = reserve(&search->next, most, most * width + 1);
@@ -227,7 +228,7 @@ static enum rp_status step(struct search *search, size_t k)
     search->next.count = 0;
     for (uint32_t i = 0; i < search->now.count; i++)
         for (int c = 0; c < RP_CHOICE_COUNT; c++)
-            if (segment->costs[c].allowed && (model->allowed & RP_CHOICE_BIT(c)))
+            if (rp_question_allows(&model->question, k, (enum rp_choice)c))
                 extend_label(search, k, i, (enum rp_choice)c);
     drop_dominated(&search->next, width);
     if (limit > RP_FORWARD_MAX_LABELS)
@@ -235,6 +236,7 @@ static enum rp_status step(struct search *search, size_t k)
     if (search->next.count > limit)
         drop(search, limit);
     status = remember(search, k);
+    rp_watch_labels(search->hunt->watch, search->hunt->work);
     struct level now = search->now;
     search->now = search->next;
     search->next = now;

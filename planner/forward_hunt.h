@@ -15,6 +15,7 @@ struct rp_forward_hunt {
     size_t max_labels;    /* a level; RP_FORWARD_MAX_LABELS at most */
     bool ignore_time;     /* any plan that fits will do: all times count as 0 */
     bool plain;           /* without the relaxations */
+    const struct rp_watch *watch; /* or NULL */
     enum rp_choice *choices; /* the caller's; written when a plan is found */
 
     /* The answer. */

@@ -47,12 +47,10 @@ static enum rp_status add_segment(const struct rp_profile *profile, size_t k, ui
     return status;
 }
 
-static enum rp_status fill(const struct rp_profile *profile, uint64_t page,
-                           struct rp_profile *grid)
+static enum rp_status fill_head(const struct rp_profile *profile, struct rp_profile *grid)
 {
     size_t buffer_count;
     const struct rp_buffer *buffers = rp_profile_buffers(profile, &buffer_count);
-    char message[200];
     enum rp_status status = RP_OK;
 
     rp_profile_set_base(grid, rp_profile_base(profile));
@@ -60,6 +58,15 @@ static enum rp_status fill(const struct rp_profile *profile, uint64_t page,
     rp_profile_set_copy_price(grid, rp_profile_copy_price(profile));
     for (size_t i = 0; i < buffer_count && status == RP_OK; i++)
         status = rp_profile_add_buffer(grid, buffers[i].name, buffers[i].bytes);
+    return status;
+}
+
+static enum rp_status fill(const struct rp_profile *profile, uint64_t page,
+                           struct rp_profile *grid)
+{
+    char message[200];
+    enum rp_status status = fill_head(profile, grid);
+
     for (size_t k = 0; k < rp_profile_count(profile) && status == RP_OK; k++)
         status = add_segment(profile, k, page, grid);
     return status == RP_OK ? rp_profile_close(grid, message, sizeof(message)) : status;
@@ -110,7 +117,7 @@ static enum rp_status shift_segment(const struct rp_profile *profile, size_t k,
     if (costs[RP_CHOICE_REGIONS].allowed)
         shift(&costs[RP_CHOICE_REGIONS], &rp_profile_segment(fine, k)->costs[RP_CHOICE_REGIONS],
               &rp_profile_segment(wide, k)->costs[RP_CHOICE_REGIONS]);
-    return rp_profile_add_row(grid, segment->name, costs);
+    return rp_profile_add_both(grid, segment->name, costs, rp_profile_facts(wide, k));
 }
 
 /* Replaces *grid, which was derived from the facts alone. */
@@ -123,13 +130,12 @@ static enum rp_status shift_rows(const struct rp_profile *profile, struct rp_pro
     enum rp_status status = derive(profile, 1, &fine);
     if (status == RP_OK)
         status = rp_profile_create(grid);
+    if (status == RP_OK)
+        status = fill_head(profile, *grid);
     for (size_t k = 0; k < rp_profile_count(profile) && status == RP_OK; k++)
         status = shift_segment(profile, k, fine, wide, *grid);
-    if (status == RP_OK) {
-        rp_profile_set_base(*grid, rp_profile_base(profile));
-        rp_profile_set_quantum(*grid, rp_profile_quantum(profile));
+    if (status == RP_OK)
         status = rp_profile_close(*grid, message, sizeof(message));
-    }
     rp_profile_destroy(fine);
     rp_profile_destroy(wide);
     return status;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/label.h"
 
+#include "planner/watch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,6 +301,12 @@ static enum rp_status step(struct sweep *sweep, size_t k)
     return status;
 }
 
+static enum rp_status watched_step(struct sweep *sweep, size_t k)
+{
+    rp_watch_labels(sweep->hunt->watch, sweep->hunt->work);
+    return step(sweep, k);
+}
+
 enum rp_status rp_hunt_run(struct rp_hunt *hunt)
 {
     size_t levels = hunt->chain->count;
@@ -322,7 +330,7 @@ enum rp_status rp_hunt_run(struct rp_hunt *hunt)
     sweep.count = hunt->room >= 0 && hunt->cutoff > 0;
     status = RP_OK;
     for (size_t k = levels; status == RP_OK && k-- > 0;)
-        status = step(&sweep, k);
+        status = watched_step(&sweep, k);
     if (status == RP_OK) {
         hunt->labels = sweep.now;
         hunt->count = sweep.count;

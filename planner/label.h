@@ -31,6 +31,7 @@ struct rp_hunt {
     int64_t room;
     int64_t cutoff;    /* only times below it are of interest */
     size_t max_labels; /* a level */
+    const struct rp_watch *watch; /* or NULL */
     bool evenly;       /* drop labels all along the staircase: the curve is wanted, not one end */
 
     /* The answer. */

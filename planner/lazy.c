@@ -266,8 +266,7 @@ static void relax(struct rp_lazy *lazy, int which)
     for (size_t k = 0; k < lazy->count; k++) {
         struct rp_link *link = &relaxation->chain.links[k];
         for (uint8_t c = 0; c < RP_CHOICE_COUNT; c++) {
-            if (!lazy->segments[k].costs[c].allowed ||
-                !(lazy->model.allowed & RP_CHOICE_BIT(c)))
+            if (!rp_question_allows(&lazy->model.question, k, (enum rp_choice)c))
                 continue;
             link->rows[link->count] = relaxed_row(lazy, k, (enum rp_choice)c, which);
             link->choice[link->count++] = c;
@@ -294,9 +293,10 @@ static enum rp_status build(struct rp_lazy *lazy, const struct rp_clobbers *clob
     return status;
 }
 
-enum rp_status rp_lazy_create(const struct rp_profile *profile, unsigned allowed,
-                              struct rp_lazy **out, char *message, size_t message_size)
+enum rp_status rp_lazy_create(const struct rp_question *question, struct rp_lazy **out,
+                              char *message, size_t message_size)
 {
+    const struct rp_profile *profile = question->profile;
     size_t count = rp_profile_count(profile);
     struct rp_clobbers clobbers;
     struct rp_lazy *lazy;
@@ -314,7 +314,7 @@ enum rp_status rp_lazy_create(const struct rp_profile *profile, unsigned allowed
     lazy->segments = calloc(count + 1, sizeof(*lazy->segments));
     enum rp_status status = lazy->segments != NULL ? RP_OK : RP_NO_MEMORY;
     if (status == RP_OK)
-        status = rp_forward_create(&lazy->model, profile, allowed, 2);
+        status = rp_forward_create(&lazy->model, question, 2);
     if (status == RP_OK)
         status = rp_clobbers_create(profile, &clobbers);
     if (status == RP_OK) {

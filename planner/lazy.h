@@ -18,8 +18,8 @@ struct rp_lazy;
 
 /* RP_UNSUPPORTED for more than RP_LAZY_MAX_SEGMENTS, RP_INVALID when sums leave 63 bits; both
  * with one line in `message`. The profile must have facts and outlive the model. */
-enum rp_status rp_lazy_create(const struct rp_profile *profile, unsigned allowed,
-                              struct rp_lazy **out, char *message, size_t message_size);
+enum rp_status rp_lazy_create(const struct rp_question *question, struct rp_lazy **out,
+                              char *message, size_t message_size);
 void rp_lazy_destroy(struct rp_lazy *lazy);
 const struct rp_forward_model *rp_lazy_model(const struct rp_lazy *lazy);
 

@@ -13,9 +13,8 @@ struct rp_open_model {
 };
 
 /* Not for the nested model, which needs no such thing. */
-enum rp_status rp_model_open(const struct rp_profile *profile, enum rp_model model,
-                             unsigned allowed, struct rp_open_model *open, char *message,
-                             size_t message_size);
+enum rp_status rp_model_open(const struct rp_question *question, struct rp_open_model *open,
+                             char *message, size_t message_size);
 void rp_model_close(struct rp_open_model *open);
 
 #endif

@@ -11,10 +11,11 @@
 #define MAX_REPAIRS 64
 
 /* How a segment preserves when it is replayed. */
-static bool replay_choice(const struct rp_segment *segment, enum rp_choice *choice)
+static bool replay_choice(const struct rp_question *question, size_t k, enum rp_choice *choice)
 {
-    *choice = segment->costs[RP_CHOICE_REGIONS].allowed ? RP_CHOICE_REGIONS : RP_CHOICE_WHOLE;
-    return segment->costs[*choice].allowed;
+    *choice = rp_question_allows(question, k, RP_CHOICE_REGIONS) ? RP_CHOICE_REGIONS
+                                                                 : RP_CHOICE_WHOLE;
+    return rp_question_allows(question, k, *choice);
 }
 
 const char *rp_oblivious_obstacle(const struct rp_profile *profile)
@@ -42,8 +43,9 @@ static struct rp_row stateless_row(const struct rp_segment *segment, const struc
     return (struct rp_row){0, (int64_t)peak, (int64_t)time};
 }
 
-static enum rp_status stateless_chain(const struct rp_profile *profile, struct rp_chain *chain)
+static enum rp_status stateless_chain(const struct rp_question *question, struct rp_chain *chain)
 {
+    const struct rp_profile *profile = question->profile;
     size_t count = rp_profile_count(profile);
 
     *chain = (struct rp_chain){calloc(count + 1, sizeof(struct rp_link)), count};
@@ -54,12 +56,12 @@ static enum rp_status stateless_chain(const struct rp_profile *profile, struct r
         const struct rp_cost *retain = &segment->costs[RP_CHOICE_RETAIN];
         struct rp_link *link = &chain->links[k];
         enum rp_choice replay;
-        if (retain->allowed) {
+        if (rp_question_allows(question, k, RP_CHOICE_RETAIN)) {
             link->rows[link->count] = (struct rp_row){
                 (int64_t)retain->hold, (int64_t)retain->peak, (int64_t)retain->time};
             link->choice[link->count++] = RP_CHOICE_RETAIN;
         }
-        if (replay_choice(segment, &replay)) {
+        if (replay_choice(question, k, &replay)) {
             link->rows[link->count] = stateless_row(segment, &segment->costs[replay]);
             link->choice[link->count++] = (uint8_t)replay;
         }
@@ -91,19 +93,18 @@ static enum rp_status plan_without_state(const struct rp_question *question,
 }
 
 static enum rp_status repair(const struct rp_question *question, const struct rp_chain *chain,
-                             uint64_t budget, enum rp_choice *choices, struct rp_trial *trial)
+                             enum rp_choice *choices, struct rp_trial *trial)
 {
-    uint64_t base = rp_profile_base(question->profile);
+    uint64_t base = rp_profile_base(question->profile), budget = question->budget;
     int64_t room = (int64_t)(budget - base);
-    struct rp_moment binding;
 
     for (int repairs = 0; repairs < MAX_REPAIRS && room >= 0; repairs++) {
         bool found;
         enum rp_status status = plan_without_state(question, chain, room, choices, &found);
         if (status != RP_OK || !found)
             return status;
-        status = rp_walk_nested(question->profile, choices, &trial->peak, &trial->time, &binding,
-                                NULL);
+        status = rp_planner_walk(question->profile, question->model, choices, &trial->peak,
+                                 &trial->time, NULL, NULL);
         if (status != RP_OK)
             return status;
         trial->fits = trial->peak <= budget;
@@ -117,8 +118,7 @@ static enum rp_status repair(const struct rp_question *question, const struct rp
     return RP_OK;
 }
 
-enum rp_status rp_oblivious_solve(const struct rp_question *question, uint64_t budget,
-                                  struct rp_trial *trial)
+enum rp_status rp_oblivious_solve(const struct rp_question *question, struct rp_trial *trial)
 {
     enum rp_choice *choices = calloc(rp_profile_count(question->profile) + 1, sizeof(*choices));
     struct rp_chain chain;
@@ -126,10 +126,10 @@ enum rp_status rp_oblivious_solve(const struct rp_question *question, uint64_t b
     *trial = (struct rp_trial){.certain = true};
     if (choices == NULL)
         return RP_NO_MEMORY;
-    enum rp_status status = stateless_chain(question->profile, &chain);
+    enum rp_status status = stateless_chain(question, &chain);
     if (status == RP_OK) {
-        if (budget >= rp_profile_base(question->profile))
-            status = repair(question, &chain, budget, choices, trial);
+        if (question->budget >= rp_profile_base(question->profile))
+            status = repair(question, &chain, choices, trial);
         rp_chain_release(&chain);
     }
     free(choices);

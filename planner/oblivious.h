@@ -8,7 +8,6 @@
 /* NULL when the profile can be planned for that way, else why not. */
 const char *rp_oblivious_obstacle(const struct rp_profile *profile);
 
-enum rp_status rp_oblivious_solve(const struct rp_question *question, uint64_t budget,
-                                  struct rp_trial *trial);
+enum rp_status rp_oblivious_solve(const struct rp_question *question, struct rp_trial *trial);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/parallel.h"
 
+#include "planner/watch.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,7 +17,7 @@ struct pool {
     rp_task_fn task;
     void *context;
     size_t count;
-    atomic_size_t next;
+    atomic_size_t next, done;
     atomic_bool failed;
     pthread_mutex_t lock; /* around what follows */
     enum rp_status status;
@@ -36,10 +38,8 @@ static void record_failure(struct pool *pool, size_t index, enum rp_status statu
     atomic_store(&pool->failed, true);
 }
 
-static void *work(void *argument)
+static void take_tasks(struct pool *pool, const struct rp_watch *watch)
 {
-    struct pool *pool = argument;
-
     while (!atomic_load(&pool->failed)) {
         char message[MESSAGE_SIZE] = "";
         size_t index = atomic_fetch_add(&pool->next, 1);
@@ -48,7 +48,13 @@ static void *work(void *argument)
         enum rp_status status = pool->task(pool->context, index, message, sizeof(message));
         if (status != RP_OK)
             record_failure(pool, index, status, message);
+        rp_watch_parts(watch, atomic_fetch_add(&pool->done, 1) + 1, pool->count);
     }
+}
+
+static void *help(void *argument)
+{
+    take_tasks(argument, NULL);
     return NULL;
 }
 
@@ -62,8 +68,8 @@ static size_t worker_count(size_t tasks)
     return workers < tasks ? workers : tasks;
 }
 
-enum rp_status rp_parallel_run(rp_task_fn task, void *context, size_t count, char *message,
-                               size_t message_size)
+enum rp_status rp_parallel_run(rp_task_fn task, void *context, size_t count,
+                               const struct rp_watch *watch, char *message, size_t message_size)
 {
     struct pool pool = {.task = task,
                         .context = context,
@@ -73,9 +79,9 @@ enum rp_status rp_parallel_run(rp_task_fn task, void *context, size_t count, cha
     size_t others = 0, workers = worker_count(count);
 
     /* This thread works too; where no other can be had, it does it all. */
-    while (others + 1 < workers && pthread_create(&threads[others], NULL, work, &pool) == 0)
+    while (others + 1 < workers && pthread_create(&threads[others], NULL, help, &pool) == 0)
         others++;
-    work(&pool);
+    take_tasks(&pool, watch);
     for (size_t i = 0; i < others; i++)
         pthread_join(threads[i], NULL);
     pthread_mutex_destroy(&pool.lock);

@@ -183,10 +183,13 @@ static void draw_legend(FILE *out, const struct rp_comparison *comparison, doubl
 
 static void draw_budgets(FILE *out, const struct rp_comparison *comparison)
 {
+    char title[80];
     struct frame frame = budget_frame(comparison);
     double knee = x_of(&frame, (double)comparison->budgets[comparison->knee]);
 
-    draw_frame(out, &frame, "Time of a step over the memory budget");
+    snprintf(title, sizeof(title), "Time of a step over the memory budget, by the %s model",
+             rp_model_name(comparison->model));
+    draw_frame(out, &frame, title);
     draw_x_ticks(out, &frame);
     draw_y_ticks(out, &frame, &times);
     fprintf(out, "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' class='mark'/>\n", knee, frame.top,

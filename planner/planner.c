@@ -18,6 +18,15 @@ struct rp_question rp_question_default(const struct rp_profile *profile, uint64_
                                 .max_labels = RP_PLANNER_MAX_LABELS};
 }
 
+bool rp_question_allows(const struct rp_question *question, size_t segment, enum rp_choice choice)
+{
+    const struct rp_cost *cost = &rp_profile_segment(question->profile, segment)->costs[choice];
+    unsigned each = question->allowed_each != NULL ? question->allowed_each[segment]
+                                                   : RP_CHOICE_ALL;
+
+    return cost->allowed && (question->allowed & each & RP_CHOICE_BIT(choice));
+}
+
 /* Whether the model says anything true about this profile. */
 static enum rp_status check_model(const struct rp_question *question, char *message,
                                   size_t message_size)
@@ -92,7 +101,7 @@ static enum rp_status solve_nested(const struct rp_question *question, struct rp
     struct rp_chain chain;
     struct rp_need need;
     enum rp_status status =
-        rp_chain_create(question->profile, question->allowed, &chain, message, message_size);
+        rp_chain_create(question, &chain, message, message_size);
 
     if (status != RP_OK)
         return status;
@@ -112,6 +121,7 @@ static enum rp_status solve_nested(const struct rp_question *question, struct rp
                                .room = (int64_t)(room < INT64_MAX ? room : INT64_MAX - 1),
                                .max_labels = question->max_labels,
                                .plain = question->plain,
+                               .watch = question->watch,
                                .rows = calloc(chain.count + 1, 1)};
     status = search.rows != NULL ? rp_search_run(&search) : RP_NO_MEMORY;
     if (status == RP_OK)
@@ -129,13 +139,12 @@ static enum rp_status open_model(const struct rp_question *question, struct rp_o
 {
     struct rp_chain chain;
     enum rp_status status =
-        rp_chain_create(question->profile, question->allowed, &chain, message, message_size);
+        rp_chain_create(question, &chain, message, message_size);
 
     if (status != RP_OK)
         return status;
     rp_chain_release(&chain);
-    return rp_model_open(question->profile, question->model, question->allowed, open, message,
-                         message_size);
+    return rp_model_open(question, open, message, message_size);
 }
 
 static enum rp_status solve_forward(const struct rp_question *question, struct rp_plan *plan,
@@ -202,7 +211,7 @@ static enum rp_status min_budget_nested(const struct rp_question *question, uint
 {
     struct rp_chain chain;
     enum rp_status status =
-        rp_chain_create(question->profile, question->allowed, &chain, message, message_size);
+        rp_chain_create(question, &chain, message, message_size);
 
     if (status != RP_OK)
         return status;

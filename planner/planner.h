@@ -21,17 +21,28 @@
 /* Labels kept per segment unless the question says otherwise. */
 #define RP_PLANNER_MAX_LABELS ((size_t)1 << 20)
 
+/* Told how far long work has come, by the thread that asked and no other: `done` parts of `all`,
+ * or, where nobody knows how many there will be, `done` labels and `all` 0. */
+struct rp_watch {
+    void (*at)(void *context, uint64_t done, uint64_t all);
+    void *context;
+};
+
 struct rp_question {
     const struct rp_profile *profile;
     enum rp_model model;
     unsigned allowed;  /* RP_CHOICE_BIT()s; an option must also be allowed by the profile */
+    const uint8_t *allowed_each; /* the same, one a segment; NULL takes nothing more away */
     uint64_t budget;   /* bytes */
     size_t max_labels; /* per segment; at least 1. What is dropped is accounted for */
     bool plain;        /* search without bounds or incumbent: slow, and an oracle for the rest */
+    const struct rp_watch *watch; /* or NULL */
 };
 
 /* Nested, every option, default limits. */
 struct rp_question rp_question_default(const struct rp_profile *profile, uint64_t budget);
+bool rp_question_allows(const struct rp_question *question, size_t segment,
+                        enum rp_choice choice);
 
 /* Answers the question. RP_OK with a plan for every answer, "infeasible" included; the caller
  * destroys it. RP_INVALID when the restriction leaves a segment without any option;
@@ -61,6 +72,7 @@ struct rp_curve_point {
 };
 
 struct rp_curve {
+    enum rp_model model;
     struct rp_curve_point *points;
     size_t count;
     bool truncated; /* labels were dropped: points are feasible, but better ones may be missing */
@@ -69,9 +81,10 @@ struct rp_curve {
     uint64_t labels;
 };
 
-/* The curve over all budgets from one search (nested model only). Of the question, the budget
- * is ignored. A truncated curve is held against exact plans for a hundred of its budgets: they
- * mend it where they are better, and between them they bound what it may still miss. */
+/* The curve over all budgets. Of the question, the budget is ignored. Under the nested model it
+ * comes from one search; a truncated one is held against exact plans for a hundred of its budgets:
+ * they mend it where they are better, and between them they bound what it may still miss. Under
+ * the other models it is walked down, a plan for a budget just below the peak of the last. */
 enum rp_status rp_planner_curve(const struct rp_question *question, struct rp_curve **out,
                                 char *message, size_t message_size);
 void rp_curve_destroy(struct rp_curve *curve);

@@ -162,7 +162,8 @@ static enum rp_status hunt_below(struct attempt *attempt, int64_t threshold, siz
     struct rp_hunt hunt = {.chain = &fold.chain,
                            .room = attempt->room,
                            .cutoff = threshold,
-                           .max_labels = max_labels};
+                           .max_labels = max_labels,
+                           .watch = attempt->search->watch};
     enum rp_status status = fold_below(attempt, threshold, &fold);
 
     if (status != RP_OK)

@@ -18,6 +18,7 @@ struct rp_search {
     int64_t room;
     size_t max_labels;
     bool plain; /* the label search alone */
+    const struct rp_watch *watch; /* or NULL */
 
     /* The answer. */
     bool found;

@@ -67,11 +67,10 @@ static void relax(struct rp_shared *shared)
     struct rp_chain *chain = &shared->model.relaxations[0].chain;
 
     for (size_t k = 0; k < chain->count; k++) {
-        const struct rp_segment *segment = rp_profile_segment(shared->model.profile, k);
         struct rp_link *link = &chain->links[k];
         for (uint8_t c = 0; c < RP_CHOICE_COUNT; c++) {
             struct rp_cost cost;
-            if (!segment->costs[c].allowed || !(shared->model.allowed & RP_CHOICE_BIT(c)))
+            if (!rp_question_allows(&shared->model.question, k, (enum rp_choice)c))
                 continue;
             charge(&shared->model, k, (enum rp_choice)c, ~shared->versions.first_read[k], &cost);
             link->rows[link->count] =
@@ -81,11 +80,11 @@ static void relax(struct rp_shared *shared)
     }
 }
 
-static enum rp_status start(struct rp_shared *shared, const struct rp_profile *profile,
-                            unsigned allowed)
+static enum rp_status start(struct rp_shared *shared, const struct rp_question *question)
 {
+    const struct rp_profile *profile = question->profile;
     size_t count = rp_profile_count(profile);
-    enum rp_status status = rp_forward_create(&shared->model, profile, allowed, 1);
+    enum rp_status status = rp_forward_create(&shared->model, question, 1);
 
     shared->replays = calloc(count + 1, sizeof(*shared->replays));
     if (status == RP_OK && shared->replays == NULL)
@@ -97,8 +96,8 @@ static enum rp_status start(struct rp_shared *shared, const struct rp_profile *p
     return status;
 }
 
-enum rp_status rp_shared_create(const struct rp_profile *profile, unsigned allowed,
-                                struct rp_shared **out, char *message, size_t message_size)
+enum rp_status rp_shared_create(const struct rp_question *question, struct rp_shared **out,
+                                char *message, size_t message_size)
 {
     struct rp_shared *shared = calloc(1, sizeof(*shared));
     enum rp_status status = RP_NO_MEMORY;
@@ -106,7 +105,7 @@ enum rp_status rp_shared_create(const struct rp_profile *profile, unsigned allow
     *out = NULL;
     if (shared == NULL)
         return status;
-    status = rp_clobbers_create(profile, &shared->clobbers);
+    status = rp_clobbers_create(question->profile, &shared->clobbers);
     if (status == RP_OK)
         status = rp_shared_versions_create(&shared->clobbers, &shared->versions);
     if (status == RP_UNSUPPORTED)
@@ -114,7 +113,7 @@ enum rp_status rp_shared_create(const struct rp_profile *profile, unsigned allow
                  "more than 64 versions are read by several segments at one time; the nested "
                  "model doesn't mind");
     if (status == RP_OK)
-        status = start(shared, profile, allowed);
+        status = start(shared, question);
     if (status != RP_OK) {
         rp_shared_destroy(shared);
         return status;

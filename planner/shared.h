@@ -15,8 +15,8 @@ struct rp_shared;
 
 /* RP_UNSUPPORTED, with one line in `message`, when more than 64 versions would have to be
  * told apart at one time. The profile must have facts and outlive the model. */
-enum rp_status rp_shared_create(const struct rp_profile *profile, unsigned allowed,
-                                struct rp_shared **out, char *message, size_t message_size);
+enum rp_status rp_shared_create(const struct rp_question *question, struct rp_shared **out,
+                                char *message, size_t message_size);
 void rp_shared_destroy(struct rp_shared *shared);
 const struct rp_forward_model *rp_shared_model(const struct rp_shared *shared);
 

@@ -15,6 +15,7 @@ static enum rp_status solve_one(void *context, size_t index, char *message, size
     struct rp_question question = *sweep->question;
 
     question.budget = sweep->budgets[index];
+    question.watch = NULL; /* it hears of budgets */
     return rp_planner_solve(&question, &sweep->plans[index], message, message_size);
 }
 
@@ -26,7 +27,8 @@ enum rp_status rp_planner_sweep(const struct rp_question *question, const uint64
 
     for (size_t i = 0; i < count; i++)
         plans[i] = NULL;
-    enum rp_status status = rp_parallel_run(solve_one, &sweep, count, message, message_size);
+    enum rp_status status = rp_parallel_run(solve_one, &sweep, count, question->watch, message,
+                                            message_size);
     for (size_t i = 0; i < count && status != RP_OK; i++) {
         rp_plan_destroy(plans[i]);
         plans[i] = NULL;

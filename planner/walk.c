@@ -53,10 +53,12 @@ static enum rp_status walk_forward(const struct rp_profile *profile, enum rp_mod
                                    const enum rp_choice *choices, uint64_t *peak, uint64_t *time,
                                    struct rp_moment *binding, uint64_t *held)
 {
+    struct rp_question question = rp_question_default(profile, 0);
     struct rp_open_model open;
     char message[160];
-    enum rp_status status =
-        rp_model_open(profile, model, RP_CHOICE_ALL, &open, message, sizeof(message));
+
+    question.model = model;
+    enum rp_status status = rp_model_open(&question, &open, message, sizeof(message));
 
     if (status == RP_OK) {
         status = rp_forward_walk(open.forward, choices, peak, time, binding, held, NULL);

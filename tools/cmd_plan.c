@@ -5,6 +5,7 @@
 #include "tools/file.h"
 #include "tools/options.h"
 #include "tools/plan_print.h"
+#include "tools/progress.h"
 #include "tools/say.h"
 #include "tracker/contract.h"
 #include "tracker/text.h"
@@ -175,6 +176,16 @@ static int exit_code(enum rp_status status)
     return is_input ? RP_EXIT_USAGE : RP_EXIT_FAILURE;
 }
 
+/* ---- progress ------------------------------------------------------------------ */
+
+static void watch(void *context, uint64_t done, uint64_t all)
+{
+    (void)context;
+    rp_progress_parts(done, all, "labels");
+}
+
+static const struct rp_watch progress = {watch, NULL};
+
 /* ---- answers ------------------------------------------------------------------ */
 
 static int failed(enum rp_status status, const char *message)
@@ -250,6 +261,7 @@ static int answer_budget(const struct arguments *arguments, const struct rp_ques
     char message[MESSAGE_SIZE] = "";
     enum rp_status status = rp_planner_solve(question, &plan, message, sizeof(message));
 
+    rp_progress_erase();
     if (status != RP_OK)
         return failed(status, message);
     int code =
@@ -278,6 +290,7 @@ static int answer_table(const struct arguments *arguments, const struct rp_quest
         status = RP_NO_MEMORY;
     if (status == RP_OK)
         status = rp_planner_sweep(question, budgets, count, plans, message, sizeof(message));
+    rp_progress_erase();
     int code = status != RP_OK
                    ? failed(status, message)
                    : finish_printing(arguments, rp_print_budgets(&arguments->print, question,
@@ -297,6 +310,16 @@ static int say_too_small(uint64_t least)
     return RP_EXIT_NO;
 }
 
+/* Leaves what a budget reaches; how many points it does not. */
+static size_t cut_off(struct rp_curve *curve, uint64_t budget)
+{
+    size_t all = curve->count;
+
+    while (curve->count > 0 && curve->points[curve->count - 1].peak > budget)
+        curve->count--;
+    return all - curve->count;
+}
+
 /* All of it, or what of it a budget reaches. */
 static int answer_curve(const struct arguments *arguments, const struct rp_question *question)
 {
@@ -304,16 +327,19 @@ static int answer_curve(const struct arguments *arguments, const struct rp_quest
     char message[MESSAGE_SIZE] = "";
     enum rp_status status = rp_planner_curve(question, &curve, message, sizeof(message));
 
+    rp_progress_erase();
     if (status != RP_OK)
         return failed(status, message);
     uint64_t least = curve->count > 0 ? curve->points[0].peak : 0;
-    while (arguments->has_budget && curve->count > 0 &&
-           curve->points[curve->count - 1].peak > arguments->budget)
-        curve->count--;
-    bool fits = !arguments->has_budget || arguments->budget >= least;
-    int code = finish_printing(arguments, rp_print_curve(&arguments->print, curve));
+    size_t beyond = arguments->has_budget ? cut_off(curve, arguments->budget) : 0;
+    bool fits = curve->count > 0;
+    int code = RP_EXIT_OK;
+    if (fits || arguments->print.format != RP_PLAN_TEXT)
+        code = finish_printing(arguments, rp_print_curve(&arguments->print, curve));
+    if (fits && beyond > 0 && !arguments->quiet)
+        rp_say("%zu more points need more than the budget", beyond);
     rp_curve_destroy(curve);
-    return code == RP_EXIT_OK && !fits ? say_too_small(least) : code;
+    return fits ? code : say_too_small(least);
 }
 
 static int answer_terms(const struct arguments *arguments, const struct rp_question *question)
@@ -379,6 +405,7 @@ static int answer_comparison(const struct arguments *arguments,
     enum rp_status status = rp_baseline_compare(question, arguments->points, &comparison, message,
                                                 sizeof(message));
 
+    rp_progress_erase();
     if (status != RP_OK)
         return failed(status, message);
     bool fits = !arguments->has_budget ||
@@ -430,6 +457,8 @@ int rp_cmd_plan(int argc, char **argv)
     question.model = arguments.model;
     question.allowed = arguments.allowed;
     question.max_labels = arguments.max_labels;
+    question.watch = &progress;
+    rp_progress_begin("planning", 0);
     code = answer(&arguments, &question);
     rp_profile_destroy(profile);
     return code;

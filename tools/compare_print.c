@@ -73,8 +73,9 @@ static void print_lags(const struct rp_plan_output *to, const struct rp_comparis
     fprintf(to->out,
             "least: smallest feasible budget. largest, mean: how much longer than joint a step\n"
             "takes. equal, lost: of %zu budgets, those with the same time as joint, and those at\n"
-            "which only joint fits. eager needs %s.\n",
-            comparison->count, size_cell(to, cell, comparison->eager_peak));
+            "which only joint fits. eager needs %s. All are of the %s model.\n",
+            comparison->count, size_cell(to, cell, comparison->eager_peak),
+            rp_model_name(comparison->model));
 }
 
 /* ---- csv ---------------------------------------------------------------------- */
@@ -153,8 +154,9 @@ static enum rp_status print_json(const struct rp_plan_output *to,
     for (int b = 0; b < RP_BASELINE_COUNT; b++)
         json_array_append_new(list, baseline_json(comparison, (enum rp_baseline)b));
     json_t *root =
-        json_pack("{s:s, s:i, s:I, s:I, s:o}", "format", "reprise-comparison", "version", 1,
-                  "eager_peak_bytes", (json_int_t)comparison->eager_peak, "knee_budget_bytes",
+        json_pack("{s:s, s:i, s:s, s:I, s:I, s:o}", "format", "reprise-comparison", "version", 1,
+                  "model", rp_model_name(comparison->model), "eager_peak_bytes",
+                  (json_int_t)comparison->eager_peak, "knee_budget_bytes",
                   (json_int_t)comparison->budgets[comparison->knee], "baselines", list);
     char *text = root != NULL ? json_dumps(root, JSON_INDENT(1)) : NULL;
     json_decref(root);

@@ -60,8 +60,28 @@ static bool follow(const char *path, char place[PATH_MAX])
     return false;
 }
 
+/* Whether the folder is one, or could be made: its nearest ancestor that exists is a folder that may
+ * be written to. False with errno set. */
+static bool has_place(const char *path)
+{
+    char folder[PATH_MAX];
+    struct stat info;
+
+    snprintf(folder, sizeof(folder), "%s", path);
+    for (char *slash; (slash = strrchr(folder, '/')) != NULL && slash != folder;) {
+        *slash = 0;
+        if (stat(folder, &info) != 0)
+            continue;
+        errno = ENOTDIR;
+        return S_ISDIR(info.st_mode) && access(folder, W_OK) == 0;
+    }
+    return true;
+}
+
 int rp_file_check(const char *command, const char *path, bool force)
 {
+    if (!is_stdout(path) && access(path, F_OK) != 0 && !has_place(path))
+        return rp_say_usage(command, "%s: %s", path, strerror(errno));
     if (force || is_stdout(path) || is_written_in_place(path) || access(path, F_OK) != 0)
         return RP_EXIT_OK;
     return rp_say_usage(command, "%s exists; --force overwrites it", path);

@@ -17,7 +17,7 @@ struct rp_file {
     int error;            /* errno of the first failure */
 };
 
-/* RP_EXIT_USAGE after a message when a file is there and `force` is false. */
+/* RP_EXIT_USAGE after a message when a file is there and `force` is false, or where none can be. */
 int rp_file_check(const char *command, const char *path, bool force);
 /* Checks as above. Makes parent folders. Returns RP_EXIT_OK, or RP_EXIT_USAGE after a message when
  * the file is there or can't be created. */

@@ -37,22 +37,46 @@ void rp_progress_begin(const char *what, uint64_t total)
     progress.due_ms = progress.silent || !isatty(STDERR_FILENO) ? UINT64_MAX : now_ms() + FIRST_MS;
 }
 
-void rp_progress_at(uint64_t done)
+static bool is_due(void)
 {
-    char here[RP_SIZE_TEXT], all[RP_SIZE_TEXT];
+    return progress.due_ms != UINT64_MAX && now_ms() >= progress.due_ms;
+}
 
-    if (progress.due_ms == UINT64_MAX || now_ms() < progress.due_ms)
-        return;
-    rp_size_format(here, done);
-    rp_size_format(all, progress.total);
-    if (progress.total > 0)
-        fprintf(stderr, "\r\033[Kreprise: %s: %d %% of %s", progress.what,
-                (int)(100.0 * (double)done / (double)progress.total), all);
-    else
-        fprintf(stderr, "\r\033[Kreprise: %s: %s", progress.what, here);
+static void show(const char *how_far)
+{
+    fprintf(stderr, "\r\033[Kreprise: %s: %s", progress.what, how_far);
     fflush(stderr);
     progress.shown = true;
     progress.due_ms = now_ms() + NEXT_MS;
+}
+
+void rp_progress_at(uint64_t done)
+{
+    char here[RP_SIZE_TEXT], text[RP_SIZE_TEXT + 32];
+
+    if (!is_due())
+        return;
+    if (progress.total > 0)
+        snprintf(text, sizeof(text), "%d %% of %s",
+                 (int)(100.0 * (double)done / (double)progress.total),
+                 rp_size_format(here, progress.total));
+    else
+        snprintf(text, sizeof(text), "%s", rp_size_format(here, done));
+    show(text);
+}
+
+void rp_progress_parts(uint64_t done, uint64_t all, const char *units)
+{
+    char text[80];
+
+    if (!is_due())
+        return;
+    if (all > 0)
+        snprintf(text, sizeof(text), "%llu of %llu", (unsigned long long)done,
+                 (unsigned long long)all);
+    else
+        snprintf(text, sizeof(text), "%llu %s", (unsigned long long)done, units);
+    show(text);
 }
 
 void rp_progress_erase(void)

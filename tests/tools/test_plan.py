@@ -3,8 +3,10 @@
 """`reprise plan` from outside; the planner itself has tests of its own.
 
 usage: test_plan.py REPRISE"""
+import contextlib
 import json
 import os
+import pty
 import subprocess
 
 import harness
@@ -14,6 +16,33 @@ PROFILE = {"version": 1, "base_bytes": 0, "segments": [{"name": "s0", "options":
     "whole": {"hold_bytes": 10, "peak_bytes": 20, "time_ns": 99},
     "regions": {"hold_bytes": 0, "peak_bytes": 11, "time_ns": 75}}}]}
 
+def stated(**figures):
+    return {name: {"value": value, "source": "stated"} for name, value in figures.items()}
+
+
+def segment_of_facts(name, activation, offset):
+    """Reads a part of the state and overwrites it."""
+    here = [{"buffer": "state", "offset": offset, "bytes": 100}]
+    return {"name": name, "facts": stated(
+        forward_ns=50, backward_ns=90, replay_ns=40 + activation // 10, tracking_ns=1,
+        activation_bytes=activation, forward_workspace_bytes=10, backward_workspace_bytes=20)
+        | {"reads": here, "writes": here, "backward_writes": []}}
+
+
+FACTS = {"version": 1, "base_bytes": 0, "copy": stated(fixed_ns=3, bytes_per_us=1000),
+         "buffers": [{"name": "state", "bytes": 1000}],
+         "segments": [segment_of_facts("a", 500, 0), segment_of_facts("b", 600, 50),
+                      segment_of_facts("c", 700, 0), segment_of_facts("d", 400, 300)]}
+
+
+def powers_of_two(count):
+    """Every choice makes another sum: all labels live."""
+    return {"version": 1, "base_bytes": 0, "segments": [
+        {"name": f"s{i}", "options": {
+            "retain": {"hold_bytes": 1 << i, "peak_bytes": 1 << i, "time_ns": 1},
+            "regions": {"hold_bytes": 0, "peak_bytes": 0, "time_ns": 1 + (1 << i)}}}
+        for i in range(count)]}
+
 
 class Plan(harness.Case):
     def setUp(self):
@@ -22,6 +51,20 @@ class Plan(harness.Case):
 
     def plan(self, *words, **more):
         return self.reprise("plan", "-P", "profile.json", *words, **more)
+
+    def on_terminal(self, *words):
+        """What stderr gets where it is one."""
+        terminal, line = pty.openpty()
+        planner = subprocess.Popen([harness.REPRISE, *words], cwd=self.folder, stderr=line,
+                                   stdout=subprocess.DEVNULL, env=harness.environment())
+        os.close(line)
+        said = b""
+        with contextlib.suppress(OSError):
+            while more := os.read(terminal, 65536):
+                said += more
+        os.close(terminal)
+        self.assertEqual(planner.wait(), 0)
+        return said.decode()
 
     def answer(self, *words, code=0):
         done = self.plan("--json", *words)
@@ -73,6 +116,11 @@ class Plan(harness.Case):
                 finally:
                     reader.kill()
 
+    def test_what_can_not_be_written_is_said_before_anything_runs(self):
+        (self.folder / "file").write_text("")
+        for words in (["-b", "8", "-o"], ["--force", "-b", "8", "-o"], ["--compare", "--svg"]):
+            self.assertRefused(self.plan(*words, "file/x"), 2, "file/x: Not a directory")
+
     def test_bad_profile(self):
         (self.folder / "profile.json").write_text('{"version": 1, "base_bites": 0}')
         self.assertRefused(self.plan(), 2, "profile.json:1:", "base_bytes")
@@ -102,6 +150,48 @@ class Plan(harness.Case):
         self.assertEqual(peaks(), [8])
         self.assertEqual(peaks("-b", "8"), [8])
         self.assertEqual(peaks("-b", "7", code=1), [])
+        options = {"retain": {"hold_bytes": 8, "peak_bytes": 9, "time_ns": 1},
+                   "regions": {"hold_bytes": 2, "peak_bytes": 6, "time_ns": 5}}
+        (self.folder / "profile.json").write_text(json.dumps(
+            {"version": 1, "base_bytes": 0, "segments": [{"name": name, "options": options}
+                                                         for name in "abc"]}))
+        whole = peaks()
+        self.assertGreater(len(whole), 2)
+        self.assertEqual(peaks("-b", str(whole[1])), whole[:2])
+        self.assertEqual(peaks("-b", str(whole[2] - 1)), whole[:2])
+        done = self.plan("--curve", "-b", str(whole[1]))
+        self.assertIn(f"{len(whole) - 2} more points need more than the budget", done.stderr)
+        done = self.plan("--curve", "-b", str(whole[0] - 1))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn(f"smallest budget is {whole[0]}", done.stderr)
+
+    def test_every_answer_is_to_be_had_under_every_model(self):
+        (self.folder / "profile.json").write_text(json.dumps(FACTS))
+        for model in ("nested", "shared", "lazy"):
+            points = json.loads(self.plan("-m", model, "--curve", "--json").stdout)["points"]
+            self.assertGreater(len(points), 1, model)
+            done = self.plan("-qm", model, "--compare", "--json", "--svg", model + ".svg")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            compared = json.loads(done.stdout)
+            self.assertEqual(compared["model"], model)
+            self.assertIn(f"the {model} model", (self.folder / (model + ".svg")).read_text())
+            for point in points:
+                plan = json.loads(self.plan("-m", model, "--json", "-b",
+                                            str(point["peak_bytes"])).stdout)
+                self.assertEqual(plan["time_ns"], point["time_ns"])
+
+    def test_models_that_need_ranges_say_so(self):
+        for words in (["-b", "8"], ["--curve"], ["--compare"], []):
+            self.assertRefused(self.plan("-m", "shared", *words), 2,
+                               "the shared model needs facts", "the nested model does with them")
+
+    def test_what_takes_long_says_how_far_it_is(self):
+        """On a terminal, after a second, and not with -q."""
+        (self.folder / "profile.json").write_text(json.dumps(powers_of_two(36)))
+        text = self.on_terminal("plan", "-P", "profile.json", "--curve")
+        self.assertRegex(text, r"\r\x1b\[Kreprise: planning: \d+ (labels|of \d+)\r")
+        self.assertTrue(text.endswith("\r\x1b[K"), "it is gone at the end")
+        self.assertEqual(self.on_terminal("plan", "-qP", "profile.json", "--curve"), "")
 
     def test_names_do_not_move_the_terminal_about(self):
         profile = json.loads(json.dumps(PROFILE))
