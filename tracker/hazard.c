@@ -73,6 +73,7 @@ const char *rp_hazard_taken_for(const struct rp_hazard *hazard)
     static const char *const words[] = {[RP_ASSUMED_OUTPUT] = "an output",
                                         [RP_ASSUMED_STATE] = "state",
                                         [RP_ASSUMED_MOVED] = "other memory",
+                                        [RP_ASSUMED_ORDER] = "the one in order",
                                         [RP_ASSUMED_EMPTY] = "no work"};
     return hazard->kind == RP_HAZARD_ASSUMED ? words[hazard->assumed] : NULL;
 }
@@ -83,7 +84,14 @@ static const char *assumed_advice(const struct rp_hazard *hazard)
     case RP_ASSUMED_OUTPUT:
         return "declare the buffer if it is state: then what stood there before the replay will "
                "stand again; if it is an output, then nothing is wrong with this buffer";
+    case RP_ASSUMED_ORDER:
+        return "check the segment's \"pair\"; if the replay has other memory for its outputs, then "
+               "nothing is wrong with it";
     case RP_ASSUMED_STATE:
+        if (hazard->declared)
+            return "if it is state, as it is named, nothing is wrong with it; if the job puts a "
+                   "forward's input there once more, for the replay to work on in place, let the "
+                   "contract not name it";
         return "declare the buffer if it is state, then nothing is wrong with it; if it is an "
                "output, let the segment itself write what it adds to";
     case RP_ASSUMED_EMPTY:
@@ -276,6 +284,9 @@ static void say_assumed(struct line *line, const struct rp_hazard *hazard)
     case RP_ASSUMED_MOVED:
         say(line, ": call %" PRIu64 " of its forward, made where another of its calls had its "
                   "output", hazard->position);
+        break;
+    case RP_ASSUMED_ORDER:
+        say(line, ", made where another forward that waits had its output");
         break;
     case RP_ASSUMED_EMPTY:
         say(line, ": neither its forward nor its replay made a call on their thread");

@@ -37,6 +37,7 @@ enum rp_assumption {
     RP_ASSUMED_OUTPUT, /* what the replay has made stands, over what others had written */
     RP_ASSUMED_STATE,  /* what others had written stands again, over what the replay has made */
     RP_ASSUMED_MOVED,  /* the replay has made it where another call's output had been */
+    RP_ASSUMED_ORDER,  /* the forward that the order names: another had its output in this place */
     RP_ASSUMED_EMPTY,  /* neither forward nor replay made a call that counts as theirs */
 };
 
@@ -64,6 +65,7 @@ struct rp_hazard {
     const char *reason;     /* UNPROVED, DIVERGED: why it is so and what helps, or NULL */
     bool reinstated;        /* UNPROVED: they stand over what `other` has made */
     enum rp_assumption assumed; /* ASSUMED */
+    bool declared;          /* ASSUMED: by the contract's word */
     uint64_t position;      /* DIVERGED and MOVED: of `other` among the forward's calls, from 0 */
     uint32_t step;
     uint64_t count;
@@ -75,7 +77,8 @@ struct rp_hazard {
     bool again;             /* in a further replay of a forward that had its replays */
 };
 
-/* ASSUMED: what it was taken for, "an output", "state", "other memory", "no work"; else NULL. */
+/* ASSUMED: what it was taken for, "an output", "state", "other memory", "the one in order", "no
+ * work"; else NULL. */
 const char *rp_hazard_taken_for(const struct rp_hazard *hazard);
 /* What a user can do about it, one sentence. */
 const char *rp_hazard_advice(const struct rp_hazard *hazard);

@@ -37,7 +37,7 @@ static enum rp_status sort_stretch(void *ctx, rp_alloc_id id, uint64_t lo, uint6
 {
     (void)id;
     const struct sorting *sorting = ctx;
-    bool stands = found->version == expected->version;
+    bool stands = rp_writer_same_bytes(found, expected);
     return stands == sorting->standing ? rp_spans_add(sorting->out, lo, hi) : RP_OK;
 }
 
@@ -147,7 +147,7 @@ static enum rp_status report_stale(void *ctx, rp_alloc_id id, uint64_t lo, uint6
                                    const struct rp_writer *found, const struct rp_writer *expected)
 {
     const struct checking *checking = ctx;
-    return found->version == expected->version
+    return rp_writer_same_bytes(found, expected)
                ? RP_OK
                : checking->visit(checking->ctx, id, lo, hi, found, expected);
 }

@@ -24,10 +24,12 @@ static const struct rp_writer nobody;
 
 static bool same_writer(const struct rp_writer *a, const struct rp_writer *b)
 {
-    return a->version == b->version && a->origin == b->origin && a->seq == b->seq &&
-           a->place == b->place && a->deed == b->deed && a->value == b->value &&
+    return a->version == b->version && a->origin == b->origin && a->source == b->source &&
+           a->seq == b->seq && a->place == b->place && a->deed == b->deed && a->value == b->value &&
            a->launch == b->launch && a->stream == b->stream && a->step == b->step &&
-           a->name == b->name && a->made_in == b->made_in && a->speculative == b->speculative;
+           a->name == b->name && a->made_in == b->made_in &&
+           a->settled == b->settled && a->uploaded == b->uploaded &&
+           a->speculative == b->speculative;
 }
 
 enum rp_status rp_versions_create(struct rp_versions **out)

@@ -23,17 +23,34 @@ typedef uint64_t rp_version;
 struct rp_writer {
     rp_version version;
     rp_version origin; /* the write whose value this one modified, or the version itself */
+    rp_version source; /* the write that made these very bytes, which were copied since; 0: none */
     uint64_t seq;    /* sequence number of the driver call */
     uint64_t launch; /* index of the launch within its step, from 0 */
     uint64_t stream; /* the driver's handle */
-    uint64_t place;  /* what an offset is less, to be that of a byte within what its call wrote */
+    uint64_t place;  /* what an offset is less, to be that of a byte within what the call wrote
+                      * that made it: `source`, or `version` where there is none */
     uint64_t deed;   /* equal for writes that made the same value; 0 where that can't be told */
     uint64_t value;  /* the same, which copies carry on: of bytes of equal places, see `place` */
     uint32_t step;   /* 0 before the first step */
     uint32_t name;   /* name id of the kernel, or of the call when it is no launch */
     uint32_t made_in; /* low bits of the segment instance that made it, 0 for none */
+    bool settled;     /* it was over when its call returned */
+    bool uploaded;    /* it came from the host, and whose bytes it is nobody knows */
     bool speculative; /* nothing proves that it was written at all */
 };
+
+/* The write that made the bytes: a copy of them has another version, and the same maker. */
+static inline rp_version rp_writer_maker(const struct rp_writer *writer)
+{
+    return writer->source ? writer->source : writer->version;
+}
+
+/* True when bytes at one offset, of these two writers, are the same. */
+static inline bool rp_writer_same_bytes(const struct rp_writer *a, const struct rp_writer *b)
+{
+    return a->version == b->version ||
+           (rp_writer_maker(a) == rp_writer_maker(b) && a->place == b->place);
+}
 
 struct rp_versions;
 

@@ -2,6 +2,7 @@
 #include "interpose/calls/area.h"
 
 #include "interpose/calls/array.h"
+#include "interpose/calls/offload.h"
 #include "interpose/run/core.h"
 #include "interpose/run/segment.h"
 
@@ -91,7 +92,7 @@ struct source {
 /* Only a guard asks the driver how far it is; without, what the device wrote may be on its way. */
 static bool is_pending(const struct rp_writer *writer)
 {
-    return writer->version &&
+    return writer->version && !writer->settled &&
            (!rp_core_keeps() || rp_core.captures ||
             !rp_order_is_done(rp_core.bench.order, writer->stream));
 }
@@ -145,7 +146,7 @@ static bool is_worth_hashing(const struct rp_area *from)
 {
     const uint64_t most_bytes = UINT64_C(16) << 20;
     uint64_t rows, bytes;
-    return rp_core_keeps() && rp_core.segments_wanted &&
+    return rp_core.segments_wanted &&
            !__builtin_mul_overflow(from->height, from->depth, &rows) && rows <= MOST_ROWS &&
            !__builtin_mul_overflow(rows, from->width, &bytes) && bytes <= most_bytes;
 }
@@ -168,12 +169,37 @@ static void note_content(struct rp_footprint *call, const struct rp_area *to,
                                              from->width, call->content);
 }
 
+static bool is_line(const struct rp_area *area)
+{
+    return area->type != CU_MEMORYTYPE_ARRAY && area->height == 1 && area->depth == 1;
+}
+
+/* Whose bytes it copies. What a graph's nodes have on the host, nobody can look at yet. */
+static void note_line(struct rp_footprint *call, const struct rp_area *to,
+                      const struct rp_area *from)
+{
+    bool is_alone = !call->count && is_line(to) && is_line(from);
+    bool from_host = is_host(from);
+    call->is_copy = is_alone && !from_host;
+    call->is_upload = call->is_upload || from_host;
+    call->taken_bytes = 0;
+    call->brought = (struct rp_provenance){0};
+    if (!is_alone || rp_core.graph_seq || !is_worth_hashing(from))
+        return;
+    if (from_host && !is_host(to) && !call->is_content_doubtful && fits(to))
+        call->brought = rp_offload_find((const void *)(uintptr_t)from->base, from->width);
+    if (!from_host && is_host(to)) {
+        call->taken = (const void *)(uintptr_t)to->base;
+        call->taken_bytes = from->width;
+    }
+}
+
 enum rp_status rp_area_copy(struct rp_footprint *call, const struct rp_area *to,
                            const struct rp_area *from)
 {
     call->signature = call->signature * 31 + from->width * from->height * from->depth;
     note_content(call, to, from);
-    call->is_copy = !is_host(from) && from->height == 1 && from->depth == 1;
+    note_line(call, to, from);
     enum rp_status status = rp_area_reach(call, from, RP_READ);
     return status == RP_OK ? rp_area_reach(call, to, RP_WRITE) : status;
 }

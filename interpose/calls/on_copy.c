@@ -8,10 +8,11 @@
 /* Both sides may be host memory that nobody tracks: those bytes are left out. */
 static void copy(struct rp_frame *frame, uint64_t to, uint64_t from, uint64_t bytes)
 {
-    const struct rp_area target = rp_area_line(to, bytes);
-    struct rp_area source = rp_area_line(from, bytes);
+    struct rp_area target = rp_area_line(to, bytes), source = rp_area_line(from, bytes);
     if (rp_call_in_class(frame->id, "write.h2d"))
         source.type = CU_MEMORYTYPE_HOST;
+    if (rp_call_in_class(frame->id, "read.d2h"))
+        target.type = CU_MEMORYTYPE_HOST;
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
     rp_handler_track(frame, call, rp_area_copy(call, &target, &source));

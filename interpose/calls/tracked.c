@@ -66,6 +66,8 @@ void rp_handler_track(struct rp_frame *frame, struct rp_footprint *call, enum rp
         rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
     if (rp_handler_is_captured(call->stream))
         return;
+    if (rp_calls[frame->id].stream_arg >= 0)
+        call->taken_bytes = 0; /* it need not be over when the call returns */
     call->on_device = call->is_launch || rp_call_in_class(frame->id, "write.memset") ||
                       rp_call_in_class(frame->id, "write.d2d");
     rp_track(call);

@@ -127,11 +127,11 @@ enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
 
 enum { MOST_STRETCHES = 256 }; /* of one version each; a call that reads more is not vouched for */
 
-/* Stretches of what one call wrote in one go, wherever memory or its mappings are divided. */
+/* Stretches of what one call made in one go, wherever memory or its mappings are divided. */
 struct seeing {
     uint64_t hash;
-    rp_version version;   /* of the latest stretch so far ... */
-    uint64_t begin, end;  /* ... and which bytes of what that call wrote it is */
+    rp_version maker;    /* of the latest stretch so far ... */
+    uint64_t begin, end; /* ... and which bytes of what that call made it is */
     unsigned stretches;
 };
 
@@ -143,7 +143,7 @@ static uint64_t mix(uint64_t hash, uint64_t word) /* FNV-1a over 64-bit words, f
 
 static void end_stretch(struct seeing *seeing)
 {
-    seeing->hash = mix(mix(mix(seeing->hash, seeing->begin), seeing->end), seeing->version);
+    seeing->hash = mix(mix(mix(seeing->hash, seeing->begin), seeing->end), seeing->maker);
 }
 
 static enum rp_status see(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *writer)
@@ -152,9 +152,9 @@ static enum rp_status see(void *ctx, uint64_t lo, uint64_t hi, const struct rp_w
     if (++seeing->stretches > MOST_STRETCHES || writer->speculative)
         return RP_END;
     uint64_t begin = writer->version ? lo - writer->place : 0; /* absence has no places */
-    if (seeing->version != writer->version || (begin && seeing->end != begin)) {
+    if (seeing->maker != rp_writer_maker(writer) || (begin && seeing->end != begin)) {
         end_stretch(seeing);
-        seeing->version = writer->version;
+        seeing->maker = rp_writer_maker(writer);
         seeing->begin = seeing->end = begin;
     }
     seeing->end += hi - lo;
@@ -192,39 +192,6 @@ uint64_t rp_footprint_deed(const struct rp_footprint *call)
     uint64_t hash = mix(mix(mix(sight, call->signature), call->values), call->content);
     hash = mix(hash, call->name);
     return hash ? hash : 1;
-}
-
-struct carrying {
-    uint64_t value, begin, end; /* as in struct seeing; begin 0: nothing so far */
-};
-
-static enum rp_status carry(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *writer)
-{
-    struct carrying *carrying = ctx;
-    uint64_t begin = lo - writer->place;
-    if (!writer->value || writer->speculative ||
-        (carrying->begin && (writer->value != carrying->value || begin != carrying->end)))
-        return RP_END;
-    if (!carrying->begin)
-        carrying->begin = begin;
-    carrying->value = writer->value;
-    carrying->end = begin + (hi - lo);
-    return RP_OK;
-}
-
-/* Only from where the value begins: the places are the same then. */
-uint64_t rp_footprint_value(const struct rp_footprint *call, uint64_t deed)
-{
-    struct carrying carrying = {0};
-    if (!call->is_copy)
-        return deed;
-    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
-        const struct rp_reach *reach = &call->reaches[i];
-        if (rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi, carry,
-                             &carrying) != RP_OK)
-            return deed;
-    }
-    return carrying.begin == RP_FIRST_PLACE ? carrying.value : deed;
 }
 
 struct suspecting {

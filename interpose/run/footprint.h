@@ -21,6 +21,12 @@ struct rp_reach {
 
 struct rp_scope;
 
+/* Which bytes of what some call made: from `begin` on, see rp_writer's `place`. */
+struct rp_provenance {
+    rp_version maker; /* 0: not known */
+    uint64_t begin, bytes;
+};
+
 /* Where the first byte of the first stretch that a call writes has its place, see rp_writer; the
  * next stretch begins as much further on. */
 #define RP_FIRST_PLACE (UINT64_C(1) << 48)
@@ -38,13 +44,17 @@ struct rp_footprint {
     uint64_t content;   /* hash of the host's bytes that it copies; the same ... */
     uint64_t content_versions; /* ... where the device has written them alike, 0: never, and ... */
     bool is_content_doubtful;  /* ... neither may be another by the time that it runs */
+    struct rp_provenance brought; /* a copy from the host: of bytes that had been there before */
+    const void *taken;            /* a copy to the host: where to, and how much; 0 bytes where it */
+    uint64_t taken_bytes;         /* ... has company in its call, or need not be over with it */
     rp_stream stream;
     uint64_t remarks;   /* rp_remarks_made when it was begun */
     bool audited; /* a launch that is compared with what is claimed here */
     bool is_launch;
     bool in_graph;      /* a node of a graph that is launched */
     bool on_device;     /* to write device memory is all that it does */
-    bool is_copy;       /* byte by byte, from one line of memory to another */
+    bool is_upload;     /* copies from the host */
+    bool is_copy;       /* byte by byte, from one line of device memory to another, and no more */
     struct rp_reach *reaches; /* reads come before writes */
     size_t count, capacity;
     enum rp_verdict reads, writes;
@@ -84,8 +94,9 @@ static inline enum rp_status rp_footprint_reach(struct rp_footprint *call, uint6
 /* Adds all the memory around `address`. RP_NOT_FOUND when there is none. */
 enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
                                  struct rp_reach like);
-/* What the call reads, by version and place in its own reads, wherever these lie in memory:
- * calls that do the same work and see the same do the same. 0 when that can't be vouched for. */
+/* What the call reads, by who made it and place in its own reads, wherever these lie in memory and
+ * however often they were copied: calls that do the same work and see the same do the same. 0 when
+ * that can't be vouched for. */
 uint64_t rp_footprint_sight(const struct rp_footprint *call);
 /* How many bytes it reads at the most. */
 uint64_t rp_footprint_bytes_read(const struct rp_footprint *call);
@@ -93,8 +104,6 @@ uint64_t rp_footprint_bytes_read(const struct rp_footprint *call);
 /* Equal for calls that do the same to the same content, whoever makes them: of their kind and
  * place, what they are given, and their sight. 0 when that can't be vouched for. */
 uint64_t rp_footprint_deed(const struct rp_footprint *call);
-/* The value that it makes: its `deed`, or what it copies all of. */
-uint64_t rp_footprint_value(const struct rp_footprint *call, uint64_t deed);
 
 /* A call that is not proved may reach declared state by ways that no argument shows, such as a
  * table of pointers in device memory: adds all of it, on the sides that are not proved. */

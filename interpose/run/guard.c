@@ -268,9 +268,8 @@ static void clobber_by_end(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi)
 {
     const struct ending *ending = ctx;
     const struct rp_scope *scope = ending->scope;
-    if (rp_keep_discovers())
-        rp_undecided_reinstate(scope->execution, scope->repeating,
-                               rp_transaction_live(scope->transaction), id, lo, hi);
+    rp_undecided_reinstate(scope->execution, scope->repeating,
+                           rp_transaction_live(scope->transaction), id, lo, hi);
     for (size_t i = 0; i < rp_executions_count(); i++) {
         struct rp_execution *execution = rp_executions_at(i);
         if (execution != ending->scope->execution && rp_keep_protects(execution))

@@ -91,7 +91,7 @@ static bool answers(const struct rp_execution *execution, const struct asking *a
 
 static struct rp_pairing choose(const struct asking *asking, const struct rp_execution *tentative)
 {
-    struct rp_pairing chosen = {NULL, false};
+    struct rp_pairing chosen = {.execution = NULL};
     size_t choices = 0;
     for (size_t i = 0; i < rp_executions_count(); i++) {
         struct rp_execution *execution = candidate(i, asking->segment);
@@ -117,7 +117,7 @@ struct rp_pairing rp_pairing_find(uint32_t segment, const char *key)
 
 static bool holds_same(const struct rp_writer *a, const struct rp_writer *b)
 {
-    return a->version == b->version ||
+    return rp_writer_same_bytes(a, b) ||
            (a->value && a->value == b->value && a->place == b->place);
 }
 
@@ -211,27 +211,62 @@ static bool wrote_at(const struct rp_execution *execution, const struct rp_footp
     return at < execution->log_count && execution->log[at].outputs == rp_pairing_outputs(call);
 }
 
-/* Another forward that waits as long for a replay, and that the call might repeat as well. */
-static bool contradicts(const struct rp_execution *other, const struct rp_execution *chosen,
-                        const struct rp_footprint *first)
+static bool saw_alike(const struct comparing *between, rp_alloc_id id, uint64_t lo, uint64_t hi)
 {
-    struct comparing comparing = {.chosen = chosen, .other = other};
-    bool has_its_place = !wrote_at(chosen, first) && wrote_at(other, first);
-    return has_its_place || !each_read(first, speaks_for_other, &comparing);
+    struct comparing comparing = *between;
+    comparing.id = id;
+    return rp_versions_read(between->other->instance->expected, id, lo, hi, is_no_longer,
+                            &comparing) == RP_OK;
 }
 
-static bool is_doubtful(const struct rp_execution *chosen, const struct rp_execution *order,
+/* Whatever the call repeats, it does the same. */
+static bool read_alike(const struct comparing *between, const struct rp_footprint *call)
+{
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++)
+        if (!saw_alike(between, call->reaches[i].id, call->reaches[i].lo, call->reaches[i].hi))
+            return false;
+    return true;
+}
+
+/* Whichever is replayed, it comes out the same. */
+static bool are_alike(const struct comparing *between)
+{
+    const struct rp_instance *other = between->other->instance;
+    for (size_t i = 0; i < other->live_count; i++)
+        if (!saw_alike(between, other->lives[i].id, 0, UINT64_MAX))
+            return false;
+    return true;
+}
+
+enum doubt { NO_DOUBT, SLIGHT, GRAVE };
+
+/* Where another has had its output says whose replay it is, where the same memory serves the same
+ * purpose each time. A call that does the same for both may as well have got any memory. */
+static enum doubt doubt_of_place(const struct comparing *between, const struct rp_footprint *first)
+{
+    if (wrote_at(between->chosen, first) || !wrote_at(between->other, first) || are_alike(between))
+        return NO_DOUBT;
+    return read_alike(between, first) ? SLIGHT : GRAVE;
+}
+
+/* Other forwards that wait as long for a replay, and that the call might repeat as well. */
+static enum doubt doubt(const struct rp_execution *chosen, const struct rp_execution *order,
                         const struct asking *asking)
 {
+    enum doubt worst = NO_DOUBT;
     if (chosen != order && !is_told_by_buffers(chosen, order, asking->first))
-        return true;
-    for (size_t i = 0; i < rp_executions_count(); i++) {
-        const struct rp_execution *other = rp_executions_at(i);
-        if (other != chosen && other->replays <= chosen->replays &&
-            answers(other, asking, order) && contradicts(other, chosen, asking->first))
-            return true;
+        return GRAVE;
+    for (size_t i = 0; i < rp_executions_count() && worst != GRAVE; i++) {
+        struct comparing between = {.chosen = chosen, .other = rp_executions_at(i)};
+        if (between.other == chosen || between.other->replays > chosen->replays ||
+            !answers(between.other, asking, order))
+            continue;
+        enum doubt of_place = doubt_of_place(&between, asking->first);
+        worst = of_place > worst ? of_place : worst;
+        if (!each_read(asking->first, speaks_for_other, &between))
+            worst = GRAVE;
     }
-    return false;
+    return worst;
 }
 
 struct rp_pairing rp_pairing_settle(struct rp_pairing before, const char *key,
@@ -245,7 +280,9 @@ struct rp_pairing rp_pairing_settle(struct rp_pairing before, const char *key,
         after = choose(&asking, before.execution);
     if (!after.execution)
         return before;
-    after.guessed = after.guessed || is_doubtful(after.execution, before.execution, &asking);
+    enum doubt found = doubt(after.execution, before.execution, &asking);
+    after.guessed = after.guessed || found == GRAVE;
+    after.assumed = found == SLIGHT;
     return after;
 }
 

@@ -11,7 +11,9 @@
  * tell better: it works on the same buffers as its twin in the forward. */
 struct rp_pairing {
     struct rp_execution *execution; /* NULL when there is none */
-    bool guessed; /* it is one of several that were all replayed as often as was promised */
+    bool guessed; /* it is one of several that were all replayed as often as was promised, or what
+                   * the replay meets speaks for another */
+    bool assumed; /* its output lies where another's lay, which need not mean anything */
 };
 struct rp_pairing rp_pairing_find(uint32_t segment, const char *key);
 /* `before` is what was named before the first call. */

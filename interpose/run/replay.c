@@ -210,7 +210,7 @@ static bool sees_history(const struct rp_scope *scope, const struct rp_footprint
 static void serve(struct rp_scope *scope, struct rp_footprint *call)
 {
     for (size_t i = 0; i < call->count; i++) /* as long as these are its own, and no deliveries */
-        if (call->reaches[i].effect == RP_WRITE && rp_keep_discovers())
+        if (call->reaches[i].effect == RP_WRITE)
             rp_undecided_leave(scope->execution, call, call->reaches[i].id, call->reaches[i].lo,
                                call->reaches[i].hi);
     if (!rp_retain_serve(scope->execution, call->entry, call))
@@ -286,7 +286,7 @@ void rp_replay_settle(struct rp_scope *scope, const struct rp_footprint *call)
 {
     if (scope->settled)
         return;
-    const struct rp_pairing before = {scope->execution, scope->guessed};
+    const struct rp_pairing before = {.execution = scope->execution, .guessed = scope->guessed};
     const struct rp_pairing after = rp_pairing_settle(before, scope->key, call);
     if (after.execution != before.execution) {
         rp_execution_replay_withdrawn(before.execution);
@@ -301,6 +301,8 @@ void rp_replay_settle(struct rp_scope *scope, const struct rp_footprint *call)
     bool too_late = rp_host_differs(before.execution, after.execution);
     if (scope->guessed || too_late || contradicts_keys(scope))
         rp_report_unpaired(rp_core.config.contract->segments[scope->segment].name, scope->key);
+    else if (after.assumed)
+        rp_report_order(scope->execution, call);
     rp_cost_replay(scope->execution);
 }
 

@@ -174,7 +174,18 @@ void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp
     hazard.writer = rp_name(bytes->live.name);
     hazard.other = rp_name(bytes->replayed);
     hazard.reinstated = bytes->reinstated;
+    hazard.declared = bytes->declared;
     hazard.assumed = bytes->reinstated ? RP_ASSUMED_STATE : RP_ASSUMED_OUTPUT;
+    record(&hazard);
+}
+
+/* An assumption about the first output of `call`. */
+static void assume_of_output(struct rp_hazard hazard, const struct rp_footprint *call)
+{
+    hazard.other = hazard.reader;
+    for (size_t i = 0; i < call->count && !hazard.allocation; i++)
+        if (call->reaches[i].effect == RP_WRITE)
+            locate(&hazard, call->reaches[i].id, call->reaches[i].lo, call->reaches[i].hi);
     record(&hazard);
 }
 
@@ -183,12 +194,15 @@ void rp_report_moved(const struct rp_execution *execution, const struct rp_footp
 {
     struct rp_hazard hazard = met_by(RP_HAZARD_ASSUMED, execution, call);
     hazard.assumed = RP_ASSUMED_MOVED;
-    hazard.other = hazard.reader;
     hazard.position = entry;
-    for (size_t i = 0; i < call->count && !hazard.allocation; i++)
-        if (call->reaches[i].effect == RP_WRITE)
-            locate(&hazard, call->reaches[i].id, call->reaches[i].lo, call->reaches[i].hi);
-    record(&hazard);
+    assume_of_output(hazard, call);
+}
+
+void rp_report_order(const struct rp_execution *execution, const struct rp_footprint *call)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_ASSUMED, execution, call);
+    hazard.assumed = RP_ASSUMED_ORDER;
+    assume_of_output(hazard, call);
 }
 
 void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,

@@ -36,6 +36,7 @@ struct rp_undecided_bytes {
     struct rp_writer live; /* who had put it there */
     bool reinstated;       /* it stands again, over what the replay has made */
     bool assumed;          /* that it is right so: no more than a warning is due */
+    bool declared;         /* and that by the contract's word */
 };
 void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp_footprint *reader,
                          rp_alloc_id id, uint64_t lo, uint64_t hi);
@@ -43,6 +44,9 @@ void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp
 /* `call` repeats number `entry` of the forward's log where another of its calls had its output. */
 void rp_report_moved(const struct rp_execution *execution, const struct rp_footprint *call,
                      size_t entry);
+
+/* The same where another forward that waits had its output: a warning. */
+void rp_report_order(const struct rp_execution *execution, const struct rp_footprint *call);
 
 /* A replay did not do what its forward did in call number `entry` of its log: `call` is what it
  * did instead, or NULL when it did nothing at all. */

@@ -413,7 +413,7 @@ static void open_by_launch(struct rp_thread *thread, uint32_t segment,
     if (rule->replay.kind == RP_WHERE_REPEAT)
         repeated = rp_pairing_repeated(segment, call);
     if (repeated) {
-        open_replay(thread, segment, "", (struct rp_pairing){repeated, false}, true);
+        open_replay(thread, segment, "", (struct rp_pairing){.execution = repeated}, true);
         return;
     }
     uint64_t match = rp_segment_figures(segment)->first_matches++;

@@ -11,90 +11,7 @@
 #include "interpose/run/replay.h"
 #include "interpose/run/report.h"
 #include "interpose/run/undecided.h"
-
-/* ---- versions --------------------------------------------------------------------- */
-
-static bool modifies(const struct rp_footprint *call, const struct rp_reach *write)
-{
-    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
-        const struct rp_reach *read = &call->reaches[i];
-        if (read->id == write->id && read->lo < write->hi && write->lo < read->hi)
-            return true;
-    }
-    return false;
-}
-
-struct origins {
-    struct rp_writer writer;
-    rp_alloc_id id;
-    uint64_t hi; /* end of what was visited */
-};
-
-/* One stretch at a time: the map may not change while it is walked. */
-static enum rp_status take_origin(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *old)
-{
-    (void)lo;
-    struct origins *origins = ctx;
-    origins->writer.origin = old->origin ? old->origin : origins->writer.version;
-    origins->hi = hi;
-    return RP_END;
-}
-
-static enum rp_status write_modified(const struct rp_reach *reach, const struct rp_writer *writer)
-{
-    struct origins origins = {.writer = *writer, .id = reach->id};
-    enum rp_status status = RP_OK;
-    for (uint64_t lo = reach->lo; status == RP_OK && lo < reach->hi; lo = origins.hi) {
-        origins.hi = reach->hi;
-        rp_versions_read(rp_core.bench.versions, reach->id, lo, reach->hi, take_origin, &origins);
-        status = rp_versions_write(rp_core.bench.versions, reach->id, lo, origins.hi,
-                                   &origins.writer);
-    }
-    return status;
-}
-
-/* The instance that the call belongs to: the replay's that it repeats, or the innermost forward's,
- * or 0. */
-static uint64_t instance_of(const struct rp_footprint *call)
-{
-    const struct rp_thread *thread = rp_thread_self();
-    if (call->replay && call->repeats)
-        return call->replay->execution->instance->id;
-    for (unsigned i = thread->scope_count; i-- > 0;)
-        if (thread->scopes[i].kind == RP_SCOPE_FORWARD)
-            return thread->scopes[i].execution->instance->id;
-    return 0;
-}
-
-static void write_versions(const struct rp_footprint *call)
-{
-    uint64_t deed = rp_core_keeps() ? rp_footprint_deed(call) : 0;
-    struct rp_writer writer = {
-        .version = call->version,
-        .origin = call->version,
-        .seq = call->seq,
-        .launch = call->launch,
-        .stream = call->stream,
-        .step = rp_core.step,
-        .name = call->name,
-        .made_in = (uint32_t)instance_of(call),
-        .deed = rp_keep_discovers() ? deed : 0,
-        .value = rp_core_keeps() ? rp_footprint_value(call, deed) : 0,
-    };
-    uint64_t nth = 0; /* of the stretches that it writes: bytes of one are never another's */
-    for (size_t i = 0; i < call->count; i++) {
-        const struct rp_reach *reach = &call->reaches[i];
-        if (reach->effect != RP_WRITE)
-            continue;
-        nth += reach->from == 0;
-        writer.place = reach->lo - reach->from - nth * RP_FIRST_PLACE;
-        writer.speculative = reach->verdict >= RP_VERDICT_REACHABLE;
-        if (modifies(call, reach))
-            write_modified(reach, &writer);
-        else
-            rp_versions_write(rp_core.bench.versions, reach->id, reach->lo, reach->hi, &writer);
-    }
-}
+#include "interpose/run/written.h"
 
 static const char *effect_word(enum rp_effect effect)
 {
@@ -239,7 +156,7 @@ static void note_outcome(struct rp_footprint *call, enum rp_outcome outcome)
         call->reaches[i].certain = false;
     if (rp_core.segments_wanted) { /* nobody else asks for versions */
         after_in_segments(call);
-        write_versions(call);
+        rp_written_note(call);
     }
     if (rp_core.trace)
         note_reaches(call);

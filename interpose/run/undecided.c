@@ -143,7 +143,7 @@ static enum rp_status doubt_overwritten(void *ctx, uint64_t lo, uint64_t hi,
         return RP_OK;
     const struct rp_undecided_bytes what = {
         .segment = instance->segment, .instance = instance->id, .replayed = at->call->name,
-        .live = *live, .assumed = live->origin != at->forward};
+        .live = *live, .assumed = live->origin != at->forward || !rp_keep_discovers()};
     const struct rp_live *known = rp_instance_live(instance, at->id);
     const struct looking looking = {&what, at->call, known ? &known->touched : &nothing, at->id};
     struct rp_spans blind = {0};
@@ -160,7 +160,7 @@ static enum rp_status doubt_overwritten(void *ctx, uint64_t lo, uint64_t hi,
 
 void rp_undecided_remake(const struct rp_execution *execution, const struct rp_footprint *call)
 {
-    if (!rp_keep_discovers() || !rp_switch_on(RP_SWITCH_DOUBTS))
+    if (!rp_switch_on(RP_SWITCH_DOUBTS))
         return;
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
@@ -213,10 +213,10 @@ static bool is_put_again(const struct reinstating *at, const struct rp_writer *e
                          uint64_t lo, uint64_t hi)
 {
     const struct rp_writer *live = &at->what.live;
-    return is_blind(live) && is_blind(expected) && expected->deed &&
-           expected->deed == live->deed && expected->step == live->step && lo <= at->made.lo &&
-           hi >= at->made.hi &&
-           !is_in_use(at->id, lo, hi, live->seq);
+    bool is_same = (expected->deed && expected->deed == live->deed) ||
+                   rp_writer_same_bytes(expected, live);
+    return is_blind(live) && is_blind(expected) && is_same && expected->step == live->step &&
+           lo <= at->made.lo && hi >= at->made.hi && !is_in_use(at->id, lo, hi, live->seq);
 }
 
 /* Both values were begun anew: the one since the forward began, the other since the forward before
@@ -227,14 +227,24 @@ static bool is_begun_anew(const struct reinstating *at, const struct rp_writer *
     return at->what.live.origin > instance->since && expected->origin > instance->before;
 }
 
+/* A copy has brought it there, and it may be what the forward went on from: a replay that works on
+ * its input in place finds it so. What a state is set to is made anew, as a rule. */
+static bool is_brought_back(const struct reinstating *at, const struct rp_writer *expected)
+{
+    const struct rp_writer *live = &at->what.live;
+    bool is_copied_back = live->source && rp_writer_same_bytes(expected, live);
+    return is_blind(live) && (live->uploaded || is_copied_back);
+}
+
 /* The live value may be the one that the forward went on from, put there once more. */
 static enum rp_status doubt_repeated(void *ctx, uint64_t lo, uint64_t hi,
                                      const struct rp_writer *expected)
 {
     struct reinstating *at = ctx;
     at->expected = expected->origin;
-    at->what.assumed = !is_put_again(at, expected, lo, hi);
-    if (at->what.assumed && !is_begun_anew(at, expected))
+    at->what.assumed = at->what.declared || !is_put_again(at, expected, lo, hi);
+    if (at->what.declared ? !is_brought_back(at, expected)
+                     : at->what.assumed && !is_begun_anew(at, expected))
         return RP_OK;
     if (!at->served)
         return rp_versions_read(rp_core.bench.versions, at->id, lo, hi, doubt_evolved, at);
@@ -263,25 +273,36 @@ static enum rp_status doubt_live(void *ctx, uint64_t lo, uint64_t hi, const stru
     if (live->seq <= execution->instance->since || is_own(execution, live->version))
         return RP_OK;
     at->what.live = *live;
-    if (is_blind(live))
+    if (is_blind(live) && !at->what.declared)
         doubt_torn(at, lo, hi);
     return rp_versions_read(execution->instance->expected, at->id, lo, hi, doubt_repeated, at);
 }
 
-/* What is declared is state, whatever it looks like. */
-static void doubt_undeclared(struct reinstating *at, const struct rp_versions *live,
-                             struct rp_span span)
+static void doubt_each(struct reinstating *at, const struct rp_versions *live,
+                       const struct rp_spans *spans)
+{
+    for (size_t i = 0; i < spans->count; i++)
+        rp_versions_read(live, at->id, spans->items[i].lo, spans->items[i].hi, doubt_live, at);
+}
+
+/* What is declared is state, whatever it looks like: of that, no more is due than a warning. */
+static void doubt_made(struct reinstating *at, const struct rp_versions *live, struct rp_span span)
 {
     const struct rp_spans *declared = rp_state_of(rp_core.state, at->id);
-    struct rp_spans rest = {0};
+    struct rp_spans named = {0}, rest = {0};
     at->made = span;
     if (!rp_switch_on(RP_SWITCH_DOUBTS))
         return;
     enum rp_status status = rp_spans_add(&rest, span.lo, span.hi);
     if (status == RP_OK && declared)
         status = rp_spans_remove_all(&rest, declared);
-    for (size_t i = 0; status == RP_OK && i < rest.count; i++)
-        rp_versions_read(live, at->id, rest.items[i].lo, rest.items[i].hi, doubt_live, at);
+    if (status == RP_OK && rp_keep_discovers())
+        doubt_each(at, live, &rest);
+    at->what.declared = true;
+    if (declared && rp_spans_within(declared, span.lo, span.hi, &named) == RP_OK)
+        doubt_each(at, live, &named);
+    at->what.declared = false;
+    rp_spans_release(&named);
     rp_spans_release(&rest);
 }
 
@@ -304,7 +325,7 @@ void rp_undecided_reinstate(const struct rp_execution *execution, uint32_t repla
     struct rp_spans made = {0};
     if (known && rp_spans_within(&known->replayed, lo, hi, &made) == RP_OK)
         for (size_t i = 0; i < made.count; i++)
-            doubt_undeclared(&at, live, made.items[i]);
+            doubt_made(&at, live, made.items[i]);
     rp_spans_release(&made);
 }
 
@@ -313,7 +334,7 @@ void rp_undecided_leave(const struct rp_execution *execution, const struct rp_fo
 {
     struct reinstating at = reinstating(execution, call->name, id);
     at.served = true;
-    doubt_undeclared(&at, rp_core.bench.versions, (struct rp_span){lo, hi});
+    doubt_made(&at, rp_core.bench.versions, (struct rp_span){lo, hi});
 }
 
 /* ---- who reads it ------------------------------------------------------------------- */
@@ -359,7 +380,7 @@ static void meet(size_t at, const struct rp_footprint *call, const struct rp_rea
 
 static void look(const struct rp_footprint *call)
 {
-    if (!rp_keep_discovers() || (!looked_at && rp_versions_create(&looked_at) != RP_OK))
+    if (!looked_at && rp_versions_create(&looked_at) != RP_OK)
         return;
     const struct rp_writer reader = {.version = 1, .seq = call->seq, .name = call->name};
     for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++)

@@ -95,6 +95,38 @@ void scenario_clobbered_later(void)
     }
 }
 
+static void zeroed_forward(void)
+{
+    CU(MemsetD8, y, 0, WORDS(n));
+    LAUNCH("append", n, &y, &state_, &n);
+    LAUNCH("step_state", n, &state_, &x, &scratch, &n);
+}
+
+/* Replays in order get each other's memory for their output, and begin with what tells nothing. */
+void scenario_recycled_output(void)
+{
+    CUdeviceptr ys[2];
+    begin_job();
+    result("state", &state_, WORDS(n));
+    scratch = allocate(WORDS(n));
+    for (int i = 0; i < 2; i++)
+        ys[i] = allocate(WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        for (int i = 0; i < 2; i++) {
+            y = ys[i];
+            in_range("forward/x", zeroed_forward);
+        }
+        for (int i = 1; i >= 0; i--) {
+            y = ys[replaying ? 1 - i : i];
+            replay("recompute/x", zeroed_forward);
+            backward();
+        }
+        nvtxRangePop();
+    }
+}
+
 static void two_forwards(void)
 {
     nvtxRangePushA("step");

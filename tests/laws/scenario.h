@@ -44,7 +44,11 @@
     X("captured-copy", captured_copy) X("empty-forward", empty_forward)                           \
     X("other-thread", other_thread) X("slots", slots) X("host-slots", host_slots)                 \
     X("refilled", refilled) X("host-refilled", host_refilled) X("evaluated", evaluated)           \
-    X("stepped-aside", stepped_aside)
+    X("stepped-aside", stepped_aside) X("recycled-output", recycled_output)                       \
+    X("moved", moved) X("moved-in-pieces", moved_in_pieces)                                       \
+    X("moved-through-host", moved_through_host) X("brought-back", brought_back)                   \
+    X("tampered", tampered) X("tampered-on-host", tampered_on_host) X("shifted", shifted)         \
+    X("in-place", in_place) X("in-place-from-host", in_place_from_host)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)

@@ -15,6 +15,7 @@ struct instance {
     int label;               /* index of its FORWARD op */
     int last_replay;         /* index of the last op that repeats it, or NEVER */
     uint32_t *seen[MAX_BUFFERS]; /* version of each byte read before it was written; 0: none */
+    uint64_t *made[MAX_BUFFERS]; /* of these, as below */
     unsigned char *written[MAX_BUFFERS], *kept[MAX_BUFFERS];
     uint32_t *log;           /* version that each of its lines wrote */
     bool tainted, over;
@@ -30,6 +31,8 @@ static struct {
     const struct program *program;
     bool bare; /* replays happen; otherwise only the forwards, for the least bytes */
     uint32_t *version[MAX_BUFFERS];
+    /* Which byte of which version each was made as: what is copied keeps it. */
+    uint64_t *made[MAX_BUFFERS];
     struct write *writes;
     uint32_t write_count, write_capacity;
     struct instance *instances[MAX_INSTANCES];
@@ -83,10 +86,14 @@ static uint32_t write_new(const struct op *op)
 static void forward_read(struct instance *instance, const struct view *view)
 {
     uint32_t *seen = per_byte(&instance->seen[view->buffer], view->buffer, sizeof *seen);
+    uint64_t *made = per_byte(&instance->made[view->buffer], view->buffer, sizeof *made);
     const unsigned char *written = per_byte(&instance->written[view->buffer], view->buffer, 1);
-    for (uint64_t i = view->offset; i < view->offset + view->bytes; i++)
-        if (!written[i] && !seen[i])
-            seen[i] = model.version[view->buffer][i];
+    for (uint64_t i = view->offset; i < view->offset + view->bytes; i++) {
+        if (written[i] || seen[i])
+            continue;
+        seen[i] = model.version[view->buffer][i];
+        made[i] = model.made[view->buffer][i];
+    }
 }
 
 static void forward_write(struct instance *instance, const struct view *view)
@@ -143,17 +150,25 @@ static void note_stale(const struct view *view, const struct op *reader, uint64_
         model.stale[model.stale_count++] = stale;
 }
 
+/* Bytes that lie side by side, and did when they were made. */
+static bool is_one_piece(const uint32_t *version, const uint64_t *made, uint64_t at, uint64_t next)
+{
+    return version[next] == version[at] && (!version[at] || made[next] - made[at] == next - at);
+}
+
 static void replay_read(const struct op *op, const struct view *view)
 {
     const uint32_t *seen = per_byte(&model.replay->seen[view->buffer], view->buffer, sizeof *seen);
+    const uint64_t *past = per_byte(&model.replay->made[view->buffer], view->buffer, sizeof *past);
     const unsigned char *rewritten = per_byte(&model.rewritten[view->buffer], view->buffer, 1);
     const uint32_t *now = model.version[view->buffer];
+    const uint64_t *made = model.made[view->buffer];
     uint64_t end = view->offset + view->bytes;
     for (uint64_t at = view->offset, next; at < end; at = next) {
-        bool stale = !rewritten[at] && seen[at] && now[at] != seen[at];
+        bool stale = !rewritten[at] && seen[at] && now[at] != seen[at] && made[at] != past[at];
         next = at + 1;
-        while (next < end && now[next] == now[at] && seen[next] == seen[at] &&
-               rewritten[next] == rewritten[at])
+        while (next < end && is_one_piece(now, made, at, next) &&
+               is_one_piece(seen, past, at, next) && rewritten[next] == rewritten[at])
             next++;
         if (stale)
             note_stale(view, op, at, next, now[at]);
@@ -196,9 +211,18 @@ static void write_all(const struct op *op, uint32_t version)
                        view->offset, 1, view->bytes);
         for (int i = 0; i < model.depth; i++)
             forward_write(model.instances[model.open[i]], view);
-        for (uint64_t at = 0; at < view->bytes; at++)
-            model.version[view->buffer][view->offset + at] = version;
+        for (uint64_t at = view->offset; at < view->offset + view->bytes; at++) {
+            model.version[view->buffer][at] = version;
+            model.made[view->buffer][at] = (uint64_t)version << 32 | (at - view->offset);
+        }
     }
+}
+
+static void keep_makers(const struct op *op)
+{
+    const struct view *to = &op->views[0], *from = &op->views[1];
+    memmove(model.made[to->buffer] + to->offset, model.made[from->buffer] + from->offset,
+            to->bytes * sizeof(uint64_t));
 }
 
 static void do_verb(const struct op *op)
@@ -214,15 +238,20 @@ static void do_verb(const struct op *op)
         instance->log[op - &model.program->ops[instance->label]] = version;
     }
     write_all(op, version);
+    if (op->verb->kind == VERB_COPY)
+        keep_makers(op);
     model.launch += op->verb->kind == VERB_KERNEL;
 }
 
 static void allocate(int buffer)
 {
     model.version[buffer] = zeroed(bytes_of(buffer), sizeof(uint32_t));
+    model.made[buffer] = zeroed(bytes_of(buffer), sizeof(uint64_t));
     uint32_t version = write_new(NULL);
-    for (uint64_t i = 0; i < bytes_of(buffer); i++)
+    for (uint64_t i = 0; i < bytes_of(buffer); i++) {
         model.version[buffer][i] = version;
+        model.made[buffer][i] = (uint64_t)version << 32 | i;
+    }
     model.launch += model.program->buffers[buffer].state;
 }
 
@@ -313,14 +342,17 @@ static void release(void)
         struct instance *instance = model.instances[i];
         for (int b = 0; b < model.program->buffer_count; b++) {
             free(instance->seen[b]);
+            free(instance->made[b]);
             free(instance->written[b]);
             free(instance->kept[b]);
         }
         free(instance->log);
         free(instance);
     }
-    for (int b = 0; b < model.program->buffer_count; b++)
+    for (int b = 0; b < model.program->buffer_count; b++) {
         free(model.version[b]);
+        free(model.made[b]);
+    }
     free(model.writes);
 }
 
@@ -344,7 +376,8 @@ static bool is_exact(const struct program *program)
         const struct op *op = &program->ops[i];
         depth += op->kind == OP_FORWARD;
         depth -= op->kind == OP_END && program->ops[op->closes].kind == OP_FORWARD;
-        if (depth > 1 || op->replaying_only || op->graph || !op->waits || (depth && op->kind == OP_ALLOCATE) ||
+        if (depth > 1 || op->replaying_only || op->graph || !op->waits ||
+            (depth && op->kind == OP_ALLOCATE) ||
             (op->verb && (!op->verb->exact || op->views[0].via == VIA_TABLED)))
             return false;
     }

@@ -128,6 +128,12 @@ static void what_is_assumed_is_said_and_warns(void **state)
                    "enqueue (step 2, launch 17, stream 0x55d0), reinstated over what norm made in "
                    "the replay and read since: taken for state");
     assert_non_null(strstr(rp_hazard_advice(&assumed), "segment itself"));
+    assumed.declared = true;
+    assert_non_null(strstr(rp_hazard_advice(&assumed), "contract not name it"));
+    assumed.assumed = RP_ASSUMED_ORDER;
+    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, written by "
+                   "enqueue (step 2, launch 17, stream 0x55d0), made where another forward that "
+                   "waits had its output: taken for the one in order");
     assumed.assumed = RP_ASSUMED_MOVED;
     assumed.writer = NULL;
     assumed.position = 2;

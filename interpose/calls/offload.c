@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/calls/offload.h"
+
+#include "cuda/switches.h"
+#include "interpose/calls/unseen.h"
+#include "interpose/run/core.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { MOST = 1024 };
+
+static struct offloaded {
+    XXH128_hash_t hash;
+    uint64_t bytes;
+    struct rp_provenance provenance;
+} list[MOST]; /* a ring: the oldest are overwritten */
+static size_t next;
+
+static enum rp_status take(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *writer)
+{
+    struct rp_provenance *found = ctx;
+    uint64_t begin = lo - writer->place;
+    bool goes_on = !found->maker || (found->maker == rp_writer_maker(writer) &&
+                                     found->begin + found->bytes == begin);
+    if (!writer->version || writer->speculative || !goes_on)
+        return RP_END;
+    if (!found->maker)
+        found->begin = begin;
+    found->maker = rp_writer_maker(writer);
+    found->bytes += hi - lo;
+    return RP_OK;
+}
+
+/* Of what the call reads: maker 0 where it was made in several goes, or others may write it. */
+static struct rp_provenance provenance_of(const struct rp_footprint *call)
+{
+    struct rp_provenance found = {0};
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *read = &call->reaches[i];
+        const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, read->id);
+        if (!read->certain || !alloc || rp_unseen_why(alloc) ||
+            rp_versions_read(rp_core.bench.versions, read->id, read->lo, read->hi, take,
+                             &found) != RP_OK)
+            return (struct rp_provenance){0};
+    }
+    return found;
+}
+
+void rp_offload_note(const struct rp_footprint *call)
+{
+    if (!rp_switch_on(RP_SWITCH_COPIES))
+        return;
+    struct rp_provenance provenance = provenance_of(call);
+    if (!provenance.maker || provenance.bytes != call->taken_bytes)
+        return;
+    list[next++ % MOST] = (struct offloaded){XXH3_128bits(call->taken, call->taken_bytes),
+                                             call->taken_bytes, provenance};
+}
+
+struct rp_provenance rp_offload_find(const void *host, uint64_t bytes)
+{
+    size_t count = next < MOST ? next : MOST, at = 0;
+    while (at < count && list[at].bytes != bytes)
+        at++;
+    if (at == count)
+        return (struct rp_provenance){0};
+    XXH128_hash_t hash = XXH3_128bits(host, bytes);
+    for (; at < count; at++)
+        if (list[at].bytes == bytes && XXH128_isEqual(list[at].hash, hash))
+            return list[at].provenance;
+    return (struct rp_provenance){0};
+}

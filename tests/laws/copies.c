@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes that are copied: away, on, and back again, by the device or through the host. */
+#include "tests/laws/scenario.h"
+
+#include <string.h>
+
+static CUdeviceptr original, elsewhere, aside;
+static uint32_t taken[N];
+static unsigned noise = 99;
+
+static void begin(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    original = x;
+    elsewhere = allocate(WORDS(n));
+    aside = allocate(WORDS(n));
+}
+
+/* The forward's input is taken away, its memory is used for something else, and it is put back in
+ * some way before the replay. */
+static void put_back(void (*take)(void), void (*put)(void))
+{
+    begin();
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        x = original;
+        set_input(step);
+        in_range("forward/only", step_forward);
+        take();
+        LAUNCH("fill", n, &x, &noise, &n);
+        put();
+        replay("recompute/only", step_forward);
+        backward();
+        nvtxRangePop();
+    }
+}
+
+static void take_on_device(void)
+{
+    CU(MemcpyDtoDAsync, aside, x, WORDS(n), NULL);
+}
+
+static void take_to_host(void)
+{
+    CU(MemcpyDtoH, taken, x, WORDS(n));
+}
+
+static void put_elsewhere(void)
+{
+    CU(MemcpyDtoDAsync, elsewhere, aside, WORDS(n), NULL);
+    x = elsewhere;
+}
+
+static void put_in_pieces(void)
+{
+    size_t half = WORDS(n / 2);
+    CU(MemcpyDtoDAsync, elsewhere + half, aside + half, WORDS(n) - half, NULL);
+    CU(MemcpyDtoDAsync, elsewhere, aside, half, NULL);
+    x = elsewhere;
+}
+
+static void put_from_host(void)
+{
+    x = elsewhere;
+    CU(MemcpyHtoD, x, taken, WORDS(n));
+}
+
+static void put_where_it_was(void)
+{
+    CU(MemcpyHtoD, x, taken, WORDS(n));
+}
+
+/* Somebody writes the copy while it is away. */
+static void put_tampered(void)
+{
+    CUdeviceptr word = aside + WORDS(n / 2);
+    int one = 1;
+    LAUNCH("fill", one, &word, &noise, &one);
+    put_elsewhere();
+}
+
+static void put_tampered_from_host(void)
+{
+    taken[n / 2] ^= 1;
+    put_from_host();
+}
+
+/* Byte for byte the same, but not where they belong. */
+static void put_shifted(void)
+{
+    size_t half = WORDS(n / 2);
+    CU(MemcpyDtoDAsync, elsewhere, aside + half, half, NULL);
+    CU(MemcpyDtoDAsync, elsewhere + half, aside, half, NULL);
+    x = elsewhere;
+}
+
+void scenario_moved(void)
+{
+    put_back(take_on_device, put_elsewhere);
+}
+
+void scenario_moved_in_pieces(void)
+{
+    put_back(take_on_device, put_in_pieces);
+}
+
+void scenario_moved_through_host(void)
+{
+    put_back(take_to_host, put_from_host);
+}
+
+void scenario_brought_back(void)
+{
+    put_back(take_to_host, put_where_it_was);
+}
+
+void scenario_tampered(void)
+{
+    put_back(take_on_device, put_tampered);
+}
+
+void scenario_tampered_on_host(void)
+{
+    put_back(take_to_host, put_tampered_from_host);
+}
+
+void scenario_shifted(void)
+{
+    put_back(take_on_device, put_shifted);
+}
+
+/* ---- segments that work on their input in place ------------------------------------------ */
+
+static void in_place_forward(void)
+{
+    LAUNCH("append", n, &y, &x, &n);
+    LAUNCH("step_state", n, &state_, &x, &scratch, &n);
+}
+
+/* The activation is its own input, which the job puts there again for the replay. */
+static void in_place(void (*again)(void))
+{
+    begin();
+    scratch = allocate(WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        CU(MemcpyDtoH, taken, x, WORDS(n));
+        CU(MemcpyDtoDAsync, y, x, WORDS(n), NULL);
+        in_range("forward/only", in_place_forward);
+        if (replaying) {
+            again();
+            in_range("recompute/only", in_place_forward);
+        }
+        backward();
+        nvtxRangePop();
+    }
+}
+
+static void again_from_device(void)
+{
+    CU(MemcpyDtoDAsync, y, x, WORDS(n), NULL);
+}
+
+static void again_from_host(void)
+{
+    CU(MemcpyHtoD, y, taken, WORDS(n));
+}
+
+void scenario_in_place(void)
+{
+    in_place(again_from_device);
+}
+
+void scenario_in_place_from_host(void)
+{
+    in_place(again_from_host);
+}
