@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reprise check: one paragraph a hazard, most damaging first. */
-#include "tools/command.h"
 #include "tools/hazards.h"
-#include "tools/options.h"
 #include "tools/output.h"
+#include "tools/reading.h"
 #include "tools/say.h"
-#include "tools/source.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +12,7 @@ struct check {
     const struct rp_options *options;
     struct rp_output output;
     json_t *hazards;
-    struct rp_filter filter;
+    const struct rp_filter *filter;
     uint64_t counting; /* those that are not listed as harmless */
     uint64_t hidden;   /* that count, but do not pass the filters */
     uint64_t replays;
@@ -242,7 +240,7 @@ static void print_hidden(const struct check *check)
 {
     char words[512];
 
-    rp_filter_words(&check->filter, words, sizeof(words));
+    rp_filter_words(check->filter, words, sizeof(words));
     if (json_array_size(check->hazards) > 0)
         fprintf(check->output.file, "%" PRIu64 " more of this run do not pass %s\n",
                 check->hidden, words);
@@ -312,7 +310,7 @@ static int check_source(struct check *check, const struct rp_source *source)
     int reading = RP_EXIT_OK;
 
     check->replays = count_replays(source, &check->had_contract);
-    check->hazards = rp_hazards_collect(source, &check->filter, &check->replays, &check->hidden,
+    check->hazards = rp_hazards_collect(source, check->filter, &check->replays, &check->hidden,
                                         &reading);
     if (!check->hazards) {
         rp_say("out of memory");
@@ -336,23 +334,14 @@ static int check_source(struct check *check, const struct rp_source *source)
 
 int rp_cmd_check(int argc, char **argv)
 {
-    const struct rp_command *command = rp_command_find("check");
-    struct rp_options options;
-    struct rp_source source;
-    struct check check = {.options = &options};
+    struct rp_reading reading;
     int code;
 
-    if (!rp_options_begin(command, argc, argv, false, &options, &code))
+    if (!rp_reading_begin(&reading, "check", argc, argv, &code))
         return code;
-    code = rp_filter_create(command, &options, &check.filter);
-    if (code != RP_EXIT_OK)
-        return code;
-    code = rp_source_open(command, &options, &source);
-    if (code == RP_EXIT_OK) {
-        code = check_source(&check, &source);
-        json_decref(check.hazards);
-        rp_source_close(&source);
-    }
-    rp_filter_release(&check.filter);
+    struct check check = {.options = &reading.options, .filter = &reading.filter};
+    code = check_source(&check, &reading.source);
+    json_decref(check.hazards);
+    rp_reading_end(&reading);
     return code;
 }

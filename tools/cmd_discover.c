@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reprise discover: a contract for a job that has none, with the evidence for each line. */
-#include "tools/command.h"
 #include "tools/discover/proposal.h"
 #include "tools/file.h"
-#include "tools/options.h"
+#include "tools/reading.h"
 #include "tools/say.h"
-#include "tools/source.h"
 #include "tracker/contract.h"
 
 #include <stdlib.h>
@@ -146,22 +144,13 @@ static int discover(const struct rp_source *source, const struct rp_options *opt
 
 int rp_cmd_discover(int argc, char **argv)
 {
-    const struct rp_command *command = rp_command_find("discover");
-    struct rp_options options;
-    struct rp_source source;
-    struct rp_filter filter;
+    struct rp_reading reading;
     int code;
 
-    if (!rp_options_begin(command, argc, argv, false, &options, &code))
+    if (!rp_reading_begin(&reading, "discover", argc, argv, &code))
         return code;
-    code = rp_filter_create(command, &options, &filter);
-    if (code != RP_EXIT_OK)
-        return code;
-    code = rp_source_open(command, &options, &source);
-    if (code == RP_EXIT_OK) {
-        code = rp_source_has_trace(&source) ? discover(&source, &options, &filter) : RP_EXIT_DATA;
-        rp_source_close(&source);
-    }
-    rp_filter_release(&filter);
+    code = rp_source_has_trace(&reading.source)
+               ? discover(&reading.source, &reading.options, &reading.filter) : RP_EXIT_DATA;
+    rp_reading_end(&reading);
     return code;
 }

@@ -4,17 +4,14 @@
  * A call that never returned is shown as unfinished. Nothing but the call at hand is held in
  * memory, so a trace of any length streams. */
 #include "tools/builder.h"
-#include "tools/command.h"
 #include "tools/event_shape.h"
 #include "tools/event_text.h"
-#include "tools/filter.h"
 #include "tools/group.h"
-#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/pen.h"
 #include "tools/progress.h"
+#include "tools/reading.h"
 #include "tools/say.h"
-#include "tools/source.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -26,7 +23,7 @@ enum { ENOUGH_TO_WRITE = 1 << 16 };
 
 struct dump {
     const struct rp_options *options;
-    struct rp_filter filter;
+    const struct rp_filter *filter;
     struct rp_output output;
     bool json;
     uint64_t pid;
@@ -121,7 +118,7 @@ static void write_lines(struct dump *dump)
 {
     char *state, *text = dump->text.text;
     for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-        if (!rp_filter_line(&dump->filter, line))
+        if (!rp_filter_line(dump->filter, line))
             continue;
         dump->any_line = true;
         bool bad = !dump->json && strstr(line, "-- hazard ") != NULL;
@@ -134,7 +131,7 @@ static void write_text(struct dump *dump)
 {
     if (dump->text.length == 0)
         return;
-    if (dump->filter.by_line || dump->output.color)
+    if (dump->filter->by_line || dump->output.color)
         write_lines(dump);
     else
         fwrite(dump->text.text, 1, dump->text.length, dump->output.file);
@@ -241,36 +238,28 @@ static int dump_source(struct dump *dump, const struct rp_source *source)
         rp_progress_silence();
     if (follow)
         signal(SIGINT, interrupt);
-    int code = rp_groups_read(source, &dump->filter, &visitor);
+    int code = rp_groups_read(source, dump->filter, &visitor);
     rp_builder_release(&dump->text);
     if (dump->no_memory) {
         rp_say("out of memory");
         code = RP_EXIT_FAILURE;
     }
-    if (code == RP_EXIT_OK && dump->filter.by_line && !dump->any_line)
-        code = rp_filter_none(&dump->filter);
+    if (code == RP_EXIT_OK && dump->filter->by_line && !dump->any_line)
+        code = rp_filter_none(dump->filter);
     return rp_output_end(&dump->output, code);
 }
 
 int rp_cmd_dump(int argc, char **argv)
 {
-    const struct rp_command *command = rp_command_find("dump");
-    struct rp_options options;
-    struct rp_source source;
-    struct dump dump = {.options = &options};
+    struct rp_reading reading;
     int code;
 
-    if (!rp_options_begin(command, argc, argv, false, &options, &code))
+    if (!rp_reading_begin(&reading, "dump", argc, argv, &code))
         return code;
-    code = rp_filter_create(command, &options, &dump.filter);
-    if (code != RP_EXIT_OK)
-        return code;
-    code = rp_source_open(command, &options, &source);
-    if (code == RP_EXIT_OK) {
-        dump.json = rp_option_given(&options, RP_OPT_JSON);
-        code = dump_source(&dump, &source);
-        rp_source_close(&source);
-    }
-    rp_filter_release(&dump.filter);
+    struct dump dump = {.options = &reading.options,
+                        .filter = &reading.filter,
+                        .json = rp_option_given(&reading.options, RP_OPT_JSON)};
+    code = dump_source(&dump, &reading.source);
+    rp_reading_end(&reading);
     return code;
 }

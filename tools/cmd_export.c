@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reprise export: a run in the formats of other tools. */
-#include "tools/command.h"
 #include "tools/export/format.h"
 #include "tools/file.h"
-#include "tools/options.h"
+#include "tools/reading.h"
 #include "tools/say.h"
-#include "tools/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -203,30 +201,26 @@ static int check(const struct rp_source *source, const struct rp_export_format *
     return RP_EXIT_OK;
 }
 
-int rp_cmd_export(int argc, char **argv)
+static int export_reading(const struct rp_reading *reading)
 {
-    const struct rp_command *command = rp_command_find("export");
-    struct rp_options options;
-    struct rp_source source;
-    struct rp_filter filter;
-    int code;
-
-    if (!rp_options_begin(command, argc, argv, false, &options, &code))
-        return code;
-    const char *name = options.values[RP_OPT_EXPORT_FORMAT].text;
+    const char *name = reading->options.values[RP_OPT_EXPORT_FORMAT].text;
     const struct rp_export_format *format = name ? find_format(name) : NULL;
+
     if (!format)
         return rp_say_usage("export", "--format is needed: chrome, csv, jsonl, memviz or folded");
-    code = rp_filter_create(command, &options, &filter);
-    if (code != RP_EXIT_OK)
+    int code = check(&reading->source, format);
+    return code == RP_EXIT_OK
+               ? export_source(&reading->options, &reading->source, &reading->filter, format) : code;
+}
+
+int rp_cmd_export(int argc, char **argv)
+{
+    struct rp_reading reading;
+    int code;
+
+    if (!rp_reading_begin(&reading, "export", argc, argv, &code))
         return code;
-    code = rp_source_open(command, &options, &source);
-    if (code == RP_EXIT_OK) {
-        code = check(&source, format);
-        if (code == RP_EXIT_OK)
-            code = export_source(&options, &source, &filter, format);
-        rp_source_close(&source);
-    }
-    rp_filter_release(&filter);
+    code = export_reading(&reading);
+    rp_reading_end(&reading);
     return code;
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reprise info: what ran, section by section. A section that has nothing to say is left out. */
-#include "tools/command.h"
-#include "tools/filter.h"
-#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/quantity.h"
+#include "tools/reading.h"
 #include "tools/say.h"
-#include "tools/source.h"
 #include "tools/survey.h"
 #include "tracker/text.h"
 
@@ -357,37 +354,21 @@ static int print(struct info *info, int code)
     return rp_output_end(&info->output, code);
 }
 
-static int survey(struct info *info, const struct rp_command *command,
-                  const struct rp_filter *filter)
-{
-    struct rp_source source;
-    int code = rp_source_open(command, info->options, &source);
-
-    if (code != RP_EXIT_OK)
-        return code;
-    info->document = rp_survey(&source, filter, &code);
-    rp_source_close(&source);
-    if (info->document)
-        return print(info, code);
-    rp_say("out of memory");
-    return RP_EXIT_FAILURE;
-}
-
 int rp_cmd_info(int argc, char **argv)
 {
-    const struct rp_command *command = rp_command_find("info");
-    struct rp_options options;
-    struct rp_filter filter;
-    struct info info = {.options = &options};
+    struct rp_reading reading;
     int code;
 
-    if (!rp_options_begin(command, argc, argv, false, &options, &code))
+    if (!rp_reading_begin(&reading, "info", argc, argv, &code))
         return code;
-    code = rp_filter_create(command, &options, &filter);
-    if (code != RP_EXIT_OK)
-        return code;
-    code = survey(&info, command, &filter);
+    struct info info = {.options = &reading.options,
+                        .document = rp_survey(&reading.source, &reading.filter, &code)};
+    rp_reading_end(&reading);
+    if (!info.document) {
+        rp_say("out of memory");
+        return RP_EXIT_FAILURE;
+    }
+    code = print(&info, code);
     json_decref(info.document);
-    rp_filter_release(&filter);
     return code;
 }

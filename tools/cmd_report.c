@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reprise report: one page with everything, which opens from a file and needs no network. */
-#include "tools/command.h"
 #include "tools/file.h"
 #include "tools/group.h"
 #include "tools/hazards.h"
-#include "tools/options.h"
+#include "tools/reading.h"
 #include "tools/report/page.h"
 #include "tools/report/timeline.h"
 #include "tools/say.h"
-#include "tools/source.h"
 #include "tools/survey.h"
 
 #include <stdlib.h>
@@ -276,22 +274,12 @@ static int report_source(const struct rp_command *command, const struct rp_optio
 
 int rp_cmd_report(int argc, char **argv)
 {
-    const struct rp_command *command = rp_command_find("report");
-    struct rp_options options;
-    struct rp_source source;
-    struct rp_filter filter;
+    struct rp_reading reading;
     int code;
 
-    if (!rp_options_begin(command, argc, argv, false, &options, &code))
+    if (!rp_reading_begin(&reading, "report", argc, argv, &code))
         return code;
-    code = rp_filter_create(command, &options, &filter);
-    if (code != RP_EXIT_OK)
-        return code;
-    code = rp_source_open(command, &options, &source);
-    if (code == RP_EXIT_OK) {
-        code = report_source(command, &options, &source, &filter);
-        rp_source_close(&source);
-    }
-    rp_filter_release(&filter);
+    code = report_source(reading.command, &reading.options, &reading.source, &reading.filter);
+    rp_reading_end(&reading);
     return code;
 }
