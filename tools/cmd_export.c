@@ -209,8 +209,9 @@ static int export_reading(const struct rp_reading *reading)
     if (!format)
         return rp_say_usage("export", "--format is needed: chrome, csv, jsonl, memviz or folded");
     int code = check(&reading->source, format);
-    return code == RP_EXIT_OK
-               ? export_source(&reading->options, &reading->source, &reading->filter, format) : code;
+    if (code == RP_EXIT_OK)
+        code = export_source(&reading->options, &reading->source, &reading->filter, format);
+    return code;
 }
 
 int rp_cmd_export(int argc, char **argv)
