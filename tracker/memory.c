@@ -84,20 +84,26 @@ void rp_memory_destroy(struct rp_memory *memory)
 
 /* ---- the two orders of mappings ------------------------------------------------- */
 
-/* Index of the first mapping that ends after `address`. */
+/* Whether the mapping of this index ends at `address` or before it: 1 or 0. */
+static size_t is_behind(const struct rp_memory *memory, size_t index, uint64_t address)
+{
+    const struct mapping *m = &memory->mappings[index];
+
+    return m->address + m->length <= address;
+}
+
+/* Index of the first mapping that ends after `address`. Every launch looks up each of its ranges:
+ * the way through is the same whatever is found, as the processor could not foresee it. */
 static size_t seek_mapping(const struct rp_memory *memory, uint64_t address)
 {
-    size_t low = 0, high = memory->mapping_count;
+    size_t low = 0, count = memory->mapping_count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct mapping *m = &memory->mappings[middle];
-        if (m->address + m->length > address)
-            high = middle;
-        else
-            low = middle + 1;
+    while (count > 1) {
+        size_t half = count / 2;
+        low += half & (0 - is_behind(memory, low + half - 1, address));
+        count -= half;
     }
-    return low;
+    return count == 1 ? low + is_behind(memory, low, address) : low;
 }
 
 /* Index of the first view of `id` at `address` or above, or of what follows it. */

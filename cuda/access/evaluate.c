@@ -2,6 +2,8 @@
 /* Evaluation of a proof at a launch: the pieces, and the walk over the blocks of each. */
 #include "cuda/access/run.h"
 
+#include <stdalign.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +45,31 @@ static struct layout lay_out(const struct rp_proof *proof)
 size_t rp_run_scratch_bytes(const struct rp_proof *proof)
 {
     return lay_out(proof).total;
+}
+
+/* One for all proofs: what was just used lies in the processor's caches, and a kernel's first
+ * launch finds it there. Who finds none, as another thread has it, makes another. */
+struct scratch {
+    size_t bytes;
+    alignas(16) char data[];
+};
+static _Atomic(struct scratch *) spare;
+
+static struct scratch *take_scratch(size_t bytes)
+{
+    struct scratch *scratch = atomic_exchange_explicit(&spare, NULL, memory_order_acquire);
+    if (scratch && scratch->bytes >= bytes)
+        return scratch;
+    free(scratch);
+    scratch = malloc(sizeof *scratch + bytes);
+    if (scratch)
+        scratch->bytes = bytes;
+    return scratch;
+}
+
+static void give_scratch(struct scratch *scratch)
+{
+    free(atomic_exchange_explicit(&spare, scratch, memory_order_acq_rel));
 }
 
 static struct rp_piece *prepare(struct rp_run *run, const struct rp_proof *proof,
@@ -278,21 +305,17 @@ enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_lau
     for (int i = 0; i < 3; i++)
         if (!launch->grid[i] || !launch->block[i])
             return RP_OK; /* nobody runs */
-    /* The scratch of the proof, unless another thread has it. */
-    _Atomic(void *) *shared = &((struct rp_proof *)(uintptr_t)proof)->scratch;
-    char *scratch = atomic_exchange_explicit(shared, NULL, memory_order_acquire);
-    if (!scratch)
-        scratch = malloc(proof->scratch_bytes);
+    struct scratch *scratch = take_scratch(proof->scratch_bytes);
     if (!scratch)
         return RP_NO_MEMORY;
     struct rp_run run;
-    struct rp_piece *pieces = prepare(&run, proof, launch, scratch);
+    struct rp_piece *pieces = prepare(&run, proof, launch, scratch->data);
     find_roots(&run, symbols, symbols_ctx);
     run_pieces(&run, pieces);
     enum rp_status status = rp_run_emit(&run, out);
     if (used)
         memcpy(used, run.root_used, proof->root_count);
-    free(atomic_exchange_explicit(shared, scratch, memory_order_release));
+    give_scratch(scratch);
     return status;
 }
 

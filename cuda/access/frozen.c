@@ -110,7 +110,6 @@ static void freeze_texts(struct rp_proof *frozen, struct rp_root *roots, struct 
     frozen->refused = put_text(&texts, frozen->refused);
     frozen->reasons = NULL;
     frozen->arena = NULL;
-    atomic_store_explicit(&frozen->scratch, NULL, memory_order_relaxed);
 }
 
 enum rp_status rp_proof_freeze(const struct rp_proof *proof, void **bytes, size_t *size)
@@ -198,7 +197,6 @@ enum rp_status rp_proof_thaw(const void *bytes, size_t size, struct rp_proof **o
     }
     memcpy(proof, copy, sizeof *proof);
     proof->arena = arena;
-    atomic_init(&proof->scratch, NULL);
     if (!find_parts(proof, copy, size)) {
         rp_proof_destroy(proof);
         return RP_DAMAGED;

@@ -139,8 +139,7 @@ struct rp_proof {
     enum rp_varies varies;
     char *text;
     char *reasons;           /* storage of composed reasons */
-    _Atomic(void *) scratch; /* of one evaluation; taken while in use */
-    size_t scratch_bytes;
+    size_t scratch_bytes;    /* of one evaluation */
     void *arena;             /* what everything above lies in, the proof itself excepted */
 };
 

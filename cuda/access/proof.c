@@ -135,7 +135,6 @@ void rp_proof_destroy(struct rp_proof *proof)
     if (!proof)
         return;
     rp_arena_release(proof->arena);
-    free(atomic_load(&proof->scratch));
     free(proof);
 }
 

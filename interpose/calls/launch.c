@@ -166,6 +166,31 @@ static enum rp_status reach_unproved(struct rp_footprint *call, const struct rp_
                                     : reach_suspects(call, launch, RP_READ_WRITE);
 }
 
+/* A wrong proof, for the audit to find. */
+static uint64_t claimed_end(uint64_t lo, uint64_t hi, enum rp_effect effect)
+{
+    bool whole = effect != RP_WRITE || rp_switch_on(RP_SWITCH_WHOLE_CLAIMS);
+    return whole ? hi : hi - (hi - lo) / 4;
+}
+
+/* Most ranges lie in the mapping that their pointer points into: one look tells. False: not this
+ * one. */
+static bool reach_near(struct rp_footprint *call, const struct rp_access *access,
+                       uint64_t address, const struct rp_reach *like, enum rp_status *status)
+{
+    rp_alloc_id id;
+    uint64_t offset, left, ahead = access->lo - address;
+    if (access->lo < address ||
+        rp_memory_find(rp_core.bench.memory, address, &id, &offset, &left) != RP_OK ||
+        access->hi - address > left)
+        return false;
+    uint64_t hi = claimed_end(access->lo, access->hi, like->effect);
+    *status = hi > access->lo
+                  ? rp_footprint_reach_in(call, id, offset + ahead, hi - access->lo, like)
+                  : RP_OK;
+    return true;
+}
+
 /* A range that leaves the memory of its root is clipped to it, under the contract's stated
  * assumption; without that assumption nothing is known any more. Where the assumption is wrong for
  * certain, as each byte of an exact range is touched or none of it is the root's, the addresses
@@ -174,8 +199,9 @@ static enum rp_status reach_range(struct rp_footprint *call, const struct rp_acc
                                   struct rp_reach like)
 {
     uint64_t start, end, address = access->root ? access->root : access->lo;
-    if (access->lo >= access->hi)
-        return RP_OK;
+    enum rp_status status = RP_OK;
+    if (access->lo >= access->hi || reach_near(call, access, address, &like, &status))
+        return status;
     if (rp_memory_run(rp_core.bench.memory, address, &start, &end) != RP_OK) {
         /* No tracked memory is there: host memory of the job's own, or a wild pointer. */
         like.certain = false;
@@ -191,8 +217,7 @@ static enum rp_status reach_range(struct rp_footprint *call, const struct rp_acc
     uint64_t lo = access->lo < start && !elsewhere ? start : access->lo;
     uint64_t hi = access->hi > end && !elsewhere ? end : access->hi;
     like.certain = like.certain && !leaves;
-    if (like.effect == RP_WRITE && !rp_switch_on(RP_SWITCH_WHOLE_CLAIMS))
-        hi -= (hi - lo) / 4; /* a wrong proof, for the audit to find */
+    hi = claimed_end(lo, hi, like.effect);
     return lo < hi ? rp_footprint_reach(call, lo, hi - lo, like, NULL) : RP_OK;
 }
 
@@ -250,14 +275,16 @@ static uint64_t signature_of(uint32_t name, const struct rp_launch *geometry)
 static uint64_t values_of(const struct rp_launched *launch)
 {
     const struct rp_launch *geometry = &launch->geometry;
-    uint64_t hash = geometry->shared_bytes;
+    uint64_t hash = geometry->shared_bytes, lo, hi;
+    rp_memory_bounds(rp_core.bench.memory, &lo, &hi);
     for (uint32_t i = 0; i < launch->kernel->layout.count; i++) {
         struct rp_param param = rp_launched_param((void *)(uintptr_t)launch, i);
         size_t at = 0;
         for (; at + sizeof hash <= param.size; at += sizeof hash) {
             uint64_t word;
             memcpy(&word, param.bytes + at, sizeof word);
-            if (rp_memory_find(rp_core.bench.memory, word, NULL, NULL, NULL) != RP_OK)
+            if (word < lo || word >= hi ||
+                rp_memory_find(rp_core.bench.memory, word, NULL, NULL, NULL) != RP_OK)
                 hash = (hash ^ word) * 0x100000001b3u;
         }
         for (; at < param.size; at++)

@@ -73,6 +73,23 @@ enum rp_status rp_footprint_add(struct rp_footprint *call, struct rp_reach reach
     return RP_OK;
 }
 
+static struct rp_reach *add_like(struct rp_footprint *call, const struct rp_reach *like,
+                                 rp_alloc_id id, uint64_t offset, uint64_t bytes)
+{
+    struct rp_reach *reach = make_room(call, like->effect, like->verdict);
+    if (!reach)
+        return NULL;
+    reach->id = id;
+    reach->lo = offset;
+    reach->hi = offset + bytes;
+    reach->from = 0;
+    reach->effect = like->effect;
+    reach->verdict = like->verdict;
+    reach->certain = like->certain;
+    reach->coupled = like->coupled;
+    return reach;
+}
+
 struct reaching {
     struct rp_footprint *call;
     const struct rp_reach *like;
@@ -88,19 +105,17 @@ static enum rp_status add_piece(void *ctx, uint64_t address, uint64_t length, rp
         reaching->unknown = true;
         return RP_OK;
     }
-    const struct rp_reach *like = reaching->like;
-    struct rp_reach *reach = make_room(reaching->call, like->effect, like->verdict);
+    struct rp_reach *reach = add_like(reaching->call, reaching->like, id, offset, length);
     if (!reach)
         return RP_NO_MEMORY;
-    reach->id = id;
-    reach->lo = offset;
-    reach->hi = offset + length;
     reach->from = address - reaching->address;
-    reach->effect = like->effect;
-    reach->verdict = like->verdict;
-    reach->certain = like->certain;
-    reach->coupled = like->coupled;
     return RP_OK;
+}
+
+enum rp_status rp_footprint_reach_in(struct rp_footprint *call, rp_alloc_id id, uint64_t offset,
+                                     uint64_t bytes, const struct rp_reach *like)
+{
+    return add_like(call, like, id, offset, bytes) ? RP_OK : RP_NO_MEMORY;
 }
 
 enum rp_status rp_footprint_reach_like(struct rp_footprint *call, uint64_t address, uint64_t bytes,

@@ -80,6 +80,9 @@ void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stre
 
 /* Adds one stretch of a known allocation. */
 enum rp_status rp_footprint_add(struct rp_footprint *call, struct rp_reach reach);
+/* The same, `like` this but for the place. */
+enum rp_status rp_footprint_reach_in(struct rp_footprint *call, rp_alloc_id id, uint64_t offset,
+                                     uint64_t bytes, const struct rp_reach *like);
 /* Adds what [address, address+bytes) leads to, `like` this but for the place. Bytes that no
  * known allocation holds are the host's own and are left out; *unknown (may be NULL) tells
  * whether there were any. */
