@@ -41,7 +41,7 @@ struct rp_store {
     size_t slab_count, slab_capacity;
     rp_device_ptr slab;
     uint64_t slab_left;
-    uint64_t limit, aim, reserved, held, held_peak;
+    uint64_t limit, aim, reserved, held, held_peak, refused;
     rp_store_spare_fn spare; /* NULL when nobody can spare anything */
     rp_store_grown_fn grown; /* NULL when nobody wants to know */
 };
@@ -309,6 +309,9 @@ enum rp_status rp_store_take(struct rp_store *store, uint64_t bytes, rp_stream s
     enum rp_status status = bytes >> LARGEST_BITS
                                 ? RP_NO_MEMORY
                                 : take(store, block_bytes(store, bytes), stream, &out->at);
+    uint64_t wanted = store->reserved + bytes;
+    if (status == RP_NO_MEMORY && wanted > store->refused)
+        store->refused = wanted;
     if (status != RP_OK)
         return status;
     store->held += bytes;
@@ -358,4 +361,9 @@ uint64_t rp_store_held(const struct rp_store *store)
 uint64_t rp_store_held_peak(const struct rp_store *store)
 {
     return store->held_peak;
+}
+
+uint64_t rp_store_refused(const struct rp_store *store)
+{
+    return store->refused;
 }

@@ -60,8 +60,8 @@ static bool follow(const char *path, char place[PATH_MAX])
     return false;
 }
 
-/* Whether the folder is one, or could be made: its nearest ancestor that exists is a folder that may
- * be written to. False with errno set. */
+/* Whether the folder is one, or could be made: its nearest ancestor that exists is a folder that
+ * may be written to. False with errno set. */
 static bool has_place(const char *path)
 {
     char folder[PATH_MAX];

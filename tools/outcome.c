@@ -151,6 +151,16 @@ static void say_overrun(const json_t *plan)
         rp_say("plan: a step took %" PRIu64 " bytes more than planned", bytes);
 }
 
+/* The smallest budget is not known without what a run has measured. */
+static void say_needed(uint64_t bytes)
+{
+    char least[RP_SIZE_TEXT];
+    rp_say("plan: infeasible for the safe policy, by which the first steps are measured: they need "
+           "%s at least; run without --budget, and `reprise plan` names the smallest and what "
+           "binds it",
+           rp_size_exact(least, bytes));
+}
+
 /* What a plan promised and what came of it, by the first process that had one. */
 static void say_plan(const struct rp_summaries *summaries)
 {
@@ -159,7 +169,10 @@ static void say_plan(const struct rp_summaries *summaries)
     for (size_t i = 0; !plan && i < summaries->count; i++)
         plan = json_object_get(summaries->items[i], "plan");
     const char *reason = json_string_value(json_object_get(plan, "reason"));
-    if (reason)
+    uint64_t needed = rp_member_number(plan, "needed_bytes");
+    if (needed && rp_member_number(plan, "min_budget_bytes") == 0)
+        say_needed(needed);
+    else if (reason)
         rp_say("plan: %s", reason);
     else if (plan && rp_member_number(plan, "steps") > 0)
         rp_say("plan: %.3f ms and %s a step, measured %.3f ms and %s",

@@ -114,6 +114,7 @@ static void keep_budget(struct rp_frame *frame, uint64_t bytes)
     bool fits = rp_budget_admits(bytes) || rp_recompute_make_room_for(bytes);
     if (!fits) {
         rp_policy_refused();
+        rp_policy_starved(bytes);
         rp_recompute_refuses(bytes);
     }
     rp_core_unlock();

@@ -25,7 +25,7 @@ static struct {
     uint32_t plans, wait; /* steps before the next attempt at a plan */
     bool in_force;
     const char *reason;
-    uint64_t times[REMEMBERED], steps, peak;
+    uint64_t times[REMEMBERED], steps, peak, needed;
 } policy;
 
 static bool is_joint(void)
@@ -78,6 +78,17 @@ static void fall_back(const char *reason)
 void rp_policy_refused(void)
 {
     fall_back("memory that the plan counts on was refused: the safe policy is in force");
+}
+
+static void note_needed(uint64_t bytes)
+{
+    if (is_joint() && !policy.plans && bytes > policy.needed)
+        policy.needed = bytes;
+}
+
+void rp_policy_starved(uint64_t bytes)
+{
+    note_needed(rp_budget_used() + bytes);
 }
 
 /* The segments are not known before they come, nor the device before there is a context. */
@@ -277,6 +288,9 @@ static uint64_t median_time(void)
 
 void rp_policy_state(struct rp_policy_state *state)
 {
+    uint64_t refused = rp_core.bench.store ? rp_store_refused(rp_core.bench.store) : 0;
+    if (refused)
+        note_needed(rp_core.device_bytes + refused);
     *state = (struct rp_policy_state){
         .wanted = is_joint() || rp_core.config.plan_path,
         .plan = policy.plan,
@@ -286,5 +300,6 @@ void rp_policy_state(struct rp_policy_state *state)
         .steps = policy.steps,
         .median_ns = median_time(),
         .peak = policy.peak,
+        .needed = policy.plans ? 0 : policy.needed,
     };
 }

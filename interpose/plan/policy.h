@@ -36,6 +36,8 @@ void rp_policy_measured(const struct rp_step_cost *cost);
 uint32_t rp_policy_plan(void);
 /* Memory was refused, to the job or to copies that the plan wants: the plan falls. */
 void rp_policy_refused(void);
+/* The job was refused `bytes`: before there is a plan, for want of room for the safe policy. */
+void rp_policy_starved(uint64_t bytes);
 /* What the plan says that a step takes, of job and layer together, in bytes; UINT64_MAX where
  * there is none. */
 uint64_t rp_policy_aim(void);
@@ -51,6 +53,8 @@ struct rp_policy_state {
     const char *reason;       /* why none is in force, or why the last one fell */
     uint64_t steps;           /* measured under this plan */
     uint64_t median_ns, peak; /* of these */
+    uint64_t needed; /* what the safe policy, by which a joint one begins, would have taken at
+                      * least, where the budget had no room for it; else 0 */
 };
 void rp_policy_state(struct rp_policy_state *state);
 

@@ -61,9 +61,9 @@ bool rp_price_copies(const struct rp_step_cost *const *steps, size_t count,
     if (rate <= 0)
         return false;
     double per_us = 1000 / rate;
-    price->fixed = (struct rp_measure){(uint64_t)(fixed + 0.5), rp_clock_source()};
-    price->bytes_per_us = (struct rp_measure){per_us < 1 ? 1 : (uint64_t)per_us,
-                                              rp_clock_source()};
+    enum rp_source source = is_of_many_sizes(&fit) ? rp_clock_source() : RP_SOURCE_DERIVED;
+    price->fixed = (struct rp_measure){(uint64_t)(fixed + 0.5), source};
+    price->bytes_per_us = (struct rp_measure){per_us < 1 ? 1 : (uint64_t)per_us, source};
     return true;
 }
 

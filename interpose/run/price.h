@@ -6,7 +6,8 @@
 #include "interpose/plan/cost.h"
 
 /* A fixed time a contiguous piece, and a time a byte, by least squares. False when no copy was
- * measured. Neither is ever negative. */
+ * measured. Neither is ever negative. Their source is RP_SOURCE_DERIVED where all copies had one
+ * size: what they took is measured then, and what of it is by the piece is not. */
 bool rp_price_copies(const struct rp_step_cost *const *steps, size_t count,
                      struct rp_copy_price *price);
 

@@ -245,6 +245,8 @@ static void put_plan(json_t *summary)
     put_count(object, "plans", state.plans);
     if (state.reason)
         put_text(object, "reason", state.reason);
+    if (state.needed)
+        put_count(object, "needed_bytes", state.needed);
     if (state.plan) {
         put_text(object, "answer", rp_answer_name(state.plan->answer));
         put_measured(object, &state);

@@ -129,6 +129,18 @@ class Budget(jobs.Case):
         else:
             self.assertRegex(done.stderr, FAILED)
 
+    def test_joint_says_when_the_budget_is_too_small_to_begin_with(self):
+        """Where the job is refused memory, and where the layer is."""
+        own, together = self.own_peak()
+        for budget in (own + 4 * KIB, together - 8 * KIB, own // 2):
+            done = self.job(budget, "-p", "joint")
+            self.assertNotEqual(done.returncode, 0)
+            needed = self.summary()["plan"]["needed_bytes"]
+            self.assertGreater(needed, budget)
+            self.assertLessEqual(needed, together)
+            self.assertIn(f"they need {needed}", done.stderr)
+            self.assertIn("names the smallest and what binds it", done.stderr)
+
 
 if __name__ == "__main__":
     jobs.main()

@@ -67,6 +67,8 @@ class Clock(jobs.Case):
         self.contract(state="discovered", buffers=None)
         self.compare([str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "2", "1000", "8", "0",
                       "marked"], self.budgets, 0.03)
+        price = json.loads((self.folder / "profiled" / "profile.json").read_text())["copy"]
+        self.assertEqual({term["source"] for term in price.values()}, {"derived"})  # not measured
 
     def test_the_clock_tells_the_same_times_again(self):
         self.contract()
