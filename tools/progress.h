@@ -13,7 +13,8 @@ void rp_progress_silence(void);
 void rp_progress_begin(const char *what, uint64_t total);
 /* So many of them have been. Cheap: to be called as often as one likes. */
 void rp_progress_at(uint64_t done);
-/* The same where it is no bytes: `done` of `all` parts, or just so many `units`, where `all` is 0. */
+/* The same where it is no bytes: `done` of `all` parts, or just so many `units`, where `all` is
+ * 0. */
 void rp_progress_parts(uint64_t done, uint64_t all, const char *units);
 /* Takes the line away. To be called before anything else is written to the terminal, too. */
 void rp_progress_erase(void);
