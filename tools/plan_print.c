@@ -313,7 +313,8 @@ static json_t *curve_json(const struct rp_curve *curve)
                             "time_ns", (json_int_t)curve->points[i].time));
     return json_pack("{s:s, s:i, s:s, s:b, s:I, s:I, s:o}", "format", "reprise-curve", "version",
                      1, "model", rp_model_name(curve->model), "truncated", curve->truncated,
-                     "gap_ns", (json_int_t)curve->gap, "labels", (json_int_t)curve->labels, "points", list);
+                     "gap_ns", (json_int_t)curve->gap, "labels", (json_int_t)curve->labels,
+                     "points", list);
 }
 
 enum rp_status rp_print_curve(const struct rp_plan_output *to, const struct rp_curve *curve)
