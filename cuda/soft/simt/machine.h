@@ -22,8 +22,12 @@
 
 /* How many lane-operations a warp's turn has, looked at by backward branches: a millisecond
  * or so. A loop that looks as if it waited for somebody (an atomic, a volatile load) pays
- * SIMT_SPIN_COST more a round. */
+ * SIMT_SPIN_COST more a round. Fuzzers, which count each branch, are a hundred times slower. */
+#ifdef SIMT_SHORT_TURNS
+#define SIMT_TURN (UINT64_C(1) << 17)
+#else
 #define SIMT_TURN (UINT64_C(1) << 23)
+#endif
 #define SIMT_SPIN_COST (1 << 17)
 
 struct simt_frame {
