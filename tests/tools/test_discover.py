@@ -3,7 +3,7 @@
 """discover: the contract that it writes for a job that names nothing runs, and is the one that was
 written by hand.
 
-usage: test_discover.py REPRISE DIGITS EXAMPLES TRACE_FROM_SCRIPT"""
+usage: test_discover.py REPRISE DIGITS BANKS EXAMPLES TRACE_FROM_SCRIPT"""
 import json
 import pathlib
 import re
@@ -12,11 +12,12 @@ import sys
 
 import harness
 
-DIGITS, EXAMPLES, WRITER = (pathlib.Path(word).resolve() for word in sys.argv[2:5])
+DIGITS, BANKS, EXAMPLES, WRITER = (pathlib.Path(word).resolve() for word in sys.argv[2:6])
 
 
 def contract_of(name):
-    return json.loads((EXAMPLES / f"{name}.json").read_text())
+    example = "banks" if name == "banks" else "digits"
+    return json.loads((EXAMPLES / example / f"{name}.json").read_text())
 
 
 class Discover(harness.Case):
@@ -66,7 +67,26 @@ class Discover(harness.Case):
         self.digits()
         self.discover("-o", "found.json", "--state", "declared")
         self.assertEqual(self.preserved("found.json"),
-                         self.preserved(str(EXAMPLES / "declared.json")))
+                         self.preserved(str(EXAMPLES / "digits" / "declared.json")))
+
+    def banks(self, *words, way="--checkpoint"):
+        done = self.reprise("run", "-q", "-d", "soft", *words, "--", str(BANKS), "--steps", "3",
+                            "--unit", "4096", way)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_the_other_example(self):
+        """Its hand-written contract names the same ranges, and one family of buffers."""
+        eager, bare = self.banks("-o", "eager", way="--eager"), self.banks()
+        self.assertNotEqual(bare, eager)
+        by_hand = contract_of("banks")
+        for state in "discovered", "declared":
+            found = self.proposed("--state", state)
+            self.assertEqual((self.segments(found), found["step"], found["state"]),
+                             (self.segments(by_hand), by_hand["step"], state))
+            self.discover("--state", state, "-o", "found.json")
+            self.assertEqual(self.banks("-m", "guard", "-c", "found.json", "-o", "guarded"), eager)
+        self.assertEqual(len(found["buffers"]), len(by_hand["buffers"]))
 
     def test_evidence(self):
         self.digits()
