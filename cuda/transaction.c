@@ -268,7 +268,7 @@ enum rp_status rp_transaction_restore(struct rp_transaction *transaction, struct
 struct matching {
     const struct rp_versions *expected;
     rp_alloc_id id;
-    rp_version stashed;
+    const struct rp_writer *stashed;
     struct rp_spans *out;
 };
 
@@ -276,14 +276,15 @@ static enum rp_status match_expected(void *ctx, uint64_t lo, uint64_t hi,
                                      const struct rp_writer *writer)
 {
     const struct matching *matching = ctx;
-    return writer->version == matching->stashed ? rp_spans_add(matching->out, lo, hi) : RP_OK;
+    return rp_writer_same_bytes(writer, matching->stashed) ? rp_spans_add(matching->out, lo, hi)
+                                                           : RP_OK;
 }
 
 static enum rp_status match_stashed(void *ctx, uint64_t lo, uint64_t hi,
                                     const struct rp_writer *writer)
 {
     struct matching *matching = ctx;
-    matching->stashed = writer->version;
+    matching->stashed = writer;
     return rp_versions_read(matching->expected, matching->id, lo, hi, match_expected, matching);
 }
 
@@ -291,7 +292,7 @@ enum rp_status rp_transaction_holds(const struct rp_transaction *transaction,
                                     const struct rp_versions *expected, rp_alloc_id id,
                                     uint64_t lo, uint64_t hi, struct rp_spans *out)
 {
-    struct matching matching = {expected, id, 0, out};
+    struct matching matching = {expected, id, NULL, out};
     struct rp_spans rewound = {0};
     enum rp_status status = rp_transaction_rewound(transaction, id, lo, hi, &rewound);
     rp_spans_clear(out);

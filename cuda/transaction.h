@@ -51,7 +51,7 @@ enum rp_status rp_transaction_rewound(const struct rp_transaction *transaction, 
 enum rp_status rp_transaction_restore(struct rp_transaction *transaction, struct rp_kept *kept,
                                       rp_alloc_id id, uint64_t lo, uint64_t hi);
 
-/* out = the stashed part of [lo, hi) whose live versions are the expected ones. */
+/* out = the stashed part of [lo, hi) whose live bytes are the expected ones. */
 enum rp_status rp_transaction_holds(const struct rp_transaction *transaction,
                                     const struct rp_versions *expected, rp_alloc_id id,
                                     uint64_t lo, uint64_t hi, struct rp_spans *out);

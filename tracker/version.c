@@ -172,6 +172,19 @@ enum rp_status rp_versions_read(const struct rp_versions *versions, rp_alloc_id 
     return status;
 }
 
+void rp_versions_disown(struct rp_versions *versions, rp_alloc_id id)
+{
+    struct map *map = rp_idmap_find(&versions->maps, id);
+
+    for (size_t i = 0; map != NULL && i < map->count; i++) {
+        struct rp_writer *writer = &map->ranges[i].writer;
+        if (writer->source == 0)
+            continue;
+        writer->source = writer->value = 0;
+        writer->place = 0 - (id << 48); /* no two bytes of the copy are the same, anywhere */
+    }
+}
+
 struct dirty {
     struct rp_spans *out;
     uint64_t seq;

@@ -73,6 +73,10 @@ enum rp_status rp_versions_dirty_since(const struct rp_versions *versions, rp_al
                                        uint64_t lo, uint64_t hi, uint64_t seq,
                                        struct rp_spans *out);
 
+/* Others may write the allocation unseen from now on: what was copied there no longer counts as
+ * what it was copied from. */
+void rp_versions_disown(struct rp_versions *versions, rp_alloc_id id);
+
 void rp_versions_forget(struct rp_versions *versions, rp_alloc_id id); /* the allocation died */
 bool rp_versions_validate(const struct rp_versions *versions);
 

@@ -16,6 +16,7 @@ static const char *everything_shared; /* set when one could not be written down 
 void rp_unseen_share(rp_alloc_id id, const char *why)
 {
     rp_remark("memory", why);
+    rp_versions_disown(rp_core.bench.versions, id);
     if (shared_count == shared_capacity) {
         size_t capacity = shared_capacity ? shared_capacity * 2 : 16;
         struct shared *bigger = realloc(shared, capacity * sizeof *bigger);

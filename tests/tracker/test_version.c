@@ -58,6 +58,32 @@ static void assert_ranges(struct rp_versions *versions, rp_alloc_id id, uint64_t
                   sizeof((struct seen[]){__VA_ARGS__}) / sizeof(struct seen),                    \
                   (struct seen[]){__VA_ARGS__})
 
+static enum rp_status has_no_source(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *by)
+{
+    (void)ctx, (void)lo, (void)hi;
+    assert_int_equal(by->source, 0);
+    return RP_OK;
+}
+
+static void copies_are_the_same_bytes_until_others_may_write_them(void **state)
+{
+    struct rp_versions *versions = *state;
+    struct rp_writer made = writer(3), copy = writer(4), shifted = writer(5), other = writer(6);
+    made.place = copy.place = other.place = 100;
+    shifted.place = 104;
+    copy.source = shifted.source = made.version;
+
+    assert_true(rp_writer_same_bytes(&made, &copy));
+    assert_false(rp_writer_same_bytes(&made, &shifted));
+    assert_false(rp_writer_same_bytes(&made, &other));
+    assert_ok(rp_versions_write(versions, 1, 0, 8, &copy));
+    assert_ok(rp_versions_write(versions, 1, 8, 16, &shifted));
+    rp_versions_disown(versions, 1);
+    ASSERT_RANGES(versions, 1, 0, 16, {0, 8, 4}, {8, 16, 5});
+    assert_ok(rp_versions_read(versions, 1, 0, 16, has_no_source, NULL));
+    rp_versions_disown(versions, 2); /* nothing is known of it */
+}
+
 static void write_range(struct rp_versions *versions, uint64_t lo, uint64_t hi, uint64_t number)
 {
     struct rp_writer by = writer(number);
@@ -271,6 +297,8 @@ static void any_sequence_equals_a_byte_map(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(copies_are_the_same_bytes_until_others_may_write_them,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(what_nobody_wrote_has_version_0, setup, teardown),
         cmocka_unit_test_setup_teardown(a_later_write_covers_an_earlier_one, setup, teardown),
         cmocka_unit_test_setup_teardown(a_restored_range_melts_into_its_neighbours, setup,
