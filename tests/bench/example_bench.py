@@ -12,6 +12,7 @@ the median of runs of one step, is taken off. Told are the median of the pairs' 
 interval that holds it with 95 % (by order statistics, which take no shape for granted)."""
 import math
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -21,8 +22,8 @@ import time
 from figures import figure
 
 DIGITS, SOFT, REPRISE = map(os.path.abspath, sys.argv[1:4])
-PAIRS = int(sys.argv[4]) if len(sys.argv) > 4 else 21
-STEPS, STARTS = 60, 5
+PAIRS = int(sys.argv[4]) if len(sys.argv) > 4 else 15
+STEPS, STARTS = 200, 5
 WAYS = {"bare": None, "nop": ["--nop"], "observe": ["--no-trace"], "observe, traced": []}
 COMPARED = (("nop", "bare", None), ("observe", "bare", 1.01), ("observe, traced", "bare", 1.02),
             ("observe, traced", "observe", 1.02))
@@ -36,12 +37,11 @@ def cost(way, steps, folder):
         command = [REPRISE, "run", "-q", "--device", "soft", "-o", f"{folder}/data", *WAYS[way],
                    "--"]
         del environment["LD_LIBRARY_PATH"]
-    before, began = os.times(), time.monotonic()
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     subprocess.run([*command, DIGITS, "--checkpoint", "--steps", str(steps)], check=True,
                    stdout=subprocess.DEVNULL, env=environment)
-    after = os.times()
-    return (after.children_user + after.children_system
-            - before.children_user - before.children_system, time.monotonic() - began)
+    took, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, took
 
 
 def starting_up(folder):
