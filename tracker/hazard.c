@@ -40,12 +40,18 @@ bool rp_hazard_kind_warns(enum rp_hazard_kind kind)
 
 #define PROMISE "say how often forwards are replayed: \"replays\" in the contract's segment"
 
+#define KNOWN_AGAIN                                                                               \
+    "if the job has put back what the forward read, it is known again where the copy that took it " \
+    "to the host is over when it returns"
+
 static const char *stale_advice(const struct rp_hazard *hazard)
 {
     if (hazard->again)
         return PROMISE;
     if (hazard->undiscovered)
         return "declare this buffer in the contract: \"discovered\" was refused for this segment";
+    if (!hazard->buffer && !hazard->discovers && hazard->written.uploaded)
+        return KNOWN_AGAIN "; else declare this buffer in the contract";
     if (!hazard->buffer && !hazard->discovers)
         return "declare this buffer in the contract, or set \"state\": \"discovered\"";
     if (hazard->guarded)
@@ -109,6 +115,9 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
     switch (hazard->kind) {
     case RP_HAZARD_STALE_READ: return stale_advice(hazard);
     case RP_HAZARD_FOREIGN_READ:
+        if (hazard->written.uploaded)
+            return KNOWN_AGAIN "; else keep the forward's buffer alive, or check the segment's "
+                               "\"pair\"";
         return "make the replay read what the forward read, or keep the forward's buffer alive; if "
                "another forward that waits has read these bytes, check the segment's \"pair\"";
     case RP_HAZARD_STATE_LEFT:

@@ -111,6 +111,17 @@ static void bytes_that_could_not_be_saved_say_why(void **state)
     assert_non_null(strstr(rp_hazard_advice(&lost), "\"replays\""));
 }
 
+static void what_came_from_the_host_has_advice_of_its_own(void **state)
+{
+    (void)state;
+    struct rp_hazard met = stale();
+    met.buffer = NULL;
+    met.written.uploaded = true;
+    assert_non_null(strstr(rp_hazard_advice(&met), "else declare this buffer"));
+    met.kind = RP_HAZARD_FOREIGN_READ;
+    assert_non_null(strstr(rp_hazard_advice(&met), "over when it returns"));
+}
+
 static void what_is_assumed_is_said_and_warns(void **state)
 {
     (void)state;
@@ -306,6 +317,7 @@ int main(void)
         cmocka_unit_test(bytes_that_could_not_be_saved_say_which),
         cmocka_unit_test(state_that_is_left_names_who_left_it),
         cmocka_unit_test(bytes_that_could_not_be_saved_say_why),
+        cmocka_unit_test(what_came_from_the_host_has_advice_of_its_own),
         cmocka_unit_test(what_is_assumed_is_said_and_warns),
         cmocka_unit_test(advice_on_an_assumption_speaks_of_its_buffer_alone),
         cmocka_unit_test(an_assumption_is_told_once_whoever_reads),
