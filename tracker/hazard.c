@@ -40,9 +40,9 @@ bool rp_hazard_kind_warns(enum rp_hazard_kind kind)
 
 #define PROMISE "say how often forwards are replayed: \"replays\" in the contract's segment"
 
-#define KNOWN_AGAIN                                                                               \
-    "if the job has put back what the forward read, it is known again where the copy that took it " \
-    "to the host is over when it returns"
+#define KNOWN_AGAIN                                                                                \
+    "if the job has put back what the forward read, it is known again where the copy that took "   \
+    "it to the host is over when it returns"
 
 static const char *stale_advice(const struct rp_hazard *hazard)
 {
