@@ -35,6 +35,8 @@ enum rp_switch {
     RP_SWITCH_REPEATS,      /* tell briefly of what comes again */
     RP_SWITCH_CHANGES,      /* ... but not of what may mean something else by now */
     RP_SWITCH_CLAIM,        /* make nothing anew that is about to be overwritten */
+    RP_SWITCH_ROOM,         /* leave on the device what can't be made anew, where there is room */
+    RP_SWITCH_EXILE,        /* move to host memory what can't be made anew */
     RP_SWITCH_COUNT
 };
 

@@ -3,6 +3,7 @@
 #include "interpose/calls/handlers.h"
 
 #include "interpose/calls/area.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/report.h"
 
 /* Both sides may be host memory that nobody tracks: those bytes are left out. */
@@ -16,6 +17,8 @@ static void copy(struct rp_frame *frame, uint64_t to, uint64_t from, uint64_t by
     rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
     rp_handler_track(frame, call, rp_area_copy(call, &target, &source));
+    if (rp_call_in_class(frame->id, "write.d2d") && call->seq && !call->denied)
+        rp_recompute_copy(to, from, bytes, call);
     rp_core_unlock();
 }
 
@@ -129,44 +132,52 @@ void rp_on_copy_3d_peer(struct rp_frame *frame)
                    });
 }
 
-static void set(struct rp_frame *frame, const struct rp_area *area, uint64_t value)
+static struct rp_footprint *set(struct rp_frame *frame, const struct rp_area *area,
+                                uint64_t value)
 {
-    rp_core_lock();
     struct rp_footprint *call = rp_handler_footprint(frame);
     rp_handler_track(frame, call, rp_area_fill(call, area, value));
-    rp_core_unlock();
+    return call;
 }
 
-static void set_line(struct rp_frame *frame, uint64_t to, uint64_t bytes, uint64_t value)
+static void set_line(struct rp_frame *frame, uint64_t to, uint64_t count, unsigned width,
+                     unsigned value)
 {
-    const struct rp_area line = rp_area_line(to, bytes);
-    set(frame, &line, value);
+    const struct rp_area line = rp_area_line(to, count * width);
+    rp_core_lock();
+    const struct rp_footprint *call = set(frame, &line, value);
+    if (call->seq && !call->denied)
+        rp_recompute_set(to, count, width, value, call);
+    rp_core_unlock();
 }
 
 static void set_rows(struct rp_frame *frame, uint64_t to, uint64_t pitch, uint64_t width,
                      uint64_t height, uint64_t value)
 {
-    set(frame, &(struct rp_area){.type = CU_MEMORYTYPE_DEVICE, .base = to, .pitch = pitch,
-                                 .width = width, .height = height, .depth = 1}, value);
+    const struct rp_area rows = {.type = CU_MEMORYTYPE_DEVICE, .base = to, .pitch = pitch,
+                                 .width = width, .height = height, .depth = 1};
+    rp_core_lock();
+    set(frame, &rows, value);
+    rp_core_unlock();
 }
 
 /* The asynchronous forms have the same leading arguments. */
 void rp_on_memset_d8(struct rp_frame *frame)
 {
     const struct rp_args_cuMemsetD8_v2 *args = frame->args;
-    set_line(frame, args->dstDevice, args->N, args->uc);
+    set_line(frame, args->dstDevice, args->N, 1, args->uc);
 }
 
 void rp_on_memset_d16(struct rp_frame *frame)
 {
     const struct rp_args_cuMemsetD16_v2 *args = frame->args;
-    set_line(frame, args->dstDevice, args->N * 2, args->us);
+    set_line(frame, args->dstDevice, args->N, 2, args->us);
 }
 
 void rp_on_memset_d32(struct rp_frame *frame)
 {
     const struct rp_args_cuMemsetD32_v2 *args = frame->args;
-    set_line(frame, args->dstDevice, args->N * 4, args->ui);
+    set_line(frame, args->dstDevice, args->N, 4, args->ui);
 }
 
 void rp_on_memset_2d8(struct rp_frame *frame)

@@ -9,6 +9,11 @@
 #include "interpose/run/budget.h"
 #include "tracker/array.h"
 
+struct granule {
+    CUmemGenericAllocationHandle handle; /* 0: no memory there */
+    uint64_t used;                       /* the last call that did */
+};
+
 struct rp_backed {
     uint64_t address, bytes; /* as the job asked for */
     uint64_t span;           /* of addresses: whole granules */
@@ -16,7 +21,7 @@ struct rp_backed {
     int device;
     uint64_t context;        /* that it was made in */
     uint64_t number;         /* no other ever has it */
-    CUmemGenericAllocationHandle granules[]; /* 0: no memory there */
+    struct granule granules[];
 };
 
 static struct {
@@ -57,6 +62,11 @@ uint64_t rp_backing_granule(void)
     backing.unable = rp_real.cuMemGetAllocationGranularity(
                          &granule, &wanted, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS;
     return backing.granule = backing.unable ? 0 : granule;
+}
+
+uint64_t rp_backing_span(uint64_t bytes)
+{
+    return (bytes + backing.granule - 1) / backing.granule * backing.granule;
 }
 
 /* Peers reach what the driver makes, and not what is mapped for one device. */
@@ -117,7 +127,7 @@ static enum rp_status fill_granule(struct rp_backed *backed, size_t at)
 {
     CUmemGenericAllocationHandle handle;
     const CUmemAllocationProp wanted = properties(backed->device);
-    if (backed->granules[at])
+    if (backed->granules[at].handle)
         return RP_OK;
     if (!rp_backing_fits(backing.granule))
         return RP_NO_MEMORY;
@@ -129,18 +139,18 @@ static enum rp_status fill_granule(struct rp_backed *backed, size_t at)
         rp_real.cuMemRelease(handle);
         return status_of(result);
     }
-    backed->granules[at] = handle;
+    backed->granules[at].handle = handle;
     account(backed, backing.granule, 0);
     return RP_OK;
 }
 
 static uint64_t empty_granule(struct rp_backed *backed, size_t at)
 {
-    if (!backed->granules[at])
+    if (!backed->granules[at].handle)
         return 0;
     rp_real.cuMemUnmap(backed->address + at * backing.granule, backing.granule);
-    rp_real.cuMemRelease(backed->granules[at]);
-    backed->granules[at] = 0;
+    rp_real.cuMemRelease(backed->granules[at].handle);
+    backed->granules[at].handle = 0;
     account(backed, 0, backing.granule);
     return backing.granule;
 }
@@ -161,7 +171,7 @@ uint64_t rp_backing_missing(const struct rp_backed *backed, uint64_t lo, uint64_
     uint64_t bytes = 0;
     touched(backed, lo, hi, &first, &end);
     for (size_t i = first; i < end; i++)
-        bytes += backed->granules[i] ? 0 : backing.granule;
+        bytes += backed->granules[i].handle ? 0 : backing.granule;
     return bytes;
 }
 
@@ -200,6 +210,29 @@ uint64_t rp_backing_empty(struct rp_backed *backed, uint64_t lo, uint64_t hi)
     return bytes;
 }
 
+void rp_backing_use(struct rp_backed *backed, uint64_t lo, uint64_t hi, uint64_t call)
+{
+    size_t first, end;
+    touched(backed, lo, hi, &first, &end);
+    for (size_t i = first; i < end; i++)
+        backed->granules[i].used = call;
+}
+
+void rp_backing_run(const struct rp_backed *backed, uint64_t lo, uint64_t *hi, bool *is_there,
+                    uint64_t *used)
+{
+    size_t first, end, i;
+    touched(backed, lo, *hi, &first, &end);
+    *is_there = backed->granules[first].handle != 0;
+    *used = backed->granules[first].used;
+    for (i = first + 1; i < end; i++)
+        if (backed->granules[i].used != *used ||
+            (backed->granules[i].handle != 0) != *is_there)
+            break;
+    if (i < end)
+        *hi = i * backing.granule;
+}
+
 /* ---- allocations ----------------------------------------------------------------- */
 
 /* Index of the first one that begins after `address`. */
@@ -216,11 +249,27 @@ static size_t seek(uint64_t address)
     return lo;
 }
 
+size_t rp_backings_count(void)
+{
+    return backing.count;
+}
+
+struct rp_backed *rp_backings_at(size_t index)
+{
+    return backing.items[index];
+}
+
 struct rp_backed *rp_backing_find(uint64_t address)
 {
     size_t at = seek(address);
     struct rp_backed *backed = at ? backing.items[at - 1] : NULL;
     return backed && address - backed->address < backed->span ? backed : NULL;
+}
+
+struct rp_backed *rp_backing_of(rp_alloc_id id)
+{
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
+    return alloc && !alloc->death_seq ? rp_backing_find(alloc->address) : NULL;
 }
 
 uint64_t rp_backing_address(const struct rp_backed *backed)
@@ -262,7 +311,7 @@ static enum rp_status enlist(struct rp_backed *backed)
 
 enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
 {
-    uint64_t count = (bytes + backing.granule - 1) / backing.granule;
+    uint64_t count = rp_backing_span(bytes) / backing.granule;
     struct rp_backed *backed = calloc(1, sizeof *backed + count * sizeof backed->granules[0]);
     CUdeviceptr place = 0;
     if (!backed)

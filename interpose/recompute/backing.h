@@ -11,9 +11,10 @@
 #ifndef RP_INTERPOSE_BACKING_H
 #define RP_INTERPOSE_BACKING_H
 
-#include "tracker/status.h"
+#include "tracker/memory.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct rp_backed;
@@ -21,6 +22,7 @@ struct rp_backed;
 /* True for an allocation that is worth it: of a granule or more, on a device that can. */
 bool rp_backing_suits(uint64_t bytes);
 uint64_t rp_backing_granule(void);
+uint64_t rp_backing_span(uint64_t bytes); /* what an allocation of so many takes */
 
 /* An allocation with all its memory. RP_NO_MEMORY when device or budget have not that much left,
  * RP_UNSUPPORTED when the driver can't. */
@@ -29,6 +31,8 @@ void rp_backing_destroy(struct rp_backed *backed);
 
 /* The one that `address` lies in, or NULL when the driver made that memory. */
 struct rp_backed *rp_backing_find(uint64_t address);
+/* The one that `id` is, or NULL when the driver made that memory, or it is gone. */
+struct rp_backed *rp_backing_of(rp_alloc_id id);
 uint64_t rp_backing_address(const struct rp_backed *backed);
 uint64_t rp_backing_bytes(const struct rp_backed *backed); /* as the job asked for */
 uint64_t rp_backing_owner(const struct rp_backed *backed); /* the context it was made in */
@@ -44,6 +48,16 @@ uint64_t rp_backing_missing(const struct rp_backed *backed, uint64_t lo, uint64_
 uint64_t rp_backing_empty(struct rp_backed *backed, uint64_t lo, uint64_t hi);
 /* The part of [lo, hi) that such granules cover; *lo == *hi when there is none. */
 void rp_backing_inside(const struct rp_backed *backed, uint64_t *lo, uint64_t *hi);
+
+/* All that there are, in order of their addresses. */
+size_t rp_backings_count(void);
+struct rp_backed *rp_backings_at(size_t index);
+/* [lo, hi) is used by a call of this number. */
+void rp_backing_use(struct rp_backed *backed, uint64_t lo, uint64_t hi, uint64_t call);
+/* Shortens [lo, *hi) to the granules from lo on that are alike: with memory or without, and last
+ * used by the same call. */
+void rp_backing_run(const struct rp_backed *backed, uint64_t lo, uint64_t *hi, bool *is_there,
+                    uint64_t *used);
 
 /* Whether the budget leaves so many more. */
 bool rp_backing_fits(uint64_t bytes);

@@ -8,58 +8,63 @@
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 
-static bool reads(const struct rp_footprint *call, const struct rp_holding *holding)
+struct place {
+    rp_alloc_id id;
+    uint64_t lo, hi;
+};
+
+static bool reads(const struct rp_footprint *call, const struct place *place)
 {
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
-        if (reach->effect != RP_WRITE && reach->id == holding->id && reach->lo < holding->hi &&
-            holding->lo < reach->hi)
+        if (reach->effect != RP_WRITE && reach->id == place->id && reach->lo < place->hi &&
+            place->lo < reach->hi)
             return true;
     }
     return false;
 }
 
-static bool overwrites(const struct rp_reach *reach, const struct rp_holding *holding)
+static bool writes_all_of(const struct rp_footprint *call, const struct place *place)
 {
-    return reach->effect == RP_WRITE && reach->certain && reach->id == holding->id &&
-           reach->lo <= holding->lo && holding->hi <= reach->hi;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (reach->effect == RP_WRITE && reach->certain && reach->id == place->id &&
+            reach->lo <= place->lo && place->hi <= reach->hi)
+            return true;
+    }
+    return false;
 }
 
 /* Its content as it was, not as it will be: a copy would be made of it, or a recipe reads it. */
-static bool needs(const struct rp_execution *execution, const struct rp_holding *holding)
+static bool needs(const struct rp_execution *execution, const struct place *place)
 {
-    const struct rp_live *live = rp_instance_live(execution->instance, holding->id);
+    const struct rp_live *live = rp_instance_live(execution->instance, place->id);
     struct rp_spans read = {0};
     bool needed = execution->recipe && !execution->recipe->closed && live;
-    if (needed && rp_spans_within(&live->live_in, holding->lo, holding->hi, &read) == RP_OK &&
+    if (needed && rp_spans_within(&live->live_in, place->lo, place->hi, &read) == RP_OK &&
         rp_spans_remove_all(&read, &live->kept) == RP_OK)
         needed = read.count > 0; /* else it can't be told, and counts as needed */
     rp_spans_release(&read);
     return needed;
 }
 
-static bool is_needed(const struct rp_holding *holding)
+bool rp_claim_overwrites(const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                         const struct rp_execution *owner)
 {
+    const struct place place = {id, lo, hi};
+    if (call->in_graph || !writes_all_of(call, &place) || reads(call, &place))
+        return false;
     for (size_t i = 0; i < rp_executions_count(); i++)
-        if (rp_executions_at(i) != holding->owner && needs(rp_executions_at(i), holding))
-            return true;
-    return false;
-}
-
-static bool is_overwritten(const struct rp_footprint *call, const struct rp_holding *holding)
-{
-    for (size_t i = 0; i < call->count; i++)
-        if (overwrites(&call->reaches[i], holding))
-            return true;
-    return false;
+        if (rp_executions_at(i) != owner && needs(rp_executions_at(i), &place))
+            return false;
+    return true;
 }
 
 bool rp_claim_may(const struct rp_footprint *call, const struct rp_holding *holding)
 {
-    return rp_switch_on(RP_SWITCH_CLAIM) && !call->in_graph &&
-           holding->state == RP_HOLDING_DROPPED && !holding->claimed &&
-           !holding->owner->recipe->busy && is_overwritten(call, holding) &&
-           !reads(call, holding) && !is_needed(holding);
+    return rp_switch_on(RP_SWITCH_CLAIM) && holding->state == RP_HOLDING_DROPPED &&
+           !holding->claimed && !holding->owner->recipe->busy &&
+           rp_claim_overwrites(call, holding->id, holding->lo, holding->hi, holding->owner);
 }
 
 enum rp_status rp_claim_before(const struct rp_footprint *call)

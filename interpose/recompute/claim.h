@@ -9,6 +9,10 @@
 #include "interpose/recompute/holding.h"
 #include "interpose/run/footprint.h"
 
+/* True when `call` overwrites all of [lo, hi), unread, and no recipe but `owner`'s (may be NULL)
+ * needs what stands there. */
+bool rp_claim_overwrites(const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                         const struct rp_execution *owner);
 /* True for a dropped one that `call` overwrites all of, unread, and that nobody else needs. */
 bool rp_claim_may(const struct rp_footprint *call, const struct rp_holding *holding);
 /* Claims them, and puts memory there; whatever else the call meets stands by then. RP_NO_MEMORY

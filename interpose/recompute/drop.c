@@ -4,11 +4,13 @@
 #include "cuda/switches.h"
 #include "interpose/calls/context.h"
 #include "interpose/calls/handlers.h"
+#include "interpose/recompute/exile.h"
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/liveness.h"
 #include "interpose/recompute/recall.h"
 #include "interpose/recompute/recipe.h"
+#include "interpose/run/budget.h"
 #include "tracker/array.h"
 
 static struct {
@@ -74,6 +76,42 @@ void rp_drop_hold(bool begins)
         drops.holds++;
     else if (drops.holds)
         drops.holds--;
+}
+
+static enum rp_status take_reaches(const struct rp_reach *reaches, size_t count, rp_alloc_id id,
+                                   bool only_writes, struct rp_spans *spans)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < count; i++)
+        if (reaches[i].id == id && (reaches[i].effect == RP_WRITE || !only_writes))
+            status = rp_spans_add(spans, reaches[i].lo, reaches[i].hi);
+    return status;
+}
+
+static enum rp_status take_recipe(const struct rp_execution *execution, rp_alloc_id id,
+                                  struct rp_spans *spans)
+{
+    const struct rp_recipe *recipe = execution->recipe;
+    const struct rp_live *live = rp_instance_live(execution->instance, id);
+    enum rp_status status = live ? rp_spans_add_all(spans, &live->live_in) : RP_OK;
+    return status == RP_OK
+               ? take_reaches(recipe->reaches, recipe->reach_count, id, true, spans)
+               : status;
+}
+
+enum rp_status rp_drop_taken(rp_alloc_id id, struct rp_spans *spans)
+{
+    enum rp_status status =
+        drops.blind || drops.holds ? rp_spans_add(spans, 0, UINT64_MAX) : RP_OK;
+    for (size_t i = 0; status == RP_OK && i < drops.count; i++)
+        status = is_unproved(drops.calls[i])
+                     ? rp_spans_add(spans, 0, UINT64_MAX)
+                     : take_reaches(drops.calls[i]->reaches, drops.calls[i]->count, id, false,
+                                    spans);
+    for (size_t i = 0; status == RP_OK && i < rp_executions_count(); i++)
+        if (rp_executions_at(i)->recipe && rp_executions_at(i)->recipe->busy)
+            status = take_recipe(rp_executions_at(i), id, spans);
+    return status;
 }
 
 /* ---- waiting ------------------------------------------------------------------------ */
@@ -180,26 +218,61 @@ static uint64_t drop(struct rp_holding *holding)
     return bytes;
 }
 
+static uint64_t trim_own(uint64_t bytes)
+{
+    uint64_t reserved = rp_store_reserved(rp_core.bench.store);
+    if (!rp_core.captures)
+        rp_store_trim(rp_core.bench.store, bytes < reserved ? reserved - bytes : 0);
+    return reserved - rp_store_reserved(rp_core.bench.store);
+}
+
+static uint64_t drop_holdings(uint64_t bytes)
+{
+    uint64_t freed = 0;
+    struct rp_holding *victim;
+    while (freed < bytes && (victim = best_victim()) != NULL) {
+        if (!rp_fence_wait(rp_holding_used(victim)))
+            break;
+        freed += drop(victim);
+    }
+    return freed;
+}
+
 void rp_drop_unless_plenty(void)
 {
     if (!rp_switch_on(RP_SWITCH_PLENTY))
-        rp_drop_make_room(UINT64_MAX);
+        drop_holdings(UINT64_MAX);
+    if (!rp_switch_on(RP_SWITCH_ROOM))
+        rp_exile_make_room(UINT64_MAX);
 }
 
 bool rp_drop_make_room(uint64_t bytes)
 {
-    uint64_t freed = 0;
-    struct rp_holding *victim = best_victim();
-    for (; freed < bytes && victim; victim = best_victim()) {
-        if (!rp_fence_wait(rp_holding_used(victim)))
-            return false;
-        freed += drop(victim);
-    }
+    uint64_t freed = trim_own(bytes);
+    if (freed < bytes)
+        freed += drop_holdings(bytes - freed);
+    if (freed < bytes)
+        freed += rp_exile_make_room(bytes - freed);
     return freed >= bytes;
+}
+
+bool rp_drop_make_room_for(uint64_t bytes)
+{
+    uint64_t budget = rp_core.config.budget, used = rp_budget_used();
+    if (bytes > budget)
+        return false;
+    if (used + bytes > budget)
+        rp_drop_make_room(used + bytes - budget);
+    return rp_backing_fits(bytes);
 }
 
 enum rp_status rp_drop_fill(struct rp_backed *backed, uint64_t lo, uint64_t hi)
 {
+    uint64_t missing = rp_backing_missing(backed, lo, hi);
+    if (!missing)
+        return RP_OK;
+    if (!rp_backing_fits(missing) && !rp_drop_make_room_for(missing))
+        return RP_NO_MEMORY;
     enum rp_status status = rp_backing_fill(backed, lo, hi);
     if (status == RP_NO_MEMORY && rp_drop_make_room(rp_backing_missing(backed, lo, hi)))
         status = rp_backing_fill(backed, lo, hi);

@@ -14,12 +14,19 @@
 void rp_drop_guard(const struct rp_footprint *call);
 void rp_drop_unguard(const struct rp_footprint *call);
 
+/* Adds to `spans` what somebody is about to use of the allocation: calls under way, and recipes
+ * that are being followed. */
+enum rp_status rp_drop_taken(rp_alloc_id id, struct rp_spans *spans);
+
 /* For tests: as if there never were enough memory. */
 void rp_drop_unless_plenty(void);
 /* While it is held nothing that stands is dropped. Holds are counted. */
 void rp_drop_hold(bool begins);
-/* Gives at least `bytes` back to the device, or false. */
+/* Gives at least `bytes` back to the device, or false: idle blocks of the layer's own first, then
+ * holdings, then what can only be moved elsewhere (interpose/recompute/exile.h). */
 bool rp_drop_make_room(uint64_t bytes);
+/* What it takes for the budget to leave so many more, or false. */
+bool rp_drop_make_room_for(uint64_t bytes);
 /* Puts memory behind [lo, hi), for which something else may be dropped. */
 enum rp_status rp_drop_fill(struct rp_backed *backed, uint64_t lo, uint64_t hi);
 /* The host waits until the device has done all that it was given. False when it can't. */

@@ -93,6 +93,15 @@ void rp_holdings_forget(rp_alloc_id id)
             remove_at(i);
 }
 
+enum rp_status rp_holdings_of(rp_alloc_id id, struct rp_spans *spans)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < holdings.count; i++)
+        if (holdings.items[i].id == id)
+            status = rp_spans_add(spans, holdings.items[i].lo, holdings.items[i].hi);
+    return status;
+}
+
 void rp_holdings_use_any(void)
 {
     holdings.used = rp_fence_now();
@@ -154,9 +163,7 @@ enum rp_status rp_holdings_add(struct rp_execution *execution)
     enum rp_status status = RP_OK;
     for (size_t i = 0; status == RP_OK && i < execution->instance->live_count; i++) {
         const struct rp_live *live = &execution->instance->lives[i];
-        const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, live->id);
-        struct rp_backed *backed =
-            alloc && !alloc->death_seq ? rp_backing_find(alloc->address) : NULL;
+        struct rp_backed *backed = rp_backing_of(live->id);
         if (backed)
             status = outputs_in(live, &outputs);
         for (size_t j = 0; backed && status == RP_OK && j < outputs.count; j++)

@@ -31,6 +31,9 @@ void rp_holdings_release(struct rp_execution *execution);
 /* The allocation is gone. */
 void rp_holdings_forget(rp_alloc_id id);
 
+/* Adds what of the allocation is held to `spans`. */
+enum rp_status rp_holdings_of(rp_alloc_id id, struct rp_spans *spans);
+
 size_t rp_holdings_count(void);
 struct rp_holding *rp_holdings_at(size_t index);
 /* The first dropped one that [lo, hi) meets, or NULL. Costs a test while nothing is dropped. */

@@ -5,11 +5,13 @@
 #include "cuda/switches.h"
 #include "cuda/transaction.h"
 #include "interpose/recompute/drop.h"
+#include "interpose/recompute/exile.h"
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/door/real.h"
+#include "interpose/plan/refuge.h"
 #include "interpose/run/core.h"
 
 enum { ATTEMPTS = 4 };
@@ -66,19 +68,13 @@ static enum rp_status recall_inputs(const struct rp_execution *execution, rp_str
 
 /* ---- memory ------------------------------------------------------------------------- */
 
-static struct rp_backed *backed_of(rp_alloc_id id)
-{
-    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
-    return alloc && !alloc->death_seq ? rp_backing_find(alloc->address) : NULL;
-}
-
 /* Wherever the recipe writes there must be memory, wanted or not. */
 static enum rp_status fill_all(const struct rp_recipe *recipe)
 {
     enum rp_status status = RP_OK;
     for (size_t i = 0; status == RP_OK && i < recipe->reach_count; i++) {
         const struct rp_reach *reach = &recipe->reaches[i];
-        struct rp_backed *backed = reach->effect == RP_WRITE ? backed_of(reach->id) : NULL;
+        struct rp_backed *backed = reach->effect == RP_WRITE ? rp_backing_of(reach->id) : NULL;
         if (backed)
             status = rp_drop_fill(backed, reach->lo, reach->hi);
     }
@@ -91,7 +87,7 @@ static enum rp_status fill_in(const struct rp_execution *execution)
     enum rp_status status = RP_OK;
     for (size_t i = 0; status == RP_OK && i < execution->instance->live_count; i++) {
         const struct rp_live *live = &execution->instance->lives[i];
-        struct rp_backed *backed = backed_of(live->id);
+        struct rp_backed *backed = rp_backing_of(live->id);
         for (size_t j = 0; backed && status == RP_OK && j < live->live_in.count; j++)
             status = rp_drop_fill(backed, live->live_in.items[j].lo, live->live_in.items[j].hi);
     }
@@ -150,11 +146,12 @@ static enum rp_status read_by_forward(void *ctx, rp_alloc_id id, uint64_t lo, ui
 }
 
 /* `*lost` tells whether anything was written before it failed. */
-static enum rp_status follow(struct rp_execution *execution, rp_stream stream, bool *lost)
+static enum rp_status follow(struct rp_execution *execution, const struct rp_bench *bench,
+                             rp_stream stream, bool *lost)
 {
     struct rp_transaction *transaction;
     uint64_t reinstated = 0;
-    enum rp_status status = rp_transaction_begin(&rp_core.bench, execution->kept, read_by_forward,
+    enum rp_status status = rp_transaction_begin(bench, execution->kept, read_by_forward,
                                                  execution, stream, &transaction);
     if (status != RP_OK)
         return status;
@@ -182,20 +179,28 @@ static uint64_t largest_write(const struct rp_recipe *recipe)
     return most;
 }
 
+static enum rp_status follow_again(struct rp_execution *execution, const struct rp_bench *bench,
+                                   rp_stream stream, bool *lost)
+{
+    enum rp_status status = rp_order_gather(rp_core.bench.order, stream);
+    return status == RP_OK ? follow(execution, bench, stream, lost) : status;
+}
+
 /* Copies of the transaction's may find no room before anything was written: something else is
- * dropped for them, more each time. */
+ * dropped for them, more each time, and in the end they go to host memory. */
 static enum rp_status follow_with_room(struct rp_execution *execution, rp_stream stream,
                                        bool *lost)
 {
     uint64_t room = largest_write(execution->recipe);
-    enum rp_status status = follow(execution, stream, lost);
+    const struct rp_bench *refuge;
+    enum rp_status status = follow(execution, &rp_core.bench, stream, lost);
     for (int i = 0; i < ATTEMPTS && status == RP_NO_MEMORY && !*lost; i++, room *= 2) {
-        if (!rp_recompute_make_room_for(room))
+        if (!rp_drop_make_room_for(room))
             break;
-        status = rp_order_gather(rp_core.bench.order, stream);
-        if (status == RP_OK)
-            status = follow(execution, stream, lost);
+        status = follow_again(execution, &rp_core.bench, stream, lost);
     }
+    if (status == RP_NO_MEMORY && !*lost && (refuge = rp_refuge()) != NULL)
+        status = follow_again(execution, refuge, stream, lost);
     return status;
 }
 
@@ -211,6 +216,8 @@ static enum rp_status make_anew(struct rp_execution *execution, rp_stream stream
 {
     bool lost = false;
     enum rp_status status = recall_inputs(execution, stream);
+    if (status == RP_OK)
+        status = rp_exile_return_for(execution, stream);
     if (status == RP_OK)
         status = fill_all(execution->recipe);
     if (status == RP_OK)
@@ -250,7 +257,11 @@ enum rp_status rp_recall_all(rp_stream stream)
 {
     const struct rp_holding *holding;
     enum rp_status status = RP_OK;
+    rp_drop_hold(true); /* or one would make way for another */
     while (status == RP_OK && (holding = rp_holding_any_dropped()))
         status = rp_recall(holding->owner, stream);
+    if (status == RP_OK)
+        status = rp_exile_return_all(stream);
+    rp_drop_hold(false);
     return status;
 }

@@ -15,6 +15,8 @@ void rp_recipe_destroy(struct rp_recipe *recipe)
     free(recipe);
 }
 
+#define RETAINED_KIND "a call of it is of a kind that is not issued again"
+
 static struct rp_recipe *recipe_of(struct rp_execution *execution)
 {
     if (!execution->recipe)
@@ -52,8 +54,8 @@ void rp_recipe_expect(struct rp_execution *execution, const struct rp_footprint 
     recipe->stream = call->stream;
     if (recipe->calls == 1)
         rp_real.cuCtxGetCurrent(&recipe->context);
-    if (!call->is_launch)
-        rp_recipe_retain(execution, "a call of it is no launch");
+    if (!call->on_device)
+        rp_recipe_retain(execution, RETAINED_KIND);
     else if (call->in_graph)
         rp_recipe_retain(execution, "it is launched as a graph");
     else if (call->writes >= RP_VERDICT_REACHABLE || call->reads >= RP_VERDICT_REACHABLE)
@@ -77,28 +79,33 @@ static bool make_room(struct rp_recipe *recipe, size_t params, size_t reaches)
     return steps && bytes && stretches;
 }
 
-static void record(struct rp_recipe *recipe, const struct rp_launch *launch, CUfunction function,
-                   const struct rp_footprint *call)
+static struct rp_step_of_recipe *record(struct rp_recipe *recipe, enum rp_step_kind kind,
+                                        const struct rp_footprint *call)
 {
     struct rp_step_of_recipe *step = &recipe->steps[recipe->count++];
-    *step = (struct rp_step_of_recipe){
-        .version = call->version,
-        .function = function,
-        .shared_bytes = launch->shared_bytes,
-        .params_at = recipe->params_bytes,
-        .params_bytes = launch->param_bytes,
-        .reaches_at = recipe->reach_count,
-        .reach_count = call->count,
-    };
-    for (int i = 0; i < 3; i++) {
-        step->grid[i] = launch->grid[i];
-        step->block[i] = launch->block[i];
-    }
-    memcpy(recipe->params + recipe->params_bytes, launch->params, launch->param_bytes);
-    recipe->params_bytes += launch->param_bytes;
+    *step = (struct rp_step_of_recipe){.kind = kind, .version = call->version,
+                                       .reaches_at = recipe->reach_count,
+                                       .reach_count = call->count};
     memcpy(recipe->reaches + recipe->reach_count, call->reaches,
            call->count * sizeof *call->reaches);
     recipe->reach_count += call->count;
+    return step;
+}
+
+static void record_launch(struct rp_recipe *recipe, const struct rp_launch *launch,
+                          CUfunction function, const struct rp_footprint *call)
+{
+    struct rp_relaunch *again = &record(recipe, RP_STEP_LAUNCH, call)->launch;
+    *again = (struct rp_relaunch){.function = function,
+                                  .shared_bytes = launch->shared_bytes,
+                                  .params_at = recipe->params_bytes,
+                                  .params_bytes = launch->param_bytes};
+    for (int i = 0; i < 3; i++) {
+        again->grid[i] = launch->grid[i];
+        again->block[i] = launch->block[i];
+    }
+    memcpy(recipe->params + recipe->params_bytes, launch->params, launch->param_bytes);
+    recipe->params_bytes += launch->param_bytes;
 }
 
 void rp_recipe_add(struct rp_execution *execution, const struct rp_launched *launch,
@@ -116,7 +123,56 @@ void rp_recipe_add(struct rp_execution *execution, const struct rp_launched *lau
     else if (!make_room(recipe, launch->geometry.param_bytes, call->count))
         rp_recipe_retain(execution, "the host is out of memory");
     else
-        record(recipe, &launch->geometry, function, call);
+        record_launch(recipe, &launch->geometry, function, call);
+}
+
+/* Both its sides are memory that is known: what lies on the host may be another thing next time. */
+static bool is_within_device(const struct rp_footprint *call, enum rp_effect effect,
+                             uint64_t bytes)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, reach->id);
+        if (!alloc || alloc->kind != RP_ALLOC_DEVICE || !reach->certain)
+            return false;
+        bytes -= reach->effect == effect ? reach->hi - reach->lo : 0;
+    }
+    return bytes == 0;
+}
+
+static struct rp_step_of_recipe *add_plain(struct rp_execution *execution,
+                                           enum rp_step_kind kind, bool is_known,
+                                           const struct rp_footprint *call)
+{
+    struct rp_recipe *recipe = recipe_of(execution);
+    if (!recipe || recipe->retained)
+        return NULL;
+    if (!is_known)
+        rp_recipe_retain(execution, "a copy or set of it meets memory of another kind");
+    else if (!make_room(recipe, 0, call->count))
+        rp_recipe_retain(execution, "the host is out of memory");
+    else
+        return record(recipe, kind, call);
+    return NULL;
+}
+
+void rp_recipe_add_copy(struct rp_execution *execution, const struct rp_recopy *copy,
+                        const struct rp_footprint *call)
+{
+    bool is_known = is_within_device(call, RP_READ, copy->bytes) &&
+                    is_within_device(call, RP_WRITE, copy->bytes);
+    struct rp_step_of_recipe *step = add_plain(execution, RP_STEP_COPY, is_known, call);
+    if (step)
+        step->copy = *copy;
+}
+
+void rp_recipe_add_set(struct rp_execution *execution, const struct rp_reset *set,
+                       const struct rp_footprint *call)
+{
+    bool is_known = is_within_device(call, RP_WRITE, set->count * set->width);
+    struct rp_step_of_recipe *step = add_plain(execution, RP_STEP_SET, is_known, call);
+    if (step)
+        step->set = *set;
 }
 
 void rp_recipe_close(struct rp_execution *execution)
@@ -128,7 +184,21 @@ void rp_recipe_close(struct rp_execution *execution)
     if (execution->refused)
         rp_recipe_retain(execution, execution->refused);
     else if (!recipe->count || recipe->count != recipe->calls)
-        rp_recipe_retain(execution, "not all of it was seen");
+        rp_recipe_retain(execution, RETAINED_KIND);
+}
+
+uint64_t rp_recipe_bytes(const struct rp_execution *execution)
+{
+    struct rp_spans met = {0};
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < execution->instance->live_count; i++) {
+        const struct rp_live *live = &execution->instance->lives[i];
+        if (rp_spans_copy(&met, &live->live_in) == RP_OK &&
+            rp_spans_add_all(&met, &live->touched) == RP_OK)
+            bytes += rp_spans_bytes(&met);
+    }
+    rp_spans_release(&met);
+    return bytes;
 }
 
 /* ---- following ------------------------------------------------------------------- */
@@ -146,19 +216,47 @@ bool rp_recipe_wrote(const struct rp_recipe *recipe, rp_version version)
     return lo < recipe->count && recipe->steps[lo].version == version;
 }
 
+static CUresult launch_again(const struct rp_recipe *recipe, const struct rp_relaunch *launch,
+                             CUstream stream)
+{
+    size_t bytes = launch->params_bytes;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, recipe->params + launch->params_at,
+                     CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+    return rp_real.cuLaunchKernel(launch->function, launch->grid[0], launch->grid[1],
+                                  launch->grid[2], launch->block[0], launch->block[1],
+                                  launch->block[2], launch->shared_bytes, stream, NULL,
+                                  bytes ? extra : NULL);
+}
+
+static CUresult set_again(const struct rp_reset *set, CUstream stream)
+{
+    switch (set->width) {
+    case 1:
+        return rp_real.cuMemsetD8Async(set->to, (unsigned char)set->value, set->count, stream);
+    case 2:
+        return rp_real.cuMemsetD16Async(set->to, (unsigned short)set->value, set->count, stream);
+    default: return rp_real.cuMemsetD32Async(set->to, set->value, set->count, stream);
+    }
+}
+
+static CUresult step_again(const struct rp_recipe *recipe, const struct rp_step_of_recipe *step,
+                           CUstream stream)
+{
+    switch (step->kind) {
+    case RP_STEP_COPY:
+        return rp_real.cuMemcpyDtoDAsync_v2(step->copy.to, step->copy.from, step->copy.bytes,
+                                            stream);
+    case RP_STEP_SET: return set_again(&step->set, stream);
+    case RP_STEP_LAUNCH:
+    default: return launch_again(recipe, &step->launch, stream);
+    }
+}
+
 enum rp_status rp_recipe_follow(struct rp_recipe *recipe, rp_stream stream)
 {
     CUresult result = CUDA_SUCCESS;
-    for (size_t i = 0; result == CUDA_SUCCESS && i < recipe->count; i++) {
-        const struct rp_step_of_recipe *step = &recipe->steps[i];
-        size_t bytes = step->params_bytes;
-        void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, recipe->params + step->params_at,
-                         CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
-        result = rp_real.cuLaunchKernel(step->function, step->grid[0], step->grid[1],
-                                        step->grid[2], step->block[0], step->block[1],
-                                        step->block[2], step->shared_bytes,
-                                        rp_driver_stream(stream), NULL, bytes ? extra : NULL);
-    }
+    for (size_t i = 0; result == CUDA_SUCCESS && i < recipe->count; i++)
+        result = step_again(recipe, &recipe->steps[i], rp_driver_stream(stream));
     recipe->times++;
     return result == CUDA_SUCCESS ? RP_OK : RP_IO;
 }

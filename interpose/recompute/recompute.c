@@ -4,8 +4,10 @@
 #include "cuda/driver_real.h"
 #include "cuda/switches.h"
 #include "interpose/calls/handlers.h"
+#include "interpose/plan/refuge.h"
 #include "interpose/recompute/claim.h"
 #include "interpose/recompute/drop.h"
+#include "interpose/recompute/exile.h"
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/liveness.h"
@@ -15,6 +17,8 @@
 #include "interpose/run/budget.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
+
+static uint64_t largest_call; /* bytes that one call met, so far */
 
 /* ---- segments ---------------------------------------------------------------------- */
 
@@ -30,14 +34,53 @@ void rp_recompute_forward(struct rp_execution *execution, const struct rp_footpr
         rp_recipe_expect(execution, call);
 }
 
+/* The execution of the thread's `at`-th scope, where that is a forward. */
+static struct rp_execution *forward_at(const struct rp_thread *thread, unsigned at)
+{
+    return thread->scopes[at].kind == RP_SCOPE_FORWARD ? thread->scopes[at].execution : NULL;
+}
+
 void rp_recompute_launch(const struct rp_launched *launch, uint64_t function, bool is_plain,
                          const struct rp_footprint *call)
 {
     const struct rp_thread *thread = rp_thread_self();
     for (unsigned i = 0; rp_recompute_is_on() && i < thread->scope_count; i++)
-        if (thread->scopes[i].kind == RP_SCOPE_FORWARD)
-            rp_recipe_add(thread->scopes[i].execution, launch,
-                          (CUfunction)(uintptr_t)function, is_plain, call);
+        if (forward_at(thread, i))
+            rp_recipe_add(forward_at(thread, i), launch, (CUfunction)(uintptr_t)function,
+                          is_plain, call);
+}
+
+void rp_recompute_copy(uint64_t to, uint64_t from, uint64_t bytes,
+                       const struct rp_footprint *call)
+{
+    const struct rp_thread *thread = rp_thread_self();
+    const struct rp_recopy copy = {to, from, bytes};
+    for (unsigned i = 0; rp_recompute_is_on() && i < thread->scope_count; i++)
+        if (forward_at(thread, i))
+            rp_recipe_add_copy(forward_at(thread, i), &copy, call);
+}
+
+void rp_recompute_set(uint64_t to, uint64_t count, unsigned width, unsigned value,
+                      const struct rp_footprint *call)
+{
+    const struct rp_thread *thread = rp_thread_self();
+    const struct rp_reset set = {to, count, width, value};
+    for (unsigned i = 0; rp_recompute_is_on() && i < thread->scope_count; i++)
+        if (forward_at(thread, i))
+            rp_recipe_add_set(forward_at(thread, i), &set, call);
+}
+
+/* To follow a recipe takes memory for all that it meets, beside what a call meets that wants it. */
+static bool fits(const struct rp_execution *execution)
+{
+    uint64_t meant = rp_recipe_bytes(execution), budget = rp_core.config.budget;
+    return budget == UINT64_MAX || (meant <= budget && largest_call <= budget - meant);
+}
+
+static void stay(struct rp_execution *execution, const char *reason)
+{
+    rp_recipe_retain(execution, reason);
+    rp_holdings_release(execution);
 }
 
 void rp_recompute_forward_ends(struct rp_execution *execution)
@@ -51,6 +94,8 @@ void rp_recompute_forward_ends(struct rp_execution *execution)
         rp_recipe_retain(execution, "the host is out of memory");
     else if (!execution->recipe->held)
         rp_recipe_retain(execution, "none of its outputs fills a granule of memory");
+    else if (!fits(execution))
+        stay(execution, "what it works on does not fit into the budget at one time");
     else
         rp_fence_set();
 }
@@ -120,7 +165,9 @@ static enum rp_status bring_back(const struct rp_footprint *call)
     enum rp_status status = RP_OK;
     while (status == RP_OK && (holding = first_needed(call)))
         status = rp_recall(holding->owner, call->stream);
-    return status == RP_OK ? rp_claim_before(call) : status;
+    if (status == RP_OK)
+        status = rp_claim_before(call);
+    return status == RP_OK ? rp_exile_before(call) : status;
 }
 
 /* Memory that several contexts work on, perhaps of several devices, stays where it is. */
@@ -143,14 +190,41 @@ void rp_recompute_refuses(uint64_t bytes)
         rp_core.figures.lacking = needed;
 }
 
+/* Adds what the call meets of one allocation, in whole granules. */
+static void add_met(const struct rp_footprint *call, rp_alloc_id id, struct rp_spans *met)
+{
+    uint64_t granule = rp_backing_granule();
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (reach->id == id)
+            rp_spans_add(met, reach->lo / granule * granule,
+                         (reach->hi + granule - 1) / granule * granule);
+    }
+}
+
+static bool is_first_of_its_allocation(const struct rp_footprint *call, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (call->reaches[i].id == call->reaches[at].id)
+            return false;
+    return true;
+}
+
+/* Bytes of memory that the call meets and that are not there: at least a granule. */
 static uint64_t missing_to(const struct rp_footprint *call)
 {
+    struct rp_spans met = {0};
     uint64_t bytes = 0;
-    for (size_t i = 0; i < rp_holdings_count(); i++) {
-        const struct rp_holding *holding = rp_holdings_at(i);
-        if (holding->state == RP_HOLDING_DROPPED && meets(call, holding))
-            bytes += rp_backing_missing(holding->backed, holding->lo, holding->hi);
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_backed *backed = rp_backing_of(call->reaches[i].id);
+        if (!backed || !is_first_of_its_allocation(call, i))
+            continue;
+        rp_spans_clear(&met);
+        add_met(call, call->reaches[i].id, &met);
+        for (size_t j = 0; j < met.count; j++)
+            bytes += rp_backing_missing(backed, met.items[j].lo, met.items[j].hi);
     }
+    rp_spans_release(&met);
     return bytes > rp_backing_granule() ? bytes : rp_backing_granule();
 }
 
@@ -171,12 +245,28 @@ bool rp_recompute_before(const struct rp_footprint *call)
     return status != RP_NO_MEMORY;
 }
 
+static void note_use(const struct rp_footprint *call)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        struct rp_backed *backed = rp_backing_of(reach->id);
+        if (backed)
+            rp_backing_use(backed, reach->lo, reach->hi, call->seq);
+        bytes += backed ? reach->hi - reach->lo : 0;
+    }
+    if (bytes > largest_call)
+        largest_call = bytes;
+}
+
 void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure)
 {
     if (!rp_recompute_is_on())
         return;
     rp_claim_after(call, went, sure);
+    rp_exile_after(call, went, sure);
     rp_holdings_use(call);
+    note_use(call);
     rp_drop_unguard(call);
     rp_drop_unless_plenty();
 }
@@ -228,6 +318,8 @@ CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)
     if (!rp_backing_suits(bytes))
         return alloc_plain(bytes, address);
     enum rp_status status = rp_backing_create(bytes, &place);
+    if (status == RP_NO_MEMORY && rp_drop_make_room_for(rp_backing_span(bytes)))
+        status = rp_backing_create(bytes, &place);
     while (status == RP_NO_MEMORY && rp_drop_make_room(bytes))
         status = rp_backing_create(bytes, &place);
     if (status == RP_NO_MEMORY) {
@@ -251,6 +343,7 @@ bool rp_recompute_free(rp_alloc_id id, uint64_t address)
     if (!backed)
         return false;
     rp_drop_wait();
+    rp_exile_forget(id);
     rp_backing_destroy(backed);
     rp_core.device_bytes += alloc->bytes; /* its death is about to take them off */
     return true;
@@ -276,12 +369,12 @@ void rp_recompute_died(rp_alloc_id id)
 
 bool rp_recompute_make_room_for(uint64_t bytes)
 {
-    if (!rp_recompute_is_on() || bytes > rp_core.config.budget)
-        return false;
-    uint64_t all = rp_budget_used() + bytes, budget = rp_core.config.budget;
-    if (all > budget)
-        rp_drop_make_room(all - budget);
-    return rp_backing_fits(bytes);
+    return rp_recompute_is_on() && rp_drop_make_room_for(bytes);
+}
+
+const struct rp_bench *rp_recompute_refuge(void)
+{
+    return rp_recompute_is_on() ? rp_refuge() : NULL;
 }
 
 void rp_recompute_lost(uint64_t context)
@@ -296,12 +389,14 @@ void rp_recompute_lost(uint64_t context)
         execution->recipe->closed = true;
     }
     rp_backing_lose(context);
+    rp_exile_forget_all();
     rp_drop_forget();
 }
 
 void rp_recompute_forget(void)
 {
     rp_backing_forget();
+    rp_exile_forget_all();
     rp_holdings_forget_all();
     rp_drop_forget();
     rp_liveness_forget();

@@ -21,6 +21,11 @@ void rp_recompute_step_begins(void);
 void rp_recompute_forward(struct rp_execution *execution, const struct rp_footprint *call);
 void rp_recompute_launch(const struct rp_launched *launch, uint64_t function, bool is_plain,
                          const struct rp_footprint *call);
+/* The same of a copy from device memory to device memory, and of a set of `count` elements. */
+void rp_recompute_copy(uint64_t to, uint64_t from, uint64_t bytes,
+                       const struct rp_footprint *call);
+void rp_recompute_set(uint64_t to, uint64_t count, unsigned width, unsigned value,
+                      const struct rp_footprint *call);
 void rp_recompute_forward_ends(struct rp_execution *execution);
 /* True while its copies are wanted: its outputs may be dropped, or are. */
 bool rp_recompute_protects(const struct rp_execution *execution);
@@ -63,6 +68,8 @@ void rp_recompute_code_changes(void);
 void rp_recompute_died(rp_alloc_id id);
 /* Drops what it takes for the budget to leave the job so many bytes more, or false. */
 bool rp_recompute_make_room_for(uint64_t bytes);
+/* Where copies go that the budget leaves no room for; NULL when there is no such place. */
+const struct rp_bench *rp_recompute_refuge(void);
 /* The job's context is gone, with its memory; to be told before that counts as dead. */
 void rp_recompute_lost(uint64_t context);
 /* After a fork. */

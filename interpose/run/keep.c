@@ -66,13 +66,14 @@ static bool can_copy_now(rp_alloc_id id, struct rp_span span, rp_stream stream)
     return !rp_keep_is_yet_to_come(id, span.lo, span.hi);
 }
 
-static enum rp_status keep_span(struct rp_execution *execution, rp_alloc_id id,
-                                struct rp_span span, rp_stream stream, uint32_t writer)
+static enum rp_status keep_span(struct rp_execution *execution, const struct rp_bench *bench,
+                                rp_alloc_id id, struct rp_span span, rp_stream stream,
+                                uint32_t writer)
 {
     if (!can_copy_now(id, span, stream))
         return RP_UNSUPPORTED;
     enum rp_status status =
-        rp_kept_preserve(execution->kept, &rp_core.bench, id, span.lo, span.hi, stream);
+        rp_kept_preserve(execution->kept, bench, id, span.lo, span.hi, stream);
     if (status == RP_OK)
         status = rp_instance_keep(execution->instance, id, span.lo, span.hi);
     if (status != RP_OK)
@@ -83,6 +84,23 @@ static enum rp_status keep_span(struct rp_execution *execution, rp_alloc_id id,
     RP_NOTE(preserve, RP_U(execution->instance->id), RP_U(id), RP_U(span.lo),
             RP_U(span.hi - span.lo), RP_U(rp_core.seq), RP_T(rp_name(writer)), RP_U(stream));
     return RP_OK;
+}
+
+/* Where the budget leaves no room, recompute drops something else for it, and where nothing is left
+ * to drop the copy goes to host memory. */
+static enum rp_status keep_somewhere(struct rp_execution *execution,
+                                     const struct rp_footprint *call, rp_alloc_id id,
+                                     struct rp_span span)
+{
+    const struct rp_bench *bench = &rp_core.bench;
+    enum rp_status status = keep_span(execution, bench, id, span, call->stream, call->name);
+    if (status == RP_NO_MEMORY && rp_recompute_make_room_for(2 * (span.hi - span.lo)))
+        status = keep_span(execution, bench, id, span, call->stream, call->name);
+    if (status != RP_NO_MEMORY || !(bench = rp_recompute_refuge()))
+        return status;
+    status = keep_span(execution, bench, id, span, call->stream, call->name);
+    rp_core.figures.bytes_in_refuge += status == RP_OK ? span.hi - span.lo : 0;
+    return status;
 }
 
 /* Without memory for whole buffers there is still the other way. */
@@ -104,9 +122,7 @@ static bool keep_spans(struct rp_execution *execution, const struct rp_footprint
 {
     for (size_t i = 0; i < spans->count; i++) {
         struct rp_span span = spans->items[i];
-        enum rp_status status = keep_span(execution, id, span, call->stream, call->name);
-        if (status == RP_NO_MEMORY && rp_recompute_make_room_for(2 * (span.hi - span.lo)))
-            status = keep_span(execution, id, span, call->stream, call->name);
+        enum rp_status status = keep_somewhere(execution, call, id, span);
         if (status == RP_OK)
             continue;
         if (gives_way(execution, status))

@@ -86,6 +86,63 @@ static void pool(void)
     show("out", out);
 }
 
+/* One allocation, which the job divides by itself: a page of it is dropped, and its neighbours are
+ * used meanwhile. */
+static void block(void)
+{
+    CUdeviceptr all, in, between, out;
+    CU(cuMemAlloc(&all, 3 * BYTES + 512));
+    in = all;
+    between = all + BYTES + 512; /* shares its first page with what lies before it */
+    out = all + 2 * BYTES + 512;
+    CU(cuMemsetD32(all, 7, 3 * WORDS + 128));
+    CU(cuCtxSynchronize());
+    nvtxRangePushA("forward/0");
+    affine(between, in, 3);
+    affine(out, between, 5);
+    nvtxRangePop();
+    CU(cuMemsetD32Async(in, 1234, WORDS + 128, stream));
+    CU(cuStreamSynchronize(stream));
+    device_words(0);
+    show("between", between);
+    show("out", out);
+    show("in", in);
+}
+
+/* A copy and two sets beside the launch, and their input is another by the time of the look. */
+static void copied(void)
+{
+    CUdeviceptr in = device_words(7), between = device_words(0), out = device_words(0);
+    nvtxRangePushA("forward/0");
+    CU(cuMemcpyDtoDAsync(between, in, BYTES, stream));
+    CU(cuMemsetD16Async(between + 64, 0x1234, 32, stream));
+    affine(out, between, 5);
+    CU(cuMemsetD8Async(out, 0x5a, 128, stream));
+    nvtxRangePop();
+    CU(cuMemsetD32Async(in, 1234, WORDS, stream));
+    CU(cuStreamSynchronize(stream));
+    device_words(0);
+    show("out", out);
+    show("between", between);
+}
+
+/* By rows: such calls are not issued again. */
+static void copied_by_rows(void)
+{
+    CUdeviceptr in = device_words(7), out = device_words(0);
+    CUDA_MEMCPY2D rows = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = in,
+                          .srcPitch = BYTES / 4, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = out, .dstPitch = BYTES / 4, .WidthInBytes = BYTES / 8,
+                          .Height = 4};
+    nvtxRangePushA("forward/0");
+    CU(cuMemsetD2D32Async(out, BYTES / 4, 5, WORDS / 8, 4, stream));
+    CU(cuMemcpy2DAsync(&rows, stream));
+    nvtxRangePop();
+    CU(cuStreamSynchronize(stream));
+    device_words(0);
+    show("out", out);
+}
+
 static void unloaded(void)
 {
     CUdeviceptr in = device_words(7), out = device_words(0);
@@ -154,7 +211,8 @@ static void run(const char *name)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"freed", freed}, {"pool", pool}, {"unloaded", unloaded}, {"mapped", mapped},
+    } cases[] = {{"freed", freed}, {"pool", pool}, {"copied", copied}, {"block", block},
+                 {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped},
                  {"timed", timed}, {"counted", counted}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (!strcmp(cases[i].name, name))

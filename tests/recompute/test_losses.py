@@ -52,6 +52,12 @@ class Losses(unittest.TestCase):
     def test_a_module_is_unloaded(self):
         self.recalled("unloaded")
 
+    def test_copies_and_sets_are_issued_again(self):
+        self.recalled("copied")
+
+    def test_pages_of_one_block_that_the_job_divides(self):
+        self.recalled("block")
+
     def retained(self, case, words):
         summary = self.same(case)
         self.assertEqual(summary["recompute"]["drops"], 0)
@@ -60,6 +66,9 @@ class Losses(unittest.TestCase):
     def test_kernels_that_do_something_else_the_next_time_are_not_followed(self):
         self.retained("timed", "reads a clock")
         self.retained("counted", "order of its atomic operations")
+
+    def test_copies_by_rows_are_not_issued_again(self):
+        self.retained("rows", "that is not issued again")
 
 
 if __name__ == "__main__":

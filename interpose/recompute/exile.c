@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/recompute/exile.h"
+
+#include "cuda/driver_real.h"
+#include "cuda/switches.h"
+#include "interpose/door/real.h"
+#include "interpose/plan/refuge.h"
+#include "interpose/recompute/claim.h"
+#include "interpose/recompute/drop.h"
+#include "interpose/recompute/holding.h"
+#include "interpose/recompute/recipe.h"
+#include "interpose/run/core.h"
+#include "tracker/array.h"
+
+struct exile {
+    rp_alloc_id id;
+    uint64_t lo, hi; /* bytes of the allocation */
+    struct rp_backed *backed;
+    struct rp_block block; /* of the refuge, with its content ... */
+    rp_stream line;        /* ... that came by this stream */
+    const struct rp_footprint *claim; /* there is memory, and this call overwrites all of it */
+    bool lost;             /* such a call may have run, or not: nobody knows what stands there */
+};
+
+static struct {
+    struct exile *items;
+    size_t count, capacity;
+} exiles;
+
+/* ---- who may go --------------------------------------------------------------------- */
+
+/* A run of granules that were last used at the same time. */
+struct candidate {
+    rp_alloc_id id;
+    struct rp_backed *backed;
+    uint64_t lo, hi, used;
+};
+
+struct candidates {
+    struct candidate *items;
+    size_t count, capacity;
+};
+
+static bool candidates_add(struct candidates *all, const struct candidate *one)
+{
+    void *bigger = rp_array_reserve(all->items, &all->capacity, all->count + 1,
+                                    sizeof *all->items);
+    if (!bigger)
+        return false;
+    all->items = bigger;
+    all->items[all->count++] = *one;
+    return true;
+}
+
+static void add_runs(struct candidates *all, const struct candidate *whole)
+{
+    struct candidate run = *whole;
+    rp_backing_inside(run.backed, &run.lo, &run.hi);
+    for (uint64_t end = run.hi; run.lo < end; run.lo = run.hi) {
+        bool is_there;
+        run.hi = end;
+        rp_backing_run(run.backed, run.lo, &run.hi, &is_there, &run.used);
+        if (is_there && !candidates_add(all, &run))
+            return;
+    }
+}
+
+/* What recipes hold goes by another way, and what somebody is about to use stays. */
+static void add_free_part(struct candidates *all, struct rp_backed *backed)
+{
+    struct candidate part = {.backed = backed};
+    struct rp_spans taken = {0}, rest = {0};
+    uint64_t bytes = rp_backing_bytes(backed);
+    if (rp_memory_find(rp_core.bench.memory, rp_backing_address(backed), &part.id, NULL, NULL) !=
+            RP_OK ||
+        rp_drop_taken(part.id, &taken) != RP_OK ||
+        rp_holdings_of(part.id, &taken) != RP_OK ||
+        rp_spans_missing(&taken, 0, bytes, &rest) != RP_OK)
+        rest.count = 0;
+    for (size_t i = 0; i < rest.count; i++) {
+        part.lo = rest.items[i].lo;
+        part.hi = rest.items[i].hi;
+        add_runs(all, &part);
+    }
+    rp_spans_release(&taken);
+    rp_spans_release(&rest);
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const struct candidate *one = a, *other = b;
+    if (one->used != other->used)
+        return one->used < other->used ? -1 : 1;
+    return one->id < other->id ? -1 : one->id > other->id;
+}
+
+static void find_candidates(struct candidates *all)
+{
+    for (size_t i = 0; i < rp_backings_count(); i++)
+        add_free_part(all, rp_backings_at(i));
+    if (all->count)
+        qsort(all->items, all->count, sizeof *all->items, by_use);
+}
+
+/* ---- going -------------------------------------------------------------------------- */
+
+static enum rp_status copy_out(const struct rp_bench *bench, const struct candidate *one,
+                               rp_stream line)
+{
+    struct exile exile = {.id = one->id, .lo = one->lo, .hi = one->hi, .backed = one->backed,
+                          .line = line};
+    void *bigger = rp_array_reserve(exiles.items, &exiles.capacity, exiles.count + 1,
+                                    sizeof *exiles.items);
+    if (!bigger)
+        return RP_NO_MEMORY;
+    exiles.items = bigger;
+    enum rp_status status = rp_store_take(bench->store, one->hi - one->lo, line, &exile.block);
+    if (status != RP_OK)
+        return status;
+    status = bench->driver->copy(bench->driver->self, exile.block.at,
+                                 rp_backing_address(one->backed) + one->lo, one->hi - one->lo,
+                                 line);
+    if (status != RP_OK) {
+        rp_store_give(bench->store, &exile.block, line);
+        return status;
+    }
+    exiles.items[exiles.count++] = exile;
+    return RP_OK;
+}
+
+/* The memory goes once the copies are there, and not before. */
+static uint64_t give_memory(size_t from, const struct rp_bench *bench, rp_stream line)
+{
+    uint64_t freed = 0;
+    bool copied = rp_drop_wait();
+    for (size_t i = from; i < exiles.count; i++) {
+        struct exile *exile = &exiles.items[i];
+        if (!copied) {
+            rp_store_give(bench->store, &exile->block, line);
+            continue;
+        }
+        uint64_t bytes = rp_backing_empty(exile->backed, exile->lo, exile->hi);
+        rp_core.figures.bytes_in_refuge += bytes;
+        freed += bytes;
+    }
+    if (!copied)
+        exiles.count = from;
+    return freed;
+}
+
+/* No more of it than is wanted, in whole granules. */
+static void shorten(struct candidate *one, uint64_t wanted)
+{
+    if (wanted >= one->hi - one->lo)
+        return;
+    uint64_t hi = one->lo + rp_backing_span(wanted);
+    one->hi = hi < one->hi ? hi : one->hi;
+}
+
+uint64_t rp_exile_make_room(uint64_t bytes)
+{
+    const struct rp_bench *bench = rp_refuge();
+    struct candidates all = {0};
+    size_t from = exiles.count;
+    uint64_t copied = 0;
+    rp_stream line;
+    if (!bench || !rp_switch_on(RP_SWITCH_EXILE) || rp_backing_is_shared() ||
+        !rp_drop_line(&line) || rp_order_gather(rp_core.bench.order, line) != RP_OK)
+        return 0;
+    find_candidates(&all);
+    for (size_t i = 0; i < all.count && copied < bytes; i++) {
+        shorten(&all.items[i], bytes - copied);
+        if (copy_out(bench, &all.items[i], line) != RP_OK)
+            break;
+        copied += all.items[i].hi - all.items[i].lo;
+    }
+    free(all.items);
+    return copied ? give_memory(from, bench, line) : 0;
+}
+
+/* ---- coming back -------------------------------------------------------------------- */
+
+static void give_block(const struct exile *exile, rp_stream stream)
+{
+    const struct rp_bench *bench = rp_refuge();
+    if (bench)
+        rp_store_give(bench->store, &exile->block, stream);
+}
+
+static void remove_exile(struct exile *exile)
+{
+    *exile = exiles.items[--exiles.count];
+}
+
+/* Every stream waits for the content: nobody knows who will ask for it first. */
+static enum rp_status copy_back(const struct exile *exile, rp_stream stream)
+{
+    const struct rp_driver *driver = rp_core.bench.driver;
+    enum rp_status status =
+        driver->copy(driver->self, rp_backing_address(exile->backed) + exile->lo,
+                     exile->block.at, exile->hi - exile->lo, stream);
+    if (status == RP_OK)
+        status = rp_order_release(rp_core.bench.order, stream);
+    give_block(exile, stream);
+    return status;
+}
+
+/* Puts memory where it was. Others may have to go for that, and the list changes. */
+static enum rp_status fill(struct exile *exile, struct exile **listed)
+{
+    const struct exile found = *exile;
+    enum rp_status status = rp_drop_fill(found.backed, found.lo, found.hi);
+    if (status != RP_OK)
+        rp_backing_empty(found.backed, found.lo, found.hi);
+    *listed = exiles.items;
+    while ((*listed)->id != found.id || (*listed)->lo != found.lo)
+        (*listed)++;
+    return status;
+}
+
+static enum rp_status bring_back(struct exile *exile, rp_stream stream)
+{
+    struct exile *listed;
+    if (exile->lost)
+        return RP_IO;
+    enum rp_status status = fill(exile, &listed);
+    if (status != RP_OK)
+        return status;
+    struct exile back = *listed;
+    remove_exile(listed);
+    return copy_back(&back, stream);
+}
+
+static bool is_met(const struct exile *exile, const struct rp_reach *reaches, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (exile->id == reaches[i].id && exile->lo < reaches[i].hi && reaches[i].lo < exile->hi)
+            return true;
+    return false;
+}
+
+static struct exile *first_met(const struct rp_reach *reaches, size_t count)
+{
+    for (size_t i = 0; i < exiles.count; i++)
+        if (!exiles.items[i].claim && is_met(&exiles.items[i], reaches, count))
+            return &exiles.items[i];
+    return NULL;
+}
+
+static struct exile *first_read_by(const struct rp_execution *execution)
+{
+    for (size_t i = 0; i < exiles.count; i++) {
+        struct exile *exile = &exiles.items[i];
+        const struct rp_live *live = rp_instance_live(execution->instance, exile->id);
+        if (!exile->claim && live && rp_spans_overlaps(&live->live_in, exile->lo, exile->hi))
+            return exile;
+    }
+    return NULL;
+}
+
+enum rp_status rp_exile_return_for(const struct rp_execution *execution, rp_stream stream)
+{
+    const struct rp_recipe *recipe = execution->recipe;
+    struct exile *exile;
+    enum rp_status status = RP_OK;
+    while (status == RP_OK && ((exile = first_read_by(execution)) ||
+                               (exile = first_met(recipe->reaches, recipe->reach_count))))
+        status = bring_back(exile, stream);
+    return status;
+}
+
+enum rp_status rp_exile_return_all(rp_stream stream)
+{
+    enum rp_status status = RP_OK;
+    rp_drop_hold(true); /* or they would make way for each other */
+    for (size_t i = 0; status == RP_OK && i < exiles.count;) {
+        if (exiles.items[i].claim)
+            i++;
+        else
+            status = bring_back(&exiles.items[i], stream);
+    }
+    rp_drop_hold(false);
+    return status;
+}
+
+/* ---- before and after a call ---------------------------------------------------------- */
+
+static struct exile *first_overwritten(const struct rp_footprint *call)
+{
+    for (size_t i = 0; i < exiles.count && rp_switch_on(RP_SWITCH_CLAIM); i++) {
+        struct exile *exile = &exiles.items[i];
+        if (!exile->claim && rp_claim_overwrites(call, exile->id, exile->lo, exile->hi, NULL))
+            return exile;
+    }
+    return NULL;
+}
+
+enum rp_status rp_exile_before(const struct rp_footprint *call)
+{
+    struct exile *exile;
+    enum rp_status status = RP_OK;
+    while (status == RP_OK && (exile = first_overwritten(call)) != NULL) {
+        status = fill(exile, &exile);
+        exile->claim = status == RP_OK ? call : NULL;
+    }
+    while (status == RP_OK && (exile = first_met(call->reaches, call->count)) != NULL)
+        status = bring_back(exile, call->stream);
+    return status;
+}
+
+void rp_exile_after(const struct rp_footprint *call, bool went, bool sure)
+{
+    for (size_t i = exiles.count; i-- > 0;) {
+        struct exile *exile = &exiles.items[i];
+        if (exile->claim != call)
+            continue;
+        exile->claim = NULL;
+        exile->lost = went && !sure;
+        if (!went)
+            rp_backing_empty(exile->backed, exile->lo, exile->hi);
+        if (!went || !sure)
+            continue;
+        give_block(exile, call->stream);
+        remove_exile(exile);
+    }
+}
+
+void rp_exile_forget(rp_alloc_id id)
+{
+    for (size_t i = exiles.count; i-- > 0;) {
+        if (exiles.items[i].id != id)
+            continue;
+        give_block(&exiles.items[i], exiles.items[i].line);
+        remove_exile(&exiles.items[i]);
+    }
+}
+
+void rp_exile_forget_all(void)
+{
+    exiles.count = 0;
+}
