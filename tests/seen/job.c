@@ -12,6 +12,7 @@
 CUdeviceptr state, queue, x, y, g;
 int n = N, rows = ROWS;
 bool replaying;
+const char *kernels_path;
 static CUmodule module;
 static struct {
     const char *name;
@@ -159,7 +160,8 @@ static void open_driver(const char *kernels)
 static const struct scenario *find(const char *name)
 {
     static const struct scenario *const all[] = {rejected_scenarios, graph_scenarios,
-                                                 object_scenarios, writer_scenarios};
+                                                 object_scenarios, shared_scenarios,
+                                                 writer_scenarios};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (const struct scenario *at = all[i]; at->name; at++)
             if (strcmp(at->name, name) == 0)
@@ -175,7 +177,8 @@ int main(int argc, char **argv)
         return 2;
     }
     replaying = strcmp(argv[3], "replay") == 0;
-    open_driver(argv[1]);
+    kernels_path = argv[1];
+    open_driver(kernels_path);
     scenario->run();
     print_results();
     return 0;

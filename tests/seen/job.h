@@ -22,7 +22,7 @@ struct scenario {
 };
 /* Each ends with a NULL name. */
 extern const struct scenario rejected_scenarios[], graph_scenarios[], object_scenarios[],
-    writer_scenarios[];
+    shared_scenarios[], writer_scenarios[];
 
 /* A call that fails ends the job with exit code 1. */
 #define CU(call) check_call((call), #call)
@@ -35,6 +35,7 @@ void check_rejected(CUresult result, const char *call);
 extern CUdeviceptr state, queue, x, y, g;
 extern int n, rows;
 extern bool replaying;
+extern const char *kernels_path;
 
 CUdeviceptr allocate(size_t bytes); /* zeroed */
 CUfunction function(const char *kernel);

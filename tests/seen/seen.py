@@ -85,6 +85,13 @@ SUITES = {
                           environment={"REPRISE_SOFT_CAPABILITY": "9.0"}),
         "discarded": dict(**SHARED, unknown=["memory"]),  # as managed memory it is the host's too
     },
+    # Each process sees its own writes; what the other writes, it says that it can't see.
+    "shared": {
+        "written-by-another-process": dict(finds=set(), unseen=True, unknown=["memory"],
+                                           stops={"discovered": "unproved"},
+                                           other={"writes": "enqueue", "unknown":
+                                                  "cuIpcOpenMemHandle_v2"}),
+    },
     "writers": {
         "copy-batch": dict(finds=STALE_QUEUE, guards=BOTH),
         "write-value": dict(finds=STALE_QUEUE, guards=BOTH),
@@ -191,6 +198,37 @@ def guard(name, scenario, eager):
               done.returncode, hazards(summary), done.stdout, eager, done.stderr)
 
 
+def writers_of_foreign(folder):
+    """The kernels that write memory which another process has made, in all traces of a run."""
+    dump = subprocess.run([REPRISE, "dump", "--json", folder], capture_output=True, text=True,
+                          check=True)
+    foreign, kernels, writers = set(), {}, set()
+    for event in map(json.loads, dump.stdout.splitlines()):
+        fields, name = event.get("fields", {}), event.get("name")
+        if name == "allocation" and fields["kind"] == "foreign":
+            foreign.add((event["pid"], fields["allocation"]))
+        elif name == "launch":
+            kernels[event["pid"], fields["seq"]] = fields["kernel"]
+        elif name == "access" and fields["effect"] == "write" and \
+                (event["pid"], fields["allocation"]) in foreign:
+            writers.add((event["pid"], fields["seq"]))
+    return {kernels.get(writer) for writer in writers}
+
+
+def both_processes(name, other):
+    """What the summary and the trace of the process that writes say of memory that is not its own."""
+    done = subprocess.run([REPRISE, "run", "--device", "soft", "-q", "-o", "both", "--", JOB, KERNELS,
+                           name, "eager"], capture_output=True, text=True, timeout=120, check=False)
+    summaries = [json.loads(path.read_text()) for path in pathlib.Path("both").glob("summary-*")]
+    writing = min(summaries, key=lambda summary: summary["launches"], default={})
+    named = {unknown["call"] for unknown in writing.get("unknown", [])}
+    claim(f"{name}: each process has a summary, and the other's names {other['unknown']}",
+          len(summaries) == 2 and other["unknown"] in named, done.stderr, summaries)
+    writers = writers_of_foreign("both")
+    claim(f"{name}: {other['writes']} is seen to write the other's memory",
+          writers == {other["writes"]}, writers)
+
+
 def examine(name, scenario):
     eager, bare = run(name, "eager")[0], run(name, "replay")[0]
     claim(f"{name}: runs", eager.returncode == 0 and bare.returncode == 0, eager.stderr,
@@ -203,6 +241,8 @@ def examine(name, scenario):
         claim(f"{name}: right without a guard", bare.stdout == eager.stdout)
     check(name, scenario, bare.stdout)
     guard(name, scenario, eager.stdout)
+    if "other" in scenario:
+        both_processes(name, scenario["other"])
 
 
 def mechanisms():
