@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -382,8 +383,62 @@ static void the_environment_says_where(void **state)
     expect_folder("", "/c", "/h", NULL);
 }
 
-int main(void)
+/* A copy of this program in the folder; as a setuid one it runs with the rights of nobody. */
+static void copy_program(const char *path, bool with_other_rights)
 {
+    enum { NOBODY = 65534 };
+    char command[160];
+    snprintf(command, sizeof command, "cp /proc/%d/exe %s", (int)getpid(), path);
+    assert_int_equal(system(command), 0);
+    if (with_other_rights)
+        assert_int_equal(chown(path, NOBODY, NOBODY), 0);
+    assert_int_equal(chmod(path, with_other_rights ? 04755 : 0755), 0);
+}
+
+static int folder_of_program(const char *path)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("REPRISE_CACHE", "/named", 1);
+        execl(path, path, "folder", (char *)NULL);
+        _exit(99);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* What this program answers when it is asked. */
+enum { NO_FOLDER = 10, NAMED_FOLDER };
+
+static int tell_folder(void)
+{
+    char *found = rp_cache_folder();
+    int answer = found ? NAMED_FOLDER : NO_FOLDER;
+    free(found);
+    return answer;
+}
+
+static void a_program_with_other_rights_keeps_nothing(void **state)
+{
+    (void)state;
+    char path[96];
+    snprintf(path, sizeof path, "%s/program", folder);
+    struct statvfs mount;
+    assert_int_equal(statvfs(folder, &mount), 0);
+    if (geteuid() != 0 || (mount.f_flag & ST_NOSUID))
+        skip(); /* nobody else can give a program away, and there it would have no other rights */
+    assert_int_equal(chmod(folder, 0755), 0);
+    copy_program(path, false);
+    assert_int_equal(folder_of_program(path), NAMED_FOLDER);
+    copy_program(path, true);
+    assert_int_equal(folder_of_program(path), NO_FOLDER);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "folder") == 0)
+        return tell_folder();
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
         TEST(a_kept_proof_says_what_it_said),
@@ -400,6 +455,7 @@ int main(void)
         TEST(processes_may_work_in_one_folder),
         TEST(a_job_that_must_not_write_files_lives_on),
         cmocka_unit_test(the_environment_says_where),
+        TEST(a_program_with_other_rights_keeps_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
