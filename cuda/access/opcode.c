@@ -12,7 +12,7 @@ static const struct opcode {
     {"abs", RP_CLASS_ABS}, {"activemask", RP_CLASS_PURE}, {"add", RP_CLASS_ADD},
     {"addc", RP_CLASS_PURE}, {"alloca", RP_CLASS_PURE}, {"and", RP_CLASS_AND},
     {"applypriority", RP_CLASS_SYNC}, {"atom", RP_CLASS_ATOMIC}, {"bar", RP_CLASS_SYNC},
-    {"barrier", RP_CLASS_SYNC}, {"bfe", RP_CLASS_BFE}, {"bfi", RP_CLASS_PURE},
+    {"barrier", RP_CLASS_SYNC}, {"bfe", RP_CLASS_BFE}, {"bfi", RP_CLASS_BFI},
     {"bfind", RP_CLASS_PURE}, {"bmsk", RP_CLASS_PURE}, {"bra", RP_CLASS_FLOW},
     {"brev", RP_CLASS_PURE}, {"brkpt", RP_CLASS_SYNC}, {"brx", RP_CLASS_FLOW},
     {"call", RP_CLASS_FLOW}, {"clz", RP_CLASS_PURE}, {"cnot", RP_CLASS_PURE},

@@ -5,6 +5,52 @@
 
 #include <string.h>
 
+/* ---- the grid's barrier ----------------------------------------------------------
+ *
+ * cooperative_groups' grid.sync() meets at a word of the driver's own: %envreg1 and %envreg2 are
+ * the halves of its address (cooperative_groups/details/driver_abi.h), which no job can set, and
+ * where no job has memory. Like shared memory it is nothing that anybody else sees. */
+
+enum { MOST_STEPS = 6 }; /* from the registers to the address */
+
+/* Made of these two registers and nothing else. */
+static bool is_of_driver(const struct rp_builder *build, uint32_t value, unsigned steps)
+{
+    const struct rp_op *ops = build->ops.items, *op = &ops[value];
+    if (steps == MOST_STEPS)
+        return false;
+    switch ((int)op->kind) {
+    case RP_OP_SREG: return op->imm == RP_PTX_ENVREG1 || op->imm == RP_PTX_ENVREG2;
+    case RP_OP_CONVERT: return is_of_driver(build, op->a, steps + 1);
+    case RP_OP_SHL:
+        return ops[op->b].kind == RP_OP_CONST && is_of_driver(build, op->a, steps + 1);
+    case RP_OP_OR: case RP_OP_PACK:
+        return is_of_driver(build, op->a, steps + 1) && is_of_driver(build, op->b, steps + 1);
+    default: return false;
+    }
+}
+
+/* `value`, or that it is such an address. */
+static uint32_t or_barrier(const struct rp_translation *at, uint32_t value)
+{
+    bool is_barrier = at->bits == 64 && is_of_driver(at->build, value, 0);
+    return is_barrier ? rp_value_make(at, RP_OP_NEAR, RP_NONE, RP_NONE) : value;
+}
+
+/* bfi.b64 d, high, low, 32, 32 puts the halves together. All else that it may be is not known. */
+static void translate_bfi(const struct rp_translation *at)
+{
+    const struct rp_ptx_operand *operands = at->ptx->operands;
+    bool joins = at->ptx->operand_count == 5 && at->bits == 64 &&
+                 operands[3].kind == RP_PTX_OPERAND_IMM && operands[3].imm == 32 &&
+                 operands[4].kind == RP_PTX_OPERAND_IMM && operands[4].imm == 32;
+    if (joins && is_of_driver(at->build, rp_value_operand(at, 1, 64), 0) &&
+        is_of_driver(at->build, rp_value_operand(at, 2, 64), 0))
+        rp_value_finish(at, rp_value_make(at, RP_OP_NEAR, RP_NONE, RP_NONE));
+    else
+        rp_value_opaque(at);
+}
+
 /* ---- moves -------------------------------------------------------------------- */
 
 /* mov.b64 {%r1, %r2}, %rd1 */
@@ -47,7 +93,7 @@ static void translate_move(struct rp_translation *at)
                                             &from->items[0], 32);
         uint32_t high = rp_translate_operand(at->build, at->node, at->step->frame,
                                              &from->items[1], 32);
-        rp_value_finish(at, rp_value_make(at, RP_OP_PACK, low, high));
+        rp_value_finish(at, or_barrier(at, rp_value_make(at, RP_OP_PACK, low, high)));
     } else {
         rp_value_finish(at, rp_value_operand(at, 1, at->bits));
     }
@@ -84,7 +130,8 @@ static void translate_binary(const struct rp_translation *at, enum rp_op_kind ki
     bool shift = kind == RP_OP_SHL || kind == RP_OP_SHR;
     uint32_t a = rp_value_operand(at, 1, at->bits);
     uint32_t b = rp_value_operand(at, 2, shift ? 32 : at->bits);
-    rp_value_finish(at, rp_value_make(at, kind, a, b));
+    uint32_t value = rp_value_make(at, kind, a, b);
+    rp_value_finish(at, kind == RP_OP_OR ? or_barrier(at, value) : value);
 }
 
 static void translate_logic(const struct rp_translation *at, enum rp_op_kind kind,
@@ -317,6 +364,7 @@ static void translate_class(struct rp_translation *at, enum rp_opcode_class clas
     case RP_CLASS_SELECT: translate_select(at); return;
     case RP_CLASS_COMPARE: translate_compare(at); return;
     case RP_CLASS_BFE: translate_bfe(at); return;
+    case RP_CLASS_BFI: translate_bfi(at); return;
     case RP_CLASS_SYNC: return;
     case RP_CLASS_FLOW: /* a call without code */
     case RP_CLASS_PURE: rp_value_opaque(at); return;

@@ -505,6 +505,46 @@ static void what_is_not_known_may_do_anything(void **state)
     prove("ret; frobnicate.u32 %r9, %r9;", 1, 1, words, NOTHING);
 }
 
+/* Where cooperative groups meet is the driver's memory; what is not surely that is anything. */
+static void the_grids_barrier_is_nobodys_memory(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+#define HALVES "mov.u32 %r20, %envreg1; mov.u32 %r21, %envreg2; cvt.u64.u32 %rd20, %r20;"       \
+               "cvt.u64.u32 %rd21, %r21;"
+#define MEET(p) "atom.add.release.gpu.u32 %r22, [" p "+4], 1;"                                  \
+                "W: ld.acquire.gpu.u32 %r23, [" p "+4]; xor.b32 %r24, %r23, %r22;"              \
+                "setp.gt.s32 %p5, %r24, -1; @%p5 bra W;"
+/* As nvcc 13.0 compiles grid.sync(). */
+#define SYNC(p) "setp.ne.s64 %p2, " p ", 0; @%p2 bra T; trap; T: barrier.sync 0;"               \
+                "mov.u32 %r9, %tid.y; add.s32 %r10, %r4, %r9; mov.u32 %r11, %tid.z;"            \
+                "neg.s32 %r12, %r11; setp.ne.s32 %p3, %r10, %r12; @%p3 bra S;"                  \
+                "add.s64 %rd30, " p ", 4; mov.u32 %r15, %nctaid.x; mov.u32 %r24, -2147483647;"  \
+                "sub.s32 %r25, %r24, %r15; setp.eq.s32 %p4, %r5, 0; selp.b32 %r14, %r25, 1, %p4;" \
+                "atom.add.release.gpu.u32 %r13, [%rd30], %r14;"                                 \
+                "W: ld.acquire.gpu.u32 %r26, [%rd30]; xor.b32 %r27, %r26, %r13;"                \
+                "setp.gt.s32 %p5, %r27, -1; @%p5 bra W; S: barrier.sync 0;"
+#define BETWEEN(p) STORE("%r3") SYNC(p) "mul.wide.s32 %rd9, %r3, 4; add.s64 %rd10, %rd2, %rd9;" \
+                   "st.global.u32 [%rd10], 0;"
+    /* Behind the barrier: no more than this, for it may trap where there is no workspace. */
+    const struct claim *both = CLAIMS(WRITES('A', 0, 1024), MAY_WRITE('B', 0, 1024));
+    prove(HALVES "bfi.b64 %rd22, %rd20, %rd21, 32, 32;" BETWEEN("%rd22"), 4, 64, words, both);
+    prove(HALVES "shl.b64 %rd22, %rd20, 32; or.b64 %rd23, %rd22, %rd21;" BETWEEN("%rd23"), 4, 64,
+          words, both);
+    prove(HALVES "mov.b64 %rd22, {%r21, %r20};" BETWEEN("%rd22"), 4, 64, words, both);
+    /* a number that the job has given is in it */
+    prove(HALVES "cvt.u64.u32 %rd21, %r1; bfi.b64 %rd22, %rd20, %rd21, 32, 32;" MEET("%rd22"), 1, 64,
+          words, CLAIMS(READS_ANY, WRITES_ANY));
+    prove(HALVES "bfi.b64 %rd22, %rd20, %rd21, 16, 32;" MEET("%rd22"), 1, 64, words,
+          CLAIMS(READS_ANY, WRITES_ANY));
+    prove(HALVES "shl.b64 %rd22, %rd20, 32; or.b64 %rd23, %rd22, %rd1;" MEET("%rd23"), 1, 64, words,
+          CLAIMS(READS_ANY, WRITES_ANY));
+#undef HALVES
+#undef SYNC
+#undef MEET
+#undef BETWEEN
+}
+
 /* ---- calls -------------------------------------------------------------------- */
 
 static void functions_are_followed(void **state)
@@ -641,6 +681,7 @@ int main(void)
         cmocka_unit_test(shared_and_local_memory_do_not_count),
         cmocka_unit_test(instructions_that_write),
         cmocka_unit_test(what_is_not_known_may_do_anything),
+        cmocka_unit_test(the_grids_barrier_is_nobodys_memory),
         cmocka_unit_test(functions_are_followed),
         cmocka_unit_test(a_store_over_what_was_loaded_is_an_update),
         cmocka_unit_test(short_parameters_and_many_threads),
