@@ -2,7 +2,8 @@
 /* The kernels are made of what compilers and people write: indices from tid and ctaid, bounds
  * checks in all their forms, early returns, counted loops (also unrolled), strided loops,
  * pointers that walk, structs by value, atomics; and of things that must not be believed:
- * wrapping sums, masks, divisions, indices from memory, loops that break. */
+ * wrapping sums, masks, divisions, indices from memory, loops that break. Plain kernels have none of
+ * these: their addresses and bounds are affine, as those of most kernels are. */
 #include "tests/access/generate.h"
 
 #include <stdarg.h>
@@ -19,6 +20,7 @@ struct generator {
     unsigned ints, longs, predicates, labels; /* numbers given away */
     unsigned pool[MAX_POOL], pool_count;      /* 32-bit registers that hold something here */
     unsigned statements;                      /* left to be made */
+    bool plain;
 };
 
 static uint64_t random_bits(struct generator *at)
@@ -76,8 +78,26 @@ static const char *source(struct generator *at, char text[24])
     return text;
 }
 
+static unsigned make_affine(struct generator *at)
+{
+    char text[24];
+    unsigned a = pick(at), b = pick(at), to = at->ints++;
+    switch (below(at, 6)) {
+    case 0: case 1: emit(at, "add.s32 %%r%u, %%r%u, %s;", to, a, source(at, text)); break;
+    case 2: emit(at, "sub.s32 %%r%u, %%r%u, %s;", to, a, source(at, text)); break;
+    case 3: emit(at, "mul.lo.s32 %%r%u, %%r%u, %u;", to, a, small_constant(at)); break;
+    case 4:
+        emit(at, "mad.lo.s32 %%r%u, %%r%u, %u, %%r%u;", to, a, small_constant(at), b);
+        break;
+    default: emit(at, "shl.b32 %%r%u, %%r%u, %u;", to, a, below(at, 4)); break;
+    }
+    return keep(at, to);
+}
+
 static unsigned make_int(struct generator *at)
 {
+    if (at->plain)
+        return make_affine(at);
     char text[24];
     unsigned a = pick(at), b = pick(at), to = at->ints++;
     const char *sign = below(at, 2) ? "s32" : "u32";
@@ -147,8 +167,20 @@ static unsigned make_global_index(struct generator *at, char d)
     return keep(at, to);
 }
 
+static unsigned make_bound(struct generator *at)
+{
+    static const char *const compares[] = {"lt", "le", "gt", "ge"};
+    char text[24];
+    unsigned to = at->predicates++;
+    emit(at, "setp.%s.s32 %%p%u, %%r%u, %s;", compares[below(at, 4)], to, pick(at),
+         source(at, text));
+    return to;
+}
+
 static unsigned make_predicate(struct generator *at)
 {
+    if (at->plain)
+        return make_bound(at);
     static const char *const compares[] = {"lt", "le", "gt", "ge", "lt", "ge", "eq", "ne"};
     char text[24];
     unsigned to = at->predicates++;
@@ -198,7 +230,7 @@ static unsigned make_address(struct generator *at, unsigned width)
         emit(at, "mul.wide.s32 %%rd%u, %%r%u, %u;", index, word, width);
     }
     }
-    if (below(at, 12) == 0) { /* one of two pointers */
+    if (!at->plain && below(at, 12) == 0) { /* one of two pointers */
         unsigned p = make_predicate(at), chosen = at->longs++;
         emit(at, "selp.b64 %%rd%u, %%rd%u, %%rd%u, %%p%u;", chosen, base,
              below(at, GENERATED_ROOTS), p);
@@ -234,7 +266,8 @@ static void make_access(struct generator *at)
              pick(at));
     else if (kind == 5 && width == 4)
         emit(at, "%satom%s.%s.b32 %%r%u, [%%rd%u+%d], %s%%r%u;", guard, space,
-             offset ? "cas" : "exch", to, address, offset, offset ? "%r0, " : "", pick(at));
+             offset && !at->plain ? "cas" : "exch", to, address, offset,
+             offset && !at->plain ? "%r0, " : "", pick(at));
     else if (kind == 6 && width == 4)
         emit(at, "%sred%s.add.u32 [%%rd%u+%d], %%r%u;", guard, space, address, offset, pick(at));
     else if (width < 8) {
@@ -242,7 +275,7 @@ static void make_access(struct generator *at)
             emit(at, "mov.u32 %%r%u, 0;", to);
         emit(at, "%sld%s.%c%u %%r%u, [%%rd%u+%d];", guard, space, below(at, 2) ? 'u' : 's',
              width * 8, to, address, offset);
-        if (below(at, 2)) { /* an index from memory, perhaps made harmless */
+        if (!at->plain && below(at, 2)) { /* an index from memory, perhaps made harmless */
             if (below(at, 2))
                 emit(at, "and.b32 %%r%u, %%r%u, 15;", to, to);
             keep(at, to);
@@ -257,7 +290,7 @@ static void make_block(struct generator *at, unsigned depth);
 static void make_if(struct generator *at, unsigned depth)
 {
     unsigned p = make_predicate(at), label = at->labels++, pool = at->pool_count;
-    bool otherwise = below(at, 3) == 0, assigns = below(at, 3) == 0;
+    bool otherwise = below(at, 3) == 0, assigns = below(at, 3) == 0 && !at->plain;
     unsigned victim = pick(at);
     emit(at, "@%s%%p%u bra $else%u;", below(at, 3) ? "!" : "", p, label);
     make_block(at, depth + 1);
@@ -307,7 +340,7 @@ static void make_for(struct generator *at, unsigned depth)
         emit(at, "$head%u:", label);
     keep(at, counter);
     make_block(at, depth + 1);
-    if (below(at, 8) == 0)
+    if (!at->plain && below(at, 8) == 0)
         emit(at, "@%%p%u bra $out%u;", make_predicate(at), label);
     step(at, counter, by);
     if (at_foot)
@@ -317,7 +350,7 @@ static void make_for(struct generator *at, unsigned depth)
         emit(at, "bra $head%u;", label);
     emit(at, "$out%u:", label);
     at->pool_count = pool;
-    if (below(at, 3) == 0)
+    if (!at->plain && below(at, 3) == 0)
         keep(at, counter);
 }
 
@@ -326,7 +359,11 @@ static void make_walk(struct generator *at, unsigned depth)
 {
     unsigned count = at->ints++, index = at->ints++, label = at->labels++, pool = at->pool_count;
     unsigned pointer = at->longs++, again = at->predicates++, by = 1 + below(at, 4);
-    emit(at, "and.b32 %%r%u, %%r%u, 7;\nadd.s32 %%r%u, %%r%u, 1;", count, pick(at), count, count);
+    if (at->plain)
+        emit(at, "mov.u32 %%r%u, %u;", count, 1 + below(at, 8));
+    else
+        emit(at, "and.b32 %%r%u, %%r%u, 7;\nadd.s32 %%r%u, %%r%u, 1;", count, pick(at), count,
+             count);
     emit(at, "mov.u32 %%r%u, %%r%u;", index, pick(at));
     emit(at, "mul.wide.s32 %%rd%u, %%r%u, 4;\nadd.s64 %%rd%u, %%rd%u, %%rd%u;", pointer, index,
          pointer, pointer, below(at, GENERATED_ROOTS));
@@ -343,7 +380,8 @@ static void make_walk(struct generator *at, unsigned depth)
     emit(at, "add.s32 %%r%u, %%r%u, -1;\nsetp.ne.s32 %%p%u, %%r%u, 0;\n@%%p%u bra $walk%u;", count,
          count, again, count, again, label);
     at->pool_count = pool;
-    keep(at, index);
+    if (!at->plain)
+        keep(at, index);
 }
 
 /* for (i = tid; i < n; i += 32) p[row * n + i] = 0, as compilers unroll it by four. */
@@ -387,14 +425,15 @@ static void make_unrolled(struct generator *at)
 static void make_statement(struct generator *at, unsigned depth)
 {
     at->statements--;
-    switch (below(at, 16)) {
+    unsigned kind = below(at, 16);
+    switch (at->plain && (kind == 11 || kind == 12) ? 13 : kind) {
     case 0: case 1: case 2: case 3: make_access(at); break;
     case 4: case 5:
-        if (depth < 3)
+        if (depth < (at->plain ? 1 : 3))
             make_if(at, depth);
         break;
     case 6: case 7:
-        if (depth < 3)
+        if (depth < (at->plain ? 2 : 3))
             make_for(at, depth);
         break;
     case 8:
@@ -445,7 +484,7 @@ static void make_start(struct generator *at)
     unsigned index = make_global_index(at, 'x');
     if (below(at, 2))
         make_global_index(at, 'y');
-    if (below(at, 4) == 0)
+    if (!at->plain && below(at, 4) == 0)
         emit(at, "mov.u32 %%r%u, %%laneid;", keep(at, at->ints++));
     if (below(at, 3)) { /* what nearly every kernel does */
         unsigned p = at->predicates++;
@@ -462,7 +501,7 @@ static void make_launch(struct generator *at, struct generated *out)
         out->block[i] = i == 0 ? blocks[below(at, 7)] : i == 1 ? 1 + below(at, 3) % 2 : 1;
         out->roots[i] = UINT64_C(0x0100000000000000) * (uint64_t)(i + 1);
         memcpy(out->params + 8 * i, &out->roots[i], 8);
-        if (below(at, 20) == 0)
+        if (!out->plain && below(at, 20) == 0)
             numbers[i] = (uint32_t)random_bits(at);
         memcpy(out->params + 24 + 4 * i, &numbers[i], 4);
     }
@@ -479,6 +518,7 @@ void generate(uint64_t seed, struct generated *out)
     struct generator at = {.state = seed * 2 + 1, .statements = 14};
     size_t length = 0;
     memset(out, 0, sizeof(*out));
+    at.plain = out->plain = seed % 4 == 0;
     for (int i = 0; i < 8; i++)
         random_bits(&at);
     at.out = open_memstream(&out->text, &length);

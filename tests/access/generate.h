@@ -3,6 +3,7 @@
 #ifndef RP_TESTS_ACCESS_GENERATE_H
 #define RP_TESTS_ACCESS_GENERATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,7 @@
 
 struct generated {
     char *text; /* to be freed */
+    bool plain; /* each fourth: nothing in it but what is affine */
     uint32_t grid[3], block[3];
     unsigned char params[GENERATED_PARAM_BYTES];
     uint64_t roots[GENERATED_ROOTS]; /* the pointers in params, each far from the others */

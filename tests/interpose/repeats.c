@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job that does the same again and again, and between that changes what the same means.
+/* A job that does the same again and again, and between that changes what the same means; or does
+ * so in several threads at once.
  *
- * usage: repeats KERNELS, with the layer in LD_PRELOAD and the driver in REPRISE_DRIVER */
+ * usage: repeats KERNELS [threads], with the layer in LD_PRELOAD and the driver in REPRISE_DRIVER */
 #include "tests/interpose/fake_job.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TIMES = 6 };
+enum { TIMES = 6, THREADS = 4, ROUNDS = 50 };
+
+/* The fake driver remembers the latest call of all threads, without a lock: its own business. */
+__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
+const char *__tsan_default_suppressions(void)
+{
+    return "race:fake_called\n";
+}
 
 static struct door bare, layered;
 static struct fake_state *fake;
@@ -71,14 +79,37 @@ static void be_captured(void)
     repeat(NULL);
 }
 
+static void *repeat_often(void *unused)
+{
+    for (int i = 0; i < ROUNDS; i++)
+        repeat(unused);
+    return unused;
+}
+
+/* Meanwhile what the same means is changed, and changed again. */
+static int repeat_at_once(void)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, repeat_often, NULL) != 0)
+            return 2;
+    for (int i = 0; i < ROUNDS; i++)
+        replace_memory();
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     pthread_t thread;
-    if (argc != 2)
+    if (argc != 2 && argc != 3)
         return 2;
     fake = fake_job_doors(&bare, &layered);
     fake_job_begin(&layered, argv[1]);
     read_kernels(argv[1]);
+    if (argc == 3)
+        return repeat_at_once();
     repeat(NULL);
     replace_memory();
     repeat(NULL);

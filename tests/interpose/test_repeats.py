@@ -4,6 +4,7 @@
 that changes what they mean, has the same trace as when each call is followed in full.
 
 usage: test_repeats.py REPEATS REPRISE KERNELS FAKE LAYER [RUNTIME]"""
+import collections
 import json
 import os
 import pathlib
@@ -14,17 +15,17 @@ import unittest
 
 REPEATS, REPRISE, KERNELS, FAKE, LAYER = map(os.path.abspath, sys.argv[1:6])
 RUNTIME = sys.argv[6:]
-TIMES = 6
+TIMES, THREADS, ROUNDS = 6, 4, 50
 
 
-def trace(disable=""):
+def trace(disable="", way=()):
     """What the trace tells, but for when; threads by the order in which they appear."""
     with tempfile.TemporaryDirectory() as place:
         env = os.environ | {"LD_PRELOAD": ":".join(RUNTIME + [LAYER]), "REPRISE_DRIVER": FAKE,
                             "REPRISE_MODE": "observe", "REPRISE_TRACE": "1",
                             "REPRISE_TEST_DISABLE": disable, "REPRISE_OUTPUT": place,
                             "ASAN_OPTIONS": "detect_leaks=0"}
-        subprocess.run([REPEATS, KERNELS], env=env, check=True, timeout=60)
+        subprocess.run([REPEATS, KERNELS, *way], env=env, check=True, timeout=60)
         text = subprocess.run([REPRISE, "dump", "--json", place], capture_output=True, text=True,
                               check=True, env=os.environ | {"REPRISE_TEST_DISABLE": ""}).stdout
         summary, = pathlib.Path(place).glob("summary-*.json")
@@ -60,6 +61,15 @@ class Repeats(unittest.TestCase):
         self.assertEqual(launches.count("step_state_again"), TIMES)
         self.assertEqual(launches.count("step_state"), len(launches) - TIMES)
         self.assertGreater(len(launches), 6 * TIMES)
+
+    def test_threads_at_once_lose_nothing(self):
+        events, (launches, *_) = trace(way=["threads"])
+        expected = THREADS * ROUNDS * TIMES
+        told = collections.Counter((name, kind) for _, name, kind, _ in events)
+        self.assertEqual(launches, expected)
+        self.assertEqual(told["launch", "note"], expected)
+        for call in "cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuCtxGetCurrent":
+            self.assertEqual((told[call, "enter"], told[call, "leave"]), (expected, expected), call)
 
     def test_it_would_not_be_the_same_if_changes_went_unnoticed(self):
         self.assertNotEqual(trace("changes")[0], self.full[0])
