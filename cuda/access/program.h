@@ -22,7 +22,7 @@ enum rp_op_kind {
     RP_OP_PARAM,     /* imm: byte offset; `from` bits */
     RP_OP_SREG,      /* imm: enum rp_ptx_sreg */
     RP_OP_ROOT,      /* imm: index in roots */
-    RP_OP_NEAR,      /* the address of a shared, local or param variable, or of the grid's barrier */
+    RP_OP_NEAR,      /* the address of a shared, local or param variable, or the grid's barrier */
     RP_OP_ADD, RP_OP_SUB, RP_OP_MUL,
     RP_OP_MUL_WIDE,  /* operands of `from` bits */
     RP_OP_MUL_HI, RP_OP_SHL, RP_OP_SHR, RP_OP_AND, RP_OP_OR, RP_OP_XOR, RP_OP_NOT, RP_OP_DIV,
