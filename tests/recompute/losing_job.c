@@ -86,6 +86,35 @@ static void pool(void)
     show("out", out);
 }
 
+/* Gives back what it can do without, one piece after the other, for as long as it is refused. */
+static void show_somehow(const char *name, CUdeviceptr memory, CUdeviceptr *ballast, int count)
+{
+    static unsigned words[WORDS];
+    CUresult result = cuMemcpyDtoH(words, memory, BYTES);
+    while (result == CUDA_ERROR_OUT_OF_MEMORY && count > 0) {
+        CU(cuMemFree(ballast[--count]));
+        result = cuMemcpyDtoH(words, memory, BYTES);
+    }
+    show(name, memory);
+}
+
+/* There is no room for the output, then none for the transaction's copies. */
+static void refused(void)
+{
+    enum { MOST = 16 };
+    CUdeviceptr in = device_words(7), out = device_words(0), ballast[MOST];
+    int count = 0;
+    nvtxRangePushA("forward/0");
+    affine(out, in, 5);
+    nvtxRangePop();
+    CU(cuMemsetD32Async(in, 1234, WORDS, stream));
+    CU(cuStreamSynchronize(stream));
+    while (count < MOST && cuMemAlloc(&ballast[count], BYTES) == CUDA_SUCCESS)
+        count++;
+    show_somehow("out", out, ballast, count);
+    show("in", in);
+}
+
 /* One allocation, which the job divides by itself: a page of it is dropped, and its neighbours are
  * used meanwhile. */
 static void block(void)
@@ -213,6 +242,7 @@ static void run(const char *name)
         void (*run)(void);
     } cases[] = {{"freed", freed}, {"pool", pool}, {"copied", copied}, {"block", block},
                  {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped},
+                 {"refused", refused},
                  {"timed", timed}, {"counted", counted}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (!strcmp(cases[i].name, name))

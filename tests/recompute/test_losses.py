@@ -19,7 +19,7 @@ ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB",
 
 
 class Losses(unittest.TestCase):
-    def same(self, case):
+    def same(self, case, *options, disabled="plenty"):
         job = [JOB, KERNELS, case]
         bare = subprocess.run(job, capture_output=True, text=True, env=ENVIRONMENT)
         self.assertEqual(bare.returncode, 0, bare.stdout)
@@ -29,9 +29,9 @@ class Losses(unittest.TestCase):
             (folder / "contract.json").write_text(CONTRACT)
             run = subprocess.run(
                 [REPRISE, "run", "-m", "recompute", "-c", folder / "contract.json", "--device",
-                 "soft", "-q", "--no-trace", "-o", folder / "out", "--", *job],
+                 "soft", "-q", "--no-trace", "-o", folder / "out", *options, "--", *job],
                 capture_output=True, text=True,
-                env=ENVIRONMENT | {"REPRISE_TEST_DISABLE": "plenty"})
+                env=ENVIRONMENT | {"REPRISE_TEST_DISABLE": disabled})
             summaries = list((folder / "out").glob("summary-*"))
             summary = json.loads(summaries[0].read_text()) if summaries else {}
         self.assertEqual((run.returncode, run.stdout), (0, bare.stdout), run.stderr)
@@ -54,6 +54,15 @@ class Losses(unittest.TestCase):
 
     def test_copies_and_sets_are_issued_again(self):
         self.recalled("copied")
+
+    def test_a_call_that_finds_no_memory_is_refused_and_can_be_made_again(self):
+        figures = self.same("refused", "-b", "128KiB", disabled="refuge")["recompute"]
+        self.assertGreater(figures["needed_bytes"], 0)
+        self.assertEqual(figures["recalls"], 1)
+
+    def test_memory_of_the_host_serves_instead(self):
+        summary = self.same("refused", "-b", "128KiB", disabled="")
+        self.assertGreater(summary["bytes_kept_on_host"], 0)
 
     def test_pages_of_one_block_that_the_job_divides(self):
         self.recalled("block")
