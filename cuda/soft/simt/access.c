@@ -20,20 +20,24 @@ static bool check_lanes(struct simt_warp *warp, const struct simt_op *op, uint32
     return true;
 }
 
+static void expand_if_stale(char *row, bool wide)
+{
+    if (simt_slot_of(row)->state & SIMT_STALE)
+        expand_slot(row, wide);
+}
+
 /* Lanes on their own: may all of them? Fills in their addresses. */
-#define SCATTER(A, T)                                                                           \
+#define SCATTER(A, row_of_lanes, address)                                                       \
     static bool scatter_##A(struct simt_warp *warp, char *rows, const struct simt_op *op,       \
                             uint32_t mask, uint32_t bytes, bool is_write, uint64_t *lane)       \
     {                                                                                           \
-        if (SLOT(op->a)->state & SIMT_STALE)                                                    \
-            expand_slot(rows + op->a, sizeof(T) == 8);                                          \
-        const T *address = ROW(T, op->a);                                                       \
+        row_of_lanes                                                                            \
         const struct simt_range *site = &warp->sites[op->target];                               \
         const uint64_t span = site->hi - site->lo, room = span >= bytes ? span - bytes : 0;     \
         uint64_t wrong = span < bytes;                                                          \
         LANES                                                                                   \
         {                                                                                       \
-            const uint64_t at = (T)(address[i] + (T)op->imm);                                   \
+            const uint64_t at = (address);                                                      \
             const uint64_t outside = (at - site->lo > room) | (at & (bytes - 1));               \
             lane[i] = at;                                                                       \
             wrong |= ON(u64, mask, i) ? outside : 0;                                            \
@@ -41,15 +45,25 @@ static bool check_lanes(struct simt_warp *warp, const struct simt_op *op, uint32
         return __builtin_expect(wrong == 0, 1) ||                                               \
                check_lanes(warp, op, mask, lane, bytes, is_write);                              \
     }
-SCATTER(a32, u32)
-SCATTER(a64, u64)
+#define ADDRESSES(T)                                                                            \
+    expand_if_stale(rows + op->a, sizeof(T) == 8);                                              \
+    const T *base = ROW(T, op->a);                                                              \
+    const T imm = (T)op->imm;
+#define ELEMENTS                                                                                \
+    expand_if_stale(rows + op->a, false);                                                       \
+    expand_if_stale(rows + op->f, true);                                                        \
+    const u32 *index = ROW(u32, op->a);                                                         \
+    const u64 *array = ROW(u64, op->f);
+SCATTER(a32, ADDRESSES(u32), (u32)(base[i] + imm))
+SCATTER(a64, ADDRESSES(u64), base[i] + imm)
+SCATTER(ix, ELEMENTS, address_of_element(op, array[i], index[i]))
 
 /* Element k of each lane's vector, gathered before the row is written (see put_quarters). */
-static inline void load_lanes(const uint64_t *lane, int k, u32 *to)
+static inline __attribute__((always_inline)) void load_lanes(const uint64_t *lane, int k, u32 *to)
 {
-    eight part[SIMT_QUARTERS];
+    eight part[QUARTERS];
 #define LANE_AT(i) AT(u32, lane[8 * q + (i)])[k]
-    for (int q = 0; q < SIMT_QUARTERS; q++)
+    for (int q = 0; q < QUARTERS; q++)
         part[q] = (eight){LANE_AT(0), LANE_AT(1), LANE_AT(2), LANE_AT(3),
                           LANE_AT(4), LANE_AT(5), LANE_AT(6), LANE_AT(7)};
 #undef LANE_AT
@@ -102,3 +116,6 @@ static inline void load_lanes(const uint64_t *lane, int k, u32 *to)
 #define STORE(M, R) EACH_FORM(st, STORE, M, R, true)
 SIMT_LOADS(LOAD)
 SIMT_STORES(STORE)
+ACCESS(ld, LOAD, u32, u32, 1, ix, false) ACCESS(ld, LOAD, u32, u32, 2, ix, false)
+ACCESS(ld, LOAD, u32, u32, 4, ix, false) ACCESS(st, STORE, u32, u32, 1, ix, true)
+ACCESS(st, STORE, u32, u32, 2, ix, true) ACCESS(st, STORE, u32, u32, 4, ix, true)

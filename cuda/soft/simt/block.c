@@ -38,11 +38,14 @@ bool simt_block_create(struct simt_worker *worker, struct simt_block *block, uin
     block->warps = calloc(run->warps, sizeof *block->warps);
     block->roots = calloc(run->warps, sizeof *block->roots);
     block->sites = calloc(function->module->site_count + 1, sizeof *block->sites);
+    const size_t walk_bytes = (function->module->site_count + 1) * sizeof *block->walks;
+    block->walks = aligned_alloc(64, walk_bytes);
     block->files = aligned_alloc(64, run->warps * file_bytes);
-    if (!block->warps || !block->roots || !block->sites || !block->files) {
+    if (!block->warps || !block->roots || !block->sites || !block->walks || !block->files) {
         simt_block_destroy(block);
         return false;
     }
+    memset(block->walks, 0, walk_bytes);
     memset(block->files, 0, run->warps * file_bytes);
     for (uint32_t w = 0; w < run->warps; w++) {
         struct simt_warp *warp = &block->warps[w];
@@ -53,6 +56,7 @@ bool simt_block_create(struct simt_worker *worker, struct simt_block *block, uin
         warp->index = w;
         warp->root = &block->roots[w];
         warp->sites = block->sites;
+        warp->walks = block->walks;
         warp->observed = run->launch->oracle != NULL;
         simt_frame_fill(warp, warp->root, false);
     }
@@ -64,6 +68,7 @@ void simt_block_destroy(struct simt_block *block)
     free(block->warps);
     free(block->roots);
     free(block->sites);
+    free(block->walks);
     free(block->files);
     free(block->printed.bytes);
     *block = (struct simt_block){0};

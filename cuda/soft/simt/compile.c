@@ -113,6 +113,7 @@ bool simt_emit_constant(struct compiler *c, const struct rp_ptx_operand *operand
 {
     if (operand->kind == RP_PTX_OPERAND_REG && !c->at->guarded &&
         c->reg_writes[operand->reg] == 1 && !c->reg_row[operand->reg] &&
+        !c->lives_in[operand->reg] &&
         simt_register_width(c, operand->reg) == width) {
         c->reg_row[operand->reg] = row;
         c->aliased[operand->reg] = 1;
@@ -162,20 +163,26 @@ static void find_writes(struct compiler *c)
     }
 }
 
-/* Labels that a jump from above leads to: there lanes meet. */
+static void lead_to(struct compiler *c, uint32_t target, bool forward)
+{
+    c->entries[target] = 1;
+    c->joins[target] |= forward;
+}
+
+/* Labels that jumps lead to; where one from above does lanes meet. */
 static void find_joins(struct compiler *c)
 {
     for (size_t i = 0; i < c->ptx->code_count; i++) {
         const struct rp_ptx_instruction *at = &c->ptx->code[i];
         for (uint32_t k = 0; k < at->operand_count; k++) {
-            if (at->operands[k].kind == RP_PTX_OPERAND_LABEL && at->operands[k].target > i)
-                c->joins[at->operands[k].target] = 1;
+            if (at->operands[k].kind == RP_PTX_OPERAND_LABEL)
+                lead_to(c, at->operands[k].target, at->operands[k].target > i);
         }
     }
     for (size_t i = 0; i < c->ptx->list_count; i++) {
         const struct rp_ptx_list *list = &c->ptx->lists[i];
         for (size_t k = 0; list->targets && k < list->item_count; k++)
-            c->joins[list->targets[k]] = 1;
+            lead_to(c, list->targets[k], true);
     }
 }
 
@@ -263,15 +270,31 @@ static bool compile_instruction(struct compiler *c)
     return simt_emit_plain(c);
 }
 
+/* One instruction, or all that lead to an element of an array. */
+static bool compile_next(struct compiler *c, uint32_t *next)
+{
+    const uint32_t first = *next;
+    c->indexed.used = 0;
+    if (simt_find_indexed(c, first, &c->indexed))
+        *next += c->indexed.used - 1;
+    for (uint32_t i = first; i <= *next; i++)
+        c->place[i] = c->op_count;
+    c->at = &c->ptx->code[*next];
+    c->index = (*next)++;
+    if (!c->dropped[c->index] && !compile_instruction(c))
+        return false;
+    for (uint32_t i = first; i < *next; i++)
+        simt_release_rows(c, i);
+    return true;
+}
+
 static void compile_code(struct compiler *c)
 {
-    for (size_t i = 0; i < c->ptx->code_count && !c->no_memory; i++) {
+    for (uint32_t i = 0; i < c->ptx->code_count && !c->no_memory;) {
         c->at = &c->ptx->code[i];
-        c->index = (uint32_t)i;
         if (c->joins[i])
             simt_emit_always(c, SIMT_JOIN);
-        c->place[i] = c->op_count;
-        if (!compile_instruction(c))
+        if (!compile_next(c, &i))
             break;
     }
     c->at = NULL;
@@ -308,11 +331,17 @@ static bool allocate(struct compiler *c)
     c->reg_writes = calloc(ptx->reg_count + 1, 1);
     c->compact = calloc(ptx->reg_count + 1, 1);
     c->aliased = calloc(ptx->reg_count + 1, 1);
+    c->entries = calloc(ptx->code_count + 1, 1);
+    c->dropped = calloc(ptx->code_count + 1, 1);
+    c->lives_in = calloc(ptx->reg_count + 1, sizeof *c->lives_in);
+    c->mentions = calloc(ptx->reg_count + 1, sizeof *c->mentions);
+    c->ends = calloc(ptx->reg_count + 1, sizeof *c->ends);
     c->local_at = calloc(ptx->local_count + 1, sizeof *c->local_at);
     c->function->params = calloc(ptx->param_count + 1, sizeof *c->function->params);
     c->function->returns = calloc(ptx->return_count + 1, sizeof *c->function->returns);
     return c->place && c->joins && c->reg_row && c->reg_writes && c->compact &&
-           c->aliased && c->local_at &&
+           c->aliased && c->local_at && c->entries && c->dropped && c->lives_in && c->mentions &&
+           c->ends &&
            c->function->params && c->function->returns;
 }
 
@@ -337,6 +366,7 @@ enum rp_status simt_compile_function(struct simt_function *function)
         find_writes(c);
         find_joins(c);
         simt_find_compact(c);
+        simt_plan_rows(c);
         if (lay_out(c)) {
             compile_code(c);
             simt_list_compact(c);
@@ -350,6 +380,11 @@ enum rp_status simt_compile_function(struct simt_function *function)
     free(c->reg_writes);
     free(c->compact);
     free(c->aliased);
+    free(c->entries);
+    free(c->dropped);
+    free(c->lives_in);
+    free(c->mentions);
+    free(c->ends);
     free(c->local_at);
     function->ops = c->ops;
     function->op_count = c->op_count;

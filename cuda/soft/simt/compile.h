@@ -15,6 +15,19 @@
 #define SIMT_SINK_ROW 320 /* behind a slot, like every row */
 #define SIMT_FIRST_ROW 576
 
+/* An element of an array, by the instructions that lead to it (index.c). */
+struct simt_indexed {
+    const struct rp_ptx_operand *index, *array; /* 32-bit register, 64-bit register */
+    int32_t more;   /* to add to the index, wrapping */
+    uint16_t scale; /* bytes between elements */
+    uint32_t used;  /* instructions, the load or store with them; 0: none */
+};
+
+/* Rows that no register needs any more, the latest last: it is still in the cache. */
+struct simt_spare {
+    uint32_t rows[256], count;
+};
+
 struct compiler {
     struct simt_module *module;
     struct simt_function *function;
@@ -28,6 +41,13 @@ struct compiler {
     uint32_t row_count, row_capacity;
     uint32_t *place;       /* op of instruction i, past its JOIN */
     uint8_t *joins;        /* instruction i is the target of a forward jump */
+    uint8_t *entries;      /* instruction i is the target of any jump */
+    uint8_t *dropped;      /* instruction i is a copy of a register to its own row */
+    uint32_t *lives_in;    /* register i has the row of register lives_in[i] - 1 */
+    uint32_t *mentions;    /* times register i is read or written */
+    uint32_t *ends;        /* number, from 1, of the instruction after which register i leaves */
+    struct simt_spare spare[2]; /* its row to others; of 4 bytes a lane, of 8 */
+    struct simt_indexed indexed; /* that the load or store at hand is about */
     uint32_t *reg_row;     /* row of register i, 0: none yet */
     uint8_t *reg_writes;   /* times register i is written: 0, 1, 2 for more */
     uint8_t *compact;      /* register i is written by tracked operations only */
@@ -105,6 +125,14 @@ uint32_t simt_branch_around(struct compiler *c);
 void simt_end_around(struct compiler *c, uint32_t branch);
 /* A lane loop whose operands are the instruction's own, one after the other. */
 bool simt_emit_by_signature(struct compiler *c, int opcode);
+
+/* rows.c: finds registers that can have the same row. Behind an instruction: the rows that are
+ * not needed from there on. */
+void simt_plan_rows(struct compiler *c);
+void simt_release_rows(struct compiler *c, uint32_t instruction);
+/* index.c: do the instructions from `first` on lead to an element of an array, and load or
+ * store it? */
+bool simt_find_indexed(const struct compiler *c, uint32_t first, struct simt_indexed *element);
 
 /* track.c: is this an instruction whose operation is tracked (see compact.h)? */
 bool simt_is_tracked(const struct compiler *c, const struct rp_ptx_instruction *instruction);

@@ -162,6 +162,14 @@ static void add_instruction(struct simt_counts *counts, const struct rp_ptx_inst
     counts->of[cost.class_] += times * cost.weight;
 }
 
+/* Without an operation of its own: is it part of the one that follows (index.c)? Others of this
+ * kind are constants, and copies that no GPU makes either. */
+static bool is_merged(const struct rp_ptx_instruction *at)
+{
+    static const char *const merged[] = {"add", "cvt", "mad", NULL};
+    return is_one_of(at->op, merged);
+}
+
 /* An instruction ran as often as the first operation that was made of it. */
 static void add_function(struct simt_counts *counts, const struct simt_tally *tally)
 {
@@ -172,7 +180,8 @@ static void add_function(struct simt_counts *counts, const struct simt_tally *ta
     for (size_t i = 0; i < ptx->code_count; i++) {
         for (; at <= function->place[i]; at++)
             times += tally->steps[at];
-        if (times > 0 && function->place[i + 1] > function->place[i])
+        if (times > 0 &&
+            (function->place[i + 1] > function->place[i] || is_merged(&ptx->code[i])))
             add_instruction(counts, &ptx->code[i], (uint64_t)times);
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dispatcher: runs the splits of one warp until it is done, blocked, at the end of its
- * turn or at fault. Built once for each instruction set (a function with computed gotos
- * can't be cloned by the compiler), with the lane loops that it calls. What a turn is and how
- * it goes on is in turn.h; here is a label for each kind of operation, and no more. */
+/* The dispatcher: runs the splits of one warp until it is done, blocked, at the end of its turn
+ * or at fault. Built once for each instruction set, since compilers clone no function with
+ * computed gotos, and one long function, since labels can't leave theirs: it has one for each
+ * kind of operation, and no more. What a turn is and how it goes on is in turn.h. */
 #ifndef __clang__
 /* Every operation is to have its own jump to the next. */
 #pragma GCC optimize("no-crossjumping", "no-gcse")

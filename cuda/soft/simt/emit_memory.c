@@ -72,6 +72,8 @@ static const struct rp_ptx_operand *elements(const struct rp_ptx_operand *operan
 struct address {
     uint32_t row, width;
     int64_t offset;
+    uint32_t array; /* of an element: the array's row; `row` is that of the index, */
+    uint16_t scale; /* and the offset has what to add to the index below, bytes above */
 };
 
 /* A module without shared variables knows its dynamic shared memory by number: Halide's code
@@ -106,6 +108,26 @@ static bool find_address(struct compiler *c, const struct rp_ptx_operand *operan
     return true;
 }
 
+static int element_opcode(bool is_load, uint32_t vector)
+{
+    const int first = is_load ? SIMT_OP_ld_u32_u32_v1_ix : SIMT_OP_st_u32_u32_v1_ix;
+    return first + (vector == 1 ? 0 : vector == 2 ? 1 : 2);
+}
+
+/* Where the element that the instruction at hand is about lies. */
+static bool find_element(struct compiler *c, const struct rp_ptx_operand *where,
+                         struct address *address)
+{
+    const struct simt_indexed *element = &c->indexed;
+    c->lazy = true;
+    const bool ok = simt_operand_value(c, element->index, 4, RP_PTX_S32, &address->row) &&
+                    simt_operand_value(c, element->array, 8, RP_PTX_U64, &address->array);
+    c->lazy = false;
+    address->scale = element->scale;
+    address->offset = (int64_t)((uint64_t)where->imm << 32 | (uint32_t)element->more);
+    return ok;
+}
+
 /* A piece of at most four elements. */
 static bool emit_piece(struct compiler *c, bool is_load, const struct rp_ptx_operand *items,
                        uint32_t count, const struct address *address)
@@ -127,7 +149,10 @@ static bool emit_piece(struct compiler *c, bool is_load, const struct rp_ptx_ope
     }
     if (!width)
         width = bytes == 1 ? 2 : bytes;
-    const int opcode = access_opcode(is_load, bytes, width, is_signed(type), count, address->width);
+    const int opcode = address->array
+                           ? element_opcode(is_load, count)
+                           : access_opcode(is_load, bytes, width, is_signed(type), count,
+                                           address->width);
     if (opcode < 0)
         return simt_refuse(c, "registers of this size");
     struct simt_op *op = simt_emit(c, opcode);
@@ -137,6 +162,8 @@ static bool emit_piece(struct compiler *c, bool is_load, const struct rp_ptx_ope
     op->b = rows[1];
     op->c = rows[2];
     op->e = rows[3];
+    op->f = address->array;
+    op->flags = address->scale;
     op->target = c->next_site++;
     return true;
 }
@@ -195,8 +222,9 @@ static bool emit_access(struct compiler *c, bool is_load)
         return simt_refuse(c, "a vector of %u values", count);
     if (is_load && simt_is_entry_parameter(c, where))
         return load_parameter(c, items, count, where);
-    struct address address;
-    if (!find_address(c, where, true, &address))
+    struct address address = {0};
+    if (!(c->indexed.used ? find_element(c, where, &address)
+                          : find_address(c, where, true, &address)))
         return false;
     /* Eight elements go in two halves; a load must not overwrite its address in between. */
     if (count == 8) {

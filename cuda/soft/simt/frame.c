@@ -327,24 +327,19 @@ bool simt_slot_compress(char *row, uint32_t width)
 {
     struct simt_slot *slot = simt_slot_of(row);
     const uint64_t keep = width == 4 ? UINT32_MAX : UINT64_MAX;
-    const uint64_t stride = (read_lane(row, width, 1) - read_lane(row, width, 0)) & keep;
-    bool uniform = stride == 0, linear = true;
-    uint64_t base[SIMT_QUARTERS];
-    for (uint32_t i = 0; i < SIMT_LANES; i++) {
-        const uint64_t value = read_lane(row, width, i);
-        if (i % 8 == 0)
-            base[i / 8] = value;
-        if (value != ((base[i / 8] + i % 8 * stride) & keep))
-            return false;
+    uint64_t lane[SIMT_LANES] = {read_lane(row, width, 0)}, step[SIMT_LANE_BITS], steep = 0;
+    for (uint32_t k = 0; k < SIMT_LANE_BITS; k++) {
+        step[k] = (read_lane(row, width, 1u << k) - lane[0]) & keep;
+        steep |= step[k];
+        for (uint32_t i = 1u << k; i < 2u << k; i++) {
+            lane[i] = (lane[i - (1u << k)] + step[k]) & keep;
+            if (read_lane(row, width, i) != lane[i])
+                return false;
+        }
     }
-    for (uint32_t q = 0; q < SIMT_QUARTERS; q++) {
-        uniform &= base[q] == base[0];
-        linear &= base[q] == ((base[0] + 8 * q * stride) & keep);
-        slot->base[q] = base[q];
-    }
-    slot->stride = stride;
-    slot->state = (slot->state & SIMT_MAYBE) | SIMT_COMPACT | (uniform ? SIMT_UNIFORM : 0) |
-                  (linear ? SIMT_LINEAR : 0);
+    slot->base = lane[0];
+    memcpy(slot->step, step, sizeof step);
+    slot->state = (slot->state & SIMT_MAYBE) | SIMT_COMPACT | (steep ? 0 : SIMT_UNIFORM);
     return true;
 }
 

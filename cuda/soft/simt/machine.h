@@ -13,6 +13,7 @@
 #define RP_SOFT_SIMT_MACHINE_H
 
 #include "cuda/soft/simt/code.h"
+#include "cuda/soft/simt/compact.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -71,6 +72,7 @@ struct simt_warp {
     uint32_t reunions;      /* how often that has happened */
     bool observed;          /* the launch has an oracle: no global access takes the short way */
     struct simt_range *sites; /* range cache, one entry an access site */
+    struct simt_walk *walks;  /* and how lanes went there */
     struct simt_split now;  /* mask 0 when none runs */
     struct simt_split parked[SIMT_LANES];
     uint32_t parked_count;
@@ -100,6 +102,7 @@ struct simt_block {
     uint32_t shared_lo, shared_bytes; /* addresses below 2 GiB */
     uint32_t local_lo, local_stride;  /* local memory of thread t: local_lo + t * local_stride */
     struct simt_range *sites;
+    struct simt_walk *walks;
     struct simt_frame *roots; /* of the warps */
     char *files;              /* the roots' register files */
     uint8_t order[32];        /* in which warps have their turns */
@@ -209,6 +212,11 @@ void simt_memory_observe(struct simt_warp *warp, uint32_t mask, const uint64_t *
 bool simt_memory_observe_all(struct simt_warp *warp, uint32_t mask, const uint64_t *address,
                              uint32_t bytes, bool is_write);
 void simt_memory_report(struct simt_worker *worker); /* the touches still kept back */
+
+/* Works out how lanes walk by the steps of a compact row, times `scale`; steps of more than `far`
+ * bits, or that leave words of `bytes` unaligned, are for those who look at each lane. */
+void simt_walk_anew(struct simt_walk *walk, const struct simt_slot *slot, bool wide,
+                    uint32_t scale, int far, uint32_t bytes);
 
 void simt_fault_raise(struct simt_warp *warp, const struct simt_op *op, int lane,
                       enum simt_fault_kind kind, uint64_t address, bool is_write);

@@ -106,6 +106,28 @@ bool simt_memory_check_part(struct simt_warp *warp, const struct simt_op *op, in
     return true;
 }
 
+void simt_walk_anew(struct simt_walk *walk, const struct simt_slot *slot, bool wide,
+                    uint32_t scale, int far, uint32_t bytes)
+{
+    bool sequence = true;
+    walk->seen = slot->numbers;
+    walk->below = walk->above = 0;
+    walk->shape = SIMT_WALK_STEPS;
+    for (int k = 0; k < SIMT_LANE_BITS; k++) {
+        const int64_t step = wide ? (int64_t)slot->step[k] : (int32_t)slot->step[k];
+        if ((step < 0 ? -(step + 1) : step) >> far != 0 || step * scale % bytes != 0) {
+            walk->shape = SIMT_WALK_SCATTERED;
+            return;
+        }
+        walk->step[k] = step * scale;
+        walk->below += walk->step[k] < 0 ? walk->step[k] : 0;
+        walk->above += walk->step[k] > 0 ? walk->step[k] : 0;
+        sequence = sequence && walk->step[k] == (int64_t)bytes << k;
+    }
+    if (sequence)
+        walk->shape = SIMT_WALK_SEQUENCE;
+}
+
 /* ---- the oracle --------------------------------------------------------------- */
 
 void simt_memory_report(struct simt_worker *worker)

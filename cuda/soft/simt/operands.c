@@ -110,10 +110,20 @@ uint32_t simt_register_width(const struct compiler *c, uint32_t reg)
     return bytes == 1 ? 2 : bytes;
 }
 
+/* One that others have left, for a register that will leave it too. */
+static uint32_t spare_row(struct compiler *c, uint32_t reg, uint32_t width)
+{
+    struct simt_spare *spare = &c->spare[width == 8];
+    return c->ends[reg] && width >= 4 && spare->count ? spare->rows[--spare->count] : 0;
+}
+
 uint32_t simt_register_row(struct compiler *c, uint32_t reg)
 {
-    if (!c->reg_row[reg])
-        c->reg_row[reg] = simt_new_row(c, simt_register_width(c, reg));
+    reg = c->lives_in[reg] ? c->lives_in[reg] - 1 : reg;
+    if (!c->reg_row[reg]) {
+        const uint32_t width = simt_register_width(c, reg), spare = spare_row(c, reg, width);
+        c->reg_row[reg] = spare ? spare : simt_new_row(c, width);
+    }
     return c->reg_row[reg];
 }
 

@@ -3,6 +3,7 @@
 #include "cuda/soft/simt/compile.h"
 #include "cuda/soft/simt/opcodes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* By spelling without the type; the type is an integer of 32 or 64 bits. */
@@ -89,6 +90,77 @@ static void forbid(struct compiler *c, const struct rp_ptx_operand *operand)
         forbid(c, &operand->items[i]);
 }
 
+/* ---- which registers are worth it ---------------------------------------------- */
+
+/* How the lanes of a value differ, as far as the code tells: not at all, regularly or so that
+ * it may turn out to be regular, or with no hope. */
+enum { SAME, REGULAR, IRREGULAR };
+
+static uint8_t variety_of_operand(const struct compiler *c, const uint8_t *variety,
+                                  const struct rp_ptx_operand *operand)
+{
+    switch ((int)operand->kind) {
+    case RP_PTX_OPERAND_REG: return c->compact[operand->reg] ? variety[operand->reg] : IRREGULAR;
+    case RP_PTX_OPERAND_SREG:
+        return operand->sreg <= RP_PTX_TID_Z || operand->sreg == RP_PTX_LANEID ? REGULAR
+               : operand->sreg >= RP_PTX_LANEMASK_EQ && operand->sreg <= RP_PTX_LANEMASK_GE
+                   ? IRREGULAR : SAME;
+    default: return SAME;
+    }
+}
+
+static bool is_named(const struct rp_ptx_instruction *at, const char *const *names)
+{
+    while (*names && strcmp(at->op, *names) != 0)
+        names++;
+    return *names;
+}
+
+/* Of a tracked operation's result. */
+static uint8_t variety_of_result(const struct compiler *c, const uint8_t *variety,
+                                 const struct rp_ptx_instruction *at)
+{
+    static const char *const products[] = {"mul", "mad", NULL};
+    static const char *const tangles[] = {"xor", "min", "max", NULL};
+    uint8_t most = SAME, first = SAME, second = SAME;
+    for (uint32_t k = 1; k < at->operand_count; k++) {
+        const uint8_t own = variety_of_operand(c, variety, &at->operands[k]);
+        most = own > most ? own : most;
+        first = k == 1 ? own : first;
+        second = k == 2 ? own : second;
+    }
+    const bool squares = is_named(at, products) && first != SAME && second != SAME;
+    const bool shifts = !strcmp(at->op, "shl") && second != SAME;
+    const bool tangled = is_named(at, tangles) && most != SAME;
+    return squares || shifts || tangled ? IRREGULAR : most;
+}
+
+/* Registers that hold no regular values are better off as plain rows. Chains of results that
+ * stand in the wrong order may take more rounds than this; then some of them stay. */
+static void leave_irregular(struct compiler *c)
+{
+    enum { ROUNDS = 6 };
+    uint8_t *variety = calloc(c->ptx->reg_count + 1, 1);
+    if (!variety) {
+        c->no_memory = true;
+        return;
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < c->ptx->code_count; i++) {
+            const struct rp_ptx_instruction *at = &c->ptx->code[i];
+            if (!at->operand_count || at->operands[0].kind != RP_PTX_OPERAND_REG ||
+                !c->compact[at->operands[0].reg])
+                continue;
+            const uint8_t own = variety_of_result(c, variety, at);
+            uint8_t *kept = &variety[at->operands[0].reg];
+            *kept = own > *kept ? own : *kept;
+        }
+    }
+    for (size_t i = 0; i < c->ptx->reg_count; i++)
+        c->compact[i] &= variety[i] != IRREGULAR;
+    free(variety);
+}
+
 void simt_find_compact(struct compiler *c)
 {
     for (size_t i = 0; i < c->ptx->code_count; i++) {
@@ -107,6 +179,7 @@ void simt_find_compact(struct compiler *c)
         for (uint32_t k = 0; !simt_is_tracked(c, at) && k < results && k < at->operand_count; k++)
             forbid(c, &at->operands[k]);
     }
+    leave_irregular(c);
 }
 
 bool simt_compares_compact(int opcode)

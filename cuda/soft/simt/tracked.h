@@ -6,7 +6,7 @@
 #include "cuda/soft/simt/bits.h"
 #include "cuda/soft/simt/compact.h"
 
-/* The lanes of a quarter. */
+/* The lanes of a quarter of the warp. */
 typedef uint32_t eight ALIAS __attribute__((vector_size(32)));
 typedef uint64_t eight_wide ALIAS __attribute__((vector_size(64)));
 
@@ -17,26 +17,57 @@ static inline bool one_uniform(const struct simt_slot *a, const struct simt_slot
     return (a->state | b->state) & SIMT_UNIFORM;
 }
 
-#define ANY(bases) ((bases)[0] | (bases)[1] | (bases)[2] | (bases)[3])
-#define SIGNED(x) (((x) ^ UINT64_C(0x80000000)) - UINT64_C(0x80000000)) /* sign extension */
-
-/* Do the 32-bit lanes rise without wrapping, taken as signed or as unsigned numbers? */
-static inline bool linear_signed(const struct simt_slot *slot)
+/* Have these numbers no bit of `mask`? */
+static inline bool none(const simt_numbers *numbers, const simt_numbers *mask)
 {
-    if (slot->state & SIMT_UNIFORM)
-        return true;
-    const uint64_t rise = 7 * SIGNED(slot->stride);
-    const simt_bases last = SIGNED(slot->bases) + rise, wrapped = last ^ SIGNED(last & UINT32_MAX);
-    return ANY(wrapped) == 0;
+#if defined(__AVX512F__)
+    const __m512i *n = (const __m512i *)(const void *)numbers;
+    return _mm512_test_epi64_mask(*n, *(const __m512i *)(const void *)mask) == 0;
+#elif defined(__AVX2__)
+    const __m256i *n = (const __m256i *)(const void *)numbers;
+    const __m256i *m = (const __m256i *)(const void *)mask;
+    return _mm256_testz_si256(n[0], m[0]) & _mm256_testz_si256(n[1], m[1]);
+#else
+    uint64_t any = 0;
+    for (int i = 0; i < 8; i++)
+        any |= (*numbers)[i] & (*mask)[i];
+    return any == 0;
+#endif
 }
 
-static inline bool linear_unsigned(const struct simt_slot *slot)
+#define SIGNED(x) (((x) ^ UINT64_C(0x80000000)) - UINT64_C(0x80000000)) /* sign extension */
+/* The same for the steps alone. */
+#define SIGN_BIT UINT64_C(0x80000000)
+#define STEPS_OF(bit, base) (simt_numbers){bit, bit, bit, bit, bit, base, 0, 0}
+#define STEPS_SIGNED(x) (((x) ^ STEPS_OF(SIGN_BIT, 0)) - STEPS_OF(SIGN_BIT, 0))
+
+/* Do the 32-bit lanes rise and fall between these two without wrapping? */
+static __attribute__((noinline)) bool between(const struct simt_slot *slot, int64_t base,
+                                              int64_t least, int64_t most)
 {
-    if (slot->state & SIMT_UNIFORM)
-        return true;
-    const uint64_t rise = 7 * SIGNED(slot->stride);
-    const simt_bases wrapped = (slot->bases + rise) >> 32;
-    return ANY(wrapped) == 0;
+    int64_t lo = base, hi = base;
+    for (int k = 0; k < SIMT_LANE_BITS; k++) {
+        const int64_t step = (int32_t)slot->step[k];
+        lo += step < 0 ? step : 0;
+        hi += step > 0 ? step : 0;
+    }
+    return lo >= least && hi <= most;
+}
+
+/* Taken as signed or as unsigned numbers? Nearly always they are small enough to see it at
+ * once: a base of 31 bits and steps of 26, of which five do not make up for the rest. */
+#define BIG STEPS_OF(UINT64_C(0xfc000000), SIGN_BIT)
+static inline bool fits_signed(const struct simt_slot *slot)
+{
+    const simt_numbers big = BIG;
+    const simt_numbers up = slot->numbers + STEPS_OF(UINT64_C(1) << 25, UINT64_C(1) << 30);
+    return none(&up, &big) || between(slot, (int32_t)slot->base, INT32_MIN, INT32_MAX);
+}
+
+static inline bool fits_unsigned(const struct simt_slot *slot)
+{
+    const simt_numbers big = BIG;
+    return none(&slot->numbers, &big) || between(slot, (int64_t)slot->base, 0, UINT32_MAX);
 }
 
 /* ---- the short way ------------------------------------------------------------- */
@@ -45,46 +76,35 @@ static inline bool linear_unsigned(const struct simt_slot *slot)
  * destination may be one of the operands. */
 #define IN_u32(x) ((x) & UINT32_MAX)
 #define IN_u64(x) (x)
-#define KINDS (SIMT_COMPACT | SIMT_UNIFORM | SIMT_LINEAR)
-#define COMPACT(id, T, state_, condition, bases_, stride_, check)                               \
+#define KINDS (SIMT_COMPACT | SIMT_UNIFORM)
+/* The tail is stored with the numbers: who loads them all would wait for a store of its own. */
+#define TAIL_OF(slot, state)                                                                    \
+    ((uint64_t)(slot)->looks << 32 | (uint64_t)(state) | SIMT_STALE | SIMT_MAYBE)
+#define COMPACT(id, T, state_, condition, ...)                                                  \
     static inline bool compact_##id(char *rows, const struct simt_op *op)                       \
     {                                                                                           \
         struct simt_slot *const D = SLOT(op->d);                                                \
         const struct simt_slot *const A = SLOT(op->a), *const B = SLOT(op->b);                  \
         const struct simt_slot *const C = SLOT(op->c);                                          \
-        uint32_t state = (state_) & KINDS;                                                      \
+        /* Of a product: the factor that is uniform, and the other. */                          \
+        const struct simt_slot *const U = B->state & SIMT_UNIFORM ? B : A;                      \
+        const struct simt_slot *const V = B->state & SIMT_UNIFORM ? A : B;                      \
+        (void)U, (void)V;                                                                       \
+        const uint32_t state = (state_) & KINDS;                                                \
         if (!(state & SIMT_COMPACT) || !(condition))                                            \
             return false;                                                                       \
-        uint64_t stride;                                                                        \
-        {                                                                                       \
-            const uint64_t a = A->base[0], b = B->base[0]; /* of the factor that is uniform */  \
-            const uint64_t sa = A->stride, sb = B->stride, sc = C->stride;                      \
-            (void)a, (void)b, (void)sa, (void)sb, (void)sc;                                     \
-            stride = IN_##T(stride_);                                                           \
-        }                                                                                       \
-        const simt_bases a = A->bases, b = B->bases, c = C->bases;                              \
-        (void)b, (void)c;                                                                       \
-        D->bases = IN_##T(bases_);                                                              \
-        D->stride = stride;                                                                     \
-        check D->state = state | SIMT_STALE | SIMT_MAYBE;                                       \
+        const simt_numbers a = A->numbers, b = B->numbers, c = C->numbers, v = V->numbers;      \
+        const uint64_t u = U->base;                                                             \
+        (void)a, (void)b, (void)c, (void)v, (void)u;                                            \
+        simt_numbers result = IN_##T(__VA_ARGS__);                                              \
+        result[SIMT_TAIL] = TAIL_OF(D, state);                                                  \
+        D->numbers = result;                                                                    \
         return true;                                                                            \
     }
-#define COMPACT1(id, T, condition, bases_, stride_)                                             \
-    COMPACT(id, T, A->state, condition, bases_, stride_, )
-#define COMPACT2(id, T, condition, bases_, stride_)                                             \
-    COMPACT(id, T, A->state & B->state, condition, bases_, stride_, )
-#define COMPACT3(id, T, condition, bases_, stride_)                                             \
-    COMPACT(id, T, A->state & B->state & C->state, condition, bases_, stride_, )
-/* A 32-bit row may wrap between its quarters, and be linear no longer when it is widened. */
-#define CHECK_LINEAR                                                                            \
-    const simt_bases off_line = D->bases - (D->base[0] + 8 * stride * (simt_bases){0, 1, 2, 3}); \
-    state &= ANY(off_line) ? ~SIMT_LINEAR : ~0u;
-#define WIDEN1(id, T, condition, bases_, stride_)                                               \
-    COMPACT(id, T, A->state, condition, bases_, stride_, CHECK_LINEAR)
-#define WIDEN2(id, T, condition, bases_, stride_)                                               \
-    COMPACT(id, T, A->state & B->state, condition, bases_, stride_, CHECK_LINEAR)
-#define WIDEN3(id, T, condition, bases_, stride_)                                               \
-    COMPACT(id, T, A->state & B->state & C->state, condition, bases_, stride_, CHECK_LINEAR)
+#define COMPACT1(id, T, condition, ...) COMPACT(id, T, A->state, condition, __VA_ARGS__)
+#define COMPACT2(id, T, condition, ...) COMPACT(id, T, A->state & B->state, condition, __VA_ARGS__)
+#define COMPACT3(id, T, condition, ...)                                                         \
+    COMPACT(id, T, A->state & B->state & C->state, condition, __VA_ARGS__)
 
 #define UNIFORM(id, T, TB, state_, expr)                                                        \
     static inline bool compact_##id(char *rows, const struct simt_op *op)                       \
@@ -93,14 +113,12 @@ static inline bool linear_unsigned(const struct simt_slot *slot)
         const struct simt_slot *const A = SLOT(op->a), *const B = SLOT(op->b);                  \
         if (!((state_) & SIMT_UNIFORM))                                                         \
             return false;                                                                       \
-        const T a = (T)A->base[0];                                                              \
-        const TB b = (TB)B->base[0];                                                            \
+        const T a = (T)A->base;                                                                 \
+        const TB b = (TB)B->base;                                                               \
         (void)b;                                                                                \
         const T result = (T)(expr);                                                             \
         const uint64_t value = (uint64_t)result & (sizeof(T) == 4 ? UINT32_MAX : UINT64_MAX);   \
-        D->bases = (simt_bases){value, value, value, value};                                    \
-        D->stride = 0;                                                                          \
-        D->state = KINDS | SIMT_STALE | SIMT_MAYBE;                                             \
+        D->numbers = (simt_numbers){0, 0, 0, 0, 0, value, TAIL_OF(D, KINDS), 0};                \
         return true;                                                                            \
     }
 #define UNIFORM1(id, T, TB, expr) UNIFORM(id, T, TB, A->state, expr)
@@ -111,7 +129,7 @@ static inline bool linear_unsigned(const struct simt_slot *slot)
         const struct simt_slot *const A = SLOT(op->a), *const B = SLOT(op->b);                  \
         if (!(A->state & B->state & SIMT_UNIFORM))                                              \
             return false;                                                                       \
-        const T a = (T)A->base[0], b = (T)B->base[0];                                           \
+        const T a = (T)A->base, b = (T)B->base;                                                 \
         MASK(op->d) = ((expr) ? SIMT_FULL : 0) ^ (uint32_t)op->imm;                             \
         return true;                                                                            \
     }
@@ -119,18 +137,22 @@ static inline bool linear_unsigned(const struct simt_slot *slot)
 
 /* ---- and the long one ---------------------------------------------------------- */
 
+#define EXPANDED(V, T)                                                                          \
+    const T s0 = (T)slot->step[0], s1 = (T)slot->step[1], s2 = (T)slot->step[2];                \
+    const V first = (V){0, s0, s1, s0 + s1, s2, s2 + s0, s2 + s1, s2 + s1 + s0};                \
+    const T third = (T)slot->step[3], fourth = (T)slot->step[4], base = (T)slot->base;          \
+    ((V *)(void *)row)[0] = first + base;                                                       \
+    ((V *)(void *)row)[1] = first + (base + third);                                             \
+    ((V *)(void *)row)[2] = first + (base + fourth);                                            \
+    ((V *)(void *)row)[3] = first + (base + third + fourth)
 static inline void expand_slot(char *row, bool wide)
 {
     struct simt_slot *slot = simt_slot_of(row);
     row = __builtin_assume_aligned(row, 64);
     if (wide) {
-        const eight_wide rise = (eight_wide){0, 1, 2, 3, 4, 5, 6, 7} * slot->stride;
-        for (int q = 0; q < SIMT_QUARTERS; q++)
-            ((eight_wide *)(void *)row)[q] = slot->base[q] + rise;
+        EXPANDED(eight_wide, uint64_t);
     } else {
-        const eight rise = (eight){0, 1, 2, 3, 4, 5, 6, 7} * (uint32_t)slot->stride;
-        for (int q = 0; q < SIMT_QUARTERS; q++)
-            ((eight *)(void *)row)[q] = (uint32_t)slot->base[q] + rise;
+        EXPANDED(eight, uint32_t);
     }
     slot->state &= ~SIMT_STALE;
 }

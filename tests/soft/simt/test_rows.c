@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How registers are kept shows in no result: lanes that rise in steps along the sides of a
+ * block, elements of arrays that are found in one operation, registers that share a row. */
+#include "tests/soft/simt/rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
+#define REGISTERS                                                                               \
+    ".reg .pred %p<10>; .reg .b32 %r<40>; .reg .f32 %f<20>; .reg .b64 %d<30>;\n"
+#define LINEAR                                                                                  \
+    "mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z;\n"                           \
+    "mov.u32 %r4, %ntid.x; mov.u32 %r5, %ntid.y;\n"                                              \
+    "mad.lo.s32 %r6, %r3, %r5, %r2; mad.lo.s32 %r6, %r6, %r4, %r1;\n"
+
+/* ---- elements ------------------------------------------------------------------ */
+
+/* in[x sx + y sy + z sz + 3] and the four behind it go to out[8 thread + 1 ..], of threads with a
+ * bit of `only`; the others put ones there. Each address is made as tinygrad makes it. */
+#define ELEMENT(t, d, from, more, array)                                                        \
+    "add.s32 " t ", " from ", " more "; cvt.s64.s32 " d ", " t ";\n"                             \
+    "mad.lo.s64 " d ", " d ", 4, " array ";\n"
+static const char elements[] =
+    HEAD
+    ".visible .entry gather(.param .u64 out, .param .u64 in, .param .s32 sx, .param .s32 sy,\n"
+    " .param .s32 sz, .param .u32 only)\n{\n" REGISTERS LINEAR
+    "ld.param.u64 %d0, [out]; ld.param.u64 %d1, [in]; ld.param.s32 %r7, [sx];\n"
+    "ld.param.s32 %r8, [sy]; ld.param.s32 %r9, [sz]; ld.param.u32 %r10, [only];\n"
+    "mul.lo.s32 %r11, %r1, %r7; mad.lo.s32 %r11, %r2, %r8, %r11;\n"
+    "mad.lo.s32 %r11, %r3, %r9, %r11; mul.lo.s32 %r12, %r6, 8;\n"
+    "and.b32 %r13, %r6, %r10; setp.ne.u32 %p1, %r13, 0;\n"
+    "mov.f32 %f0, 0f3F800000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;\n"
+    "mov.f32 %f4, %f0;\n"
+    ELEMENT("%r20", "%d10", "%r11", "3", "%d1") "@%p1 ld.global.f32 %f0, [%d10];\n"
+    ELEMENT("%r21", "%d11", "%r11", "4", "%d1")
+    "@%p1 ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%d11+0];\n"
+    "cvt.s64.s32 %d12, %r12; mad.lo.s64 %d12, %d12, 4, %d0; st.global.f32 [%d12+4], %f0;\n"
+    ELEMENT("%r22", "%d13", "%r12", "2", "%d0") "st.global.v2.f32 [%d13], {%f1, %f2};\n"
+    ELEMENT("%r23", "%d14", "%r12", "-1", "%d0") "st.global.f32 [%d14+20], %f3;\n"
+    "cvt.s64.s32 %d15, %r12; mad.lo.s64 %d15, %d15, 4, %d0; st.global.f32 [%d15+20], %f4;\n"
+    "ret;\n}\n";
+
+enum { INPUTS = 4096, MIDDLE = 2048, MAX_THREADS = 512, PARTS = 5, OUTPUTS = 8 };
+
+static const struct shape {
+    struct rig_size block;
+    int32_t step[3];
+} shapes[] = {
+    {{32, 1, 1}, {4, 0, 0}},     {{8, 8, 1}, {4, 100, 0}},   {{8, 8, 1}, {0, 4, 0}},
+    {{4, 8, 4}, {4, 0, 64}},     {{4, 8, 4}, {0, 12, 4}},    {{2, 8, 8}, {-4, 32, 8}},
+    {{16, 3, 2}, {4, -200, 40}}, {{8, 3, 1}, {8, 400, 0}},   {{24, 2, 1}, {-12, 4, 0}},
+    {{5, 7, 3}, {20, -4, 128}},  {{16, 16, 1}, {0, 0, 0}},   {{64, 2, 1}, {16, -512, 0}},
+    {{1, 32, 2}, {0, -32, 16}},
+};
+
+static float expected_part(const float *in, const struct shape *shape, uint32_t thread, int part)
+{
+    const struct rig_size *block = &shape->block;
+    const int32_t x = (int32_t)(thread % block->x), y = (int32_t)(thread / block->x % block->y);
+    const int32_t z = (int32_t)(thread / block->x / block->y);
+    return in[MIDDLE + x * shape->step[0] + y * shape->step[1] + z * shape->step[2] + 3 + part];
+}
+
+static void lanes_rise_along_the_sides_of_any_block(void **state)
+{
+    (void)state;
+    static const uint32_t masks[] = {~0u, 5, 0};
+    struct rig rig;
+    rig_open(&rig, elements, 1);
+    float *in = rig_buffer(&rig, INPUTS * 4), *out = rig_buffer(&rig, MAX_THREADS * OUTPUTS * 4);
+    for (int i = 0; i < INPUTS; i++)
+        in[i] = (float)i + 0.5f;
+    const float *middle = in + MIDDLE;
+    for (size_t k = 0; k < sizeof shapes / sizeof shapes[0] * 3; k++) {
+        const struct shape *shape = &shapes[k / 3];
+        const uint32_t only = masks[k % 3];
+        memset(out, 0, MAX_THREADS * OUTPUTS * 4);
+        rig_run(&rig, "gather", RIG_X(1), shape->block,
+                RIG_ARGS(&out, &middle, &shape->step[0], &shape->step[1], &shape->step[2],
+                         &only));
+        const uint32_t threads = shape->block.x * shape->block.y * shape->block.z;
+        for (uint32_t i = 0; i < threads * PARTS; i++) {
+            const uint32_t thread = i / PARTS, part = i % PARTS;
+            const float got = out[thread * OUTPUTS + 1 + part];
+            const float wanted =
+                thread & only ? expected_part(in, shape, thread, (int)part) : 1.0f;
+            if (got != wanted)
+                fail_msg("shape %zu, mask %x, thread %u, part %u: %g, not %g", k / 3, only, thread,
+                         part, (double)got, (double)wanted);
+        }
+    }
+    rig_close(&rig);
+}
+
+/* The index wraps in 32 bits before it is widened. */
+static const char wrapping[] =
+    HEAD ".visible .entry wrap(.param .u64 out, .param .u64 array, .param .s32 first)\n{\n"
+    REGISTERS LINEAR
+    "ld.param.u64 %d0, [out]; ld.param.u64 %d1, [array]; ld.param.s32 %r7, [first];\n"
+    "add.s32 %r8, %r7, %r1;\n"
+    ELEMENT("%r20", "%d10", "%r8", "16", "%d1") "ld.global.f32 %f0, [%d10];\n"
+    "cvt.s64.s32 %d11, %r1; mad.lo.s64 %d11, %d11, 4, %d0; st.global.f32 [%d11], %f0;\n"
+    "ret;\n}\n";
+
+static void an_index_wraps_before_it_is_widened(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, wrapping, 1);
+    float *in = rig_buffer(&rig, 64 * 4), *out = rig_buffer(&rig, 32 * 4);
+    for (int i = 0; i < 64; i++)
+        in[i] = (float)i;
+    const int32_t first = INT32_MAX - 15; /* with 16 added: the lowest number */
+    const uint64_t array = (uint64_t)(uintptr_t)in + (UINT64_C(4) << 31);
+    const uint64_t before = simt_pool_operations(rig.pool);
+    rig_run(&rig, "wrap", RIG_X(1), RIG_X(32), RIG_ARGS(&out, &array, &first));
+    /* Of 19 instructions: two for the linear thread, one for the index, two elements, the end. */
+    assert_int_equal(simt_pool_operations(rig.pool) - before, 32 * 6);
+    for (int i = 0; i < 32; i++)
+        assert_true(out[i] == (float)i);
+    rig_close(&rig);
+}
+
+static void an_element_outside_is_a_fault(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, elements, 1);
+    float *in = rig_buffer(&rig, 40 * 4), *out = rig_buffer(&rig, 32 * OUTPUTS * 4);
+    const int32_t one = 1, none = 0;
+    const uint32_t all = ~0u;
+    assert_int_equal(rig_try(&rig, "gather", RIG_X(1), (struct rig_size){8, 4, 1},
+                             RIG_ARGS(&out, &in, &one, &one, &none, &all)), RP_OK);
+    assert_int_equal(rig.fault.kind, SIMT_FAULT_MISALIGNED); /* of a vector, by one lane */
+    const int32_t four = 4, twelve = 12;
+    rig_try(&rig, "gather", RIG_X(1), (struct rig_size){4, 8, 1},
+            RIG_ARGS(&out, &in, &four, &twelve, &none, &all));
+    assert_int_equal(rig.fault.kind, SIMT_FAULT_ADDRESS);
+    assert_false(rig.fault.is_write);
+    assert_true(rig.fault.address >= (uintptr_t)(in + 40));
+    rig_close(&rig);
+}
+
+/* ---- registers that share a row ------------------------------------------------ */
+
+/* Loops that end in copies, of which some can't be left out: the n-th Fibonacci number, a swap,
+ * a value that is copied twice, and one that is read after its copy; threads leave at times of
+ * their own. */
+static const char copies[] =
+    HEAD ".visible .entry fibonacci(.param .u64 out)\n{\n" REGISTERS LINEAR
+    "ld.param.u64 %d0, [out]; and.b32 %r7, %r1, 15;\n"
+    "mov.u32 %r10, 0; mov.u32 %r11, 1; mov.u32 %r15, 7; mov.u32 %r16, 9; mov.u32 %r18, 0;\n"
+    "mov.u32 %r19, 0; mov.u32 %r8, 0;\n"
+    "LOOP:\n"
+    "add.u32 %r12, %r10, %r11; mov.u32 %r10, %r11; mov.u32 %r11, %r12;\n"
+    "xor.b32 %r17, %r15, 0; mov.b32 %r15, %r16; mov.b32 %r16, %r17;\n"
+    "xor.b32 %r20, %r18, 3; mov.b32 %r18, %r20; mov.b32 %r19, %r20;\n"
+    "cvt.rn.f32.u32 %f1, %r8; mul.f32 %f2, %f1, 0f40000000; mov.f32 %f3, %f2;\n"
+    "add.f32 %f4, %f2, %f3; mov.f32 %f5, %f4;\n"
+    "add.u32 %r8, %r8, 1; setp.le.u32 %p1, %r8, %r7; @%p1 bra LOOP;\n"
+    "cvt.rzi.u32.f32 %r21, %f5; mul.lo.u32 %r22, %r1, 20; cvt.u64.u32 %d1, %r22;\n"
+    "add.u64 %d1, %d1, %d0; st.global.u32 [%d1], %r10; st.global.u32 [%d1+4], %r15;\n"
+    "st.global.u32 [%d1+8], %r16; st.global.u32 [%d1+12], %r19; st.global.u32 [%d1+16], %r21;\n"
+    "ret;\n}\n";
+
+static void copies_that_are_left_out_leave_no_trace(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, copies, 1);
+    uint32_t *out = rig_buffer(&rig, 64 * 20);
+    rig_run(&rig, "fibonacci", RIG_X(1), RIG_X(64), RIG_ARGS(&out));
+    for (uint32_t i = 0; i < 64; i++) {
+        const uint32_t rounds = (i & 15) + 1;
+        uint32_t a = 0, b = 1;
+        for (uint32_t k = 0; k < rounds; k++) {
+            const uint32_t sum = a + b;
+            a = b;
+            b = sum;
+        }
+        assert_int_equal(out[5 * i], a);
+        assert_int_equal(out[5 * i + 1], rounds & 1 ? 9 : 7);
+        assert_int_equal(out[5 * i + 2], rounds & 1 ? 7 : 9);
+        assert_int_equal(out[5 * i + 3], rounds & 1 ? 3 : 0);
+        assert_int_equal(out[5 * i + 4], 4 * (rounds - 1));
+    }
+    rig_close(&rig);
+}
+
+/* A register that nobody wrote is 0, also where others have used rows up. */
+static const char unwritten[] =
+    HEAD ".visible .entry unwritten(.param .u64 out)\n{\n" REGISTERS LINEAR
+    "ld.param.u64 %d0, [out]; cvt.rn.f32.u32 %f1, %r1; add.f32 %f2, %f1, %f1;\n"
+    "cvt.rzi.s32.f32 %r8, %f2; add.f32 %f3, %f3, 0f3F800000; cvt.rzi.s32.f32 %r9, %f3;\n"
+    "add.s32 %r9, %r9, %r8; mad.wide.u32 %d1, %r1, 4, %d0; st.global.u32 [%d1], %r9; ret;\n}\n";
+
+static void a_register_that_nobody_wrote_is_zero(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig, unwritten, 1);
+    uint32_t *out = rig_buffer(&rig, 32 * 4);
+    rig_run(&rig, "unwritten", RIG_X(1), RIG_X(32), RIG_ARGS(&out));
+    for (uint32_t i = 0; i < 32; i++)
+        assert_int_equal(out[i], 2 * i + 1);
+    rig_close(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lanes_rise_along_the_sides_of_any_block),
+        cmocka_unit_test(an_index_wraps_before_it_is_widened),
+        cmocka_unit_test(an_element_outside_is_a_fault),
+        cmocka_unit_test(copies_that_are_left_out_leave_no_trace),
+        cmocka_unit_test(a_register_that_nobody_wrote_is_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
