@@ -438,7 +438,7 @@ static void a_program_with_other_rights_keeps_nothing(void **state)
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "folder") == 0)
-        return tell_folder();
+        _exit(tell_folder()); /* a leak checker can't look at a setuid process */
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
         TEST(a_kept_proof_says_what_it_said),
