@@ -66,9 +66,9 @@ static bool is_register(const struct rp_ptx_operand *operand)
 /* Whatever stands first is taken for a result. */
 static bool is_result(const struct rp_ptx_instruction *at, uint32_t reg)
 {
-    const struct rp_ptx_operand *first = &at->operands[0];
     if (at->guarded || !at->operand_count)
         return false;
+    const struct rp_ptx_operand *first = at->operands;
     if (first->kind != RP_PTX_OPERAND_VECTOR)
         return is_register(first) && first->reg == reg;
     bool found = false;
