@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/store.h"
 
+#include "cuda/lodging.h"
+#include "cuda/switches.h"
 #include "tracker/array.h"
 
 #include <stdlib.h>
@@ -42,6 +44,8 @@ struct rp_store {
     rp_device_ptr slab;
     uint64_t slab_left;
     uint64_t limit, aim, reserved, held, held_peak, refused;
+    uint64_t out; /* what the blocks that are out take, be it in larger ones */
+    struct rp_lodging lodging;
     rp_store_spare_fn spare; /* NULL when nobody can spare anything */
     rp_store_grown_fn grown; /* NULL when nobody wants to know */
 };
@@ -275,10 +279,9 @@ static bool is_spared(const struct rp_store *store, bool needed)
     return store->spare && store->spare(needed);
 }
 
-static enum rp_status take_idle(struct rp_store *store, uint64_t bytes, rp_stream stream,
+static enum rp_status take_idle(struct rp_store *store, struct bin *bin, rp_stream stream,
                                 rp_device_ptr *out)
 {
-    struct bin *bin = bin_find(store, bytes);
     size_t chosen = bin_choose(bin, stream);
     enum rp_status status = rp_order_after(store->order, stream, bin->items[chosen].last);
     if (status != RP_OK)
@@ -288,18 +291,76 @@ static enum rp_status take_idle(struct rp_store *store, uint64_t bytes, rp_strea
     return RP_OK;
 }
 
+/* The smallest idle block that is larger, or NULL. */
+static struct bin *larger_bin(const struct rp_store *store, uint64_t bytes)
+{
+    for (size_t i = bin_place(store, bytes + 1); i < store->bin_count; i++)
+        if (store->bins[i].count)
+            return &store->bins[i];
+    return NULL;
+}
+
+/* Of an exact store, and of a size that was never watched: none of its blocks lodges. */
+static uint64_t count_out(const struct rp_store *store, uint64_t bytes)
+{
+    const struct bin *bin = bin_find(store, bytes);
+    uint64_t count = 0;
+    for (size_t i = 0; i < store->slab_count; i++)
+        count += store->slabs[i].bytes == bytes;
+    return count - (bin ? bin->count : 0);
+}
+
+/* The bin to lodge in, where the aim has no room for one more block; NULL: the block is to be an
+ * allocation of its own. */
+static struct bin *find_lodging(struct rp_store *store, uint64_t bytes)
+{
+    bool has_room = bytes <= store->aim && store->reserved <= store->aim - bytes;
+    struct bin *host = store->exact && !has_room ? larger_bin(store, bytes) : NULL;
+    if (!host || !rp_switch_on(RP_SWITCH_LODGING))
+        return NULL;
+    if (rp_lodging_allows(&store->lodging, bytes, host->bytes - bytes))
+        return host;
+    rp_lodging_watch(&store->lodging, bytes, count_out(store, bytes));
+    return NULL;
+}
+
+static enum rp_status lodge(struct rp_store *store, struct bin *host, uint64_t bytes,
+                            rp_stream stream, rp_device_ptr *out)
+{
+    enum rp_status status = take_idle(store, host, stream, out);
+    if (status == RP_OK)
+        rp_lodging_settle(&store->lodging, *out, bytes, host->bytes);
+    return status;
+}
+
 static enum rp_status take(struct rp_store *store, uint64_t bytes, rp_stream stream,
                            rp_device_ptr *out)
 {
     while (!has_idle(store, bytes) && store->slab_left < bytes && is_spared(store, false)) {
     }
     if (has_idle(store, bytes))
-        return take_idle(store, bytes, stream, out);
+        return take_idle(store, bin_find(store, bytes), stream, out);
+    struct bin *host = find_lodging(store, bytes);
+    if (host)
+        return lodge(store, host, bytes, stream, out);
     enum rp_status status = cut(store, bytes, out);
     while (status == RP_NO_MEMORY && is_spared(store, true))
-        status = has_idle(store, bytes) ? take_idle(store, bytes, stream, out)
+        status = has_idle(store, bytes) ? take_idle(store, bin_find(store, bytes), stream, out)
                                         : cut(store, bytes, out);
     return status;
+}
+
+static void see_free(struct rp_store *store)
+{
+    rp_lodging_see(&store->lodging, store->out < store->aim ? store->aim - store->out : 0);
+}
+
+/* Blocks go out or come back, and what is watched is told. */
+static void count_block(struct rp_store *store, uint64_t bytes, bool out)
+{
+    store->out = out ? store->out + bytes : store->out - bytes;
+    rp_lodging_count(&store->lodging, bytes, out);
+    see_free(store);
 }
 
 enum rp_status rp_store_take(struct rp_store *store, uint64_t bytes, rp_stream stream,
@@ -314,6 +375,7 @@ enum rp_status rp_store_take(struct rp_store *store, uint64_t bytes, rp_stream s
         store->refused = wanted;
     if (status != RP_OK)
         return status;
+    count_block(store, block_bytes(store, bytes), true);
     store->held += bytes;
     if (store->held > store->held_peak)
         store->held_peak = store->held;
@@ -323,8 +385,10 @@ enum rp_status rp_store_take(struct rp_store *store, uint64_t bytes, rp_stream s
 enum rp_status rp_store_give(struct rp_store *store, const struct rp_block *block,
                              rp_stream stream)
 {
+    uint64_t bytes = block_bytes(store, block->bytes);
     store->held -= block->bytes;
-    return bin_push(store, block_bytes(store, block->bytes),
+    count_block(store, bytes, false);
+    return bin_push(store, rp_lodging_leave(&store->lodging, block->at, bytes),
                     (struct idle){.at = block->at, .last = stream});
 }
 
@@ -346,6 +410,17 @@ void rp_store_limit(struct rp_store *store, uint64_t bytes)
 void rp_store_aim(struct rp_store *store, uint64_t bytes)
 {
     store->aim = bytes;
+    see_free(store);
+}
+
+void rp_store_step(struct rp_store *store)
+{
+    rp_lodging_step(&store->lodging);
+}
+
+void rp_store_relearn(struct rp_store *store)
+{
+    rp_lodging_relearn(&store->lodging);
 }
 
 uint64_t rp_store_reserved(const struct rp_store *store)

@@ -9,7 +9,8 @@
  * and cuts small ones from slabs: few driver calls, whatever sizes come. In an exact one each
  * block is an allocation of its own, a multiple of RP_STORE_QUANTUM, so that memory that is not
  * in a block that is out can always go back: whatever fits beside the blocks that are out is
- * had. That is what a budget, and a plan made for one, needs.
+ * had. That is what a budget, and a plan made for one, needs. Where it has an aim, blocks may
+ * stand in larger ones, once it has seen that nothing misses the rest (lodging.h).
  *
  * Not thread-safe; the owner holds one lock around all calls. */
 #ifndef RP_CUDA_STORE_H
@@ -63,6 +64,11 @@ void rp_store_limit(struct rp_store *store, uint64_t bytes);
 /* Nor should they: beyond `bytes` idle blocks go back before more is taken, but nothing is
  * refused. UINT64_MAX at first. */
 void rp_store_aim(struct rp_store *store, uint64_t bytes);
+/* A step of the job's begins: it has habits, which the store learns (lodging.h). */
+void rp_store_step(struct rp_store *store);
+/* What comes from now on is aimed at by another plan: what the store has learnt is no longer
+ * true. */
+void rp_store_relearn(struct rp_store *store);
 uint64_t rp_store_reserved(const struct rp_store *store); /* taken from the driver */
 uint64_t rp_store_held(const struct rp_store *store);     /* in blocks that are out, as asked */
 uint64_t rp_store_held_peak(const struct rp_store *store);

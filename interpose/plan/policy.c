@@ -54,6 +54,8 @@ static void put_in_force(struct rp_plan *plan)
     policy.in_force = true;
     policy.reason = NULL;
     policy.steps = policy.peak = 0;
+    if (rp_core.bench.store)
+        rp_store_relearn(rp_core.bench.store);
     rp_budget_share();
 }
 
@@ -267,6 +269,8 @@ void rp_policy_step_begins(void)
         check_length();
     if (is_joint() && !policy.in_force)
         plan_anew();
+    if (rp_core.bench.store)
+        rp_store_step(rp_core.bench.store);
 }
 
 /* ---- the summary ------------------------------------------------------------ */

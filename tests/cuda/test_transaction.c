@@ -438,122 +438,6 @@ static void what_is_restored_late_is_seen_by_all_streams_of_the_replay(void **st
     }
 }
 
-/* ---- the store ------------------------------------------------------------------------ */
-
-static void a_small_limit_is_used_to_the_last_block(void **state)
-{
-    (void)state;
-    struct world world = begin_world();
-    struct rp_block block;
-    settle(&world);
-    rp_store_limit(world.bench.store, 1024); /* far less than a slab */
-    for (int i = 0; i < 4; i++)
-        assert_int_equal(rp_store_take(world.bench.store, 256, 1, &block), RP_OK);
-    assert_int_equal(rp_store_reserved(world.bench.store), 1024);
-    assert_int_equal(rp_store_take(world.bench.store, 1, 1, &block), RP_NO_MEMORY);
-    end_world(&world);
-}
-
-/* Whatever fits beside the blocks that are out is had, whatever was out before. */
-static void an_exact_store_has_what_fits(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world world = begin_world();
-        struct rp_block out[64];
-        size_t count = 0;
-        uint64_t taken = 0, random = seed, limit = 64 * RP_STORE_QUANTUM;
-        settle(&world);
-        struct rp_store *store = world.bench.store;
-        rp_store_fit_exactly(store);
-        rp_store_limit(store, limit);
-        for (int i = 0; i < 400; i++) {
-            random = random * 6364136223846793005u + 1442695040888963407u;
-            uint64_t bytes = random >> 33 & 0x1fff;
-            uint64_t block = rp_store_block_bytes(bytes ? bytes : 1);
-            bool fits = block <= limit - taken;
-            if (count && (count == 64 || random >> 62 == 0)) {
-                taken -= rp_store_block_bytes(out[--count].bytes ? out[count].bytes : 1);
-                assert_int_equal(rp_store_give(store, &out[count], 1), RP_OK);
-                continue;
-            }
-            assert_int_equal(rp_store_take(store, bytes, 1, &out[count]),
-                             fits ? RP_OK : RP_NO_MEMORY);
-            count += fits;
-            taken += fits ? block : 0;
-            assert_in_range(rp_store_reserved(store), taken, limit);
-        }
-        rp_store_trim(store, 0);
-        assert_int_equal(rp_store_reserved(store), taken);
-        rp_host_run(world.host, seed);
-        end_world(&world);
-    }
-}
-
-static int grown;
-
-static void note_growth(void)
-{
-    grown++;
-}
-
-static void what_is_aimed_at_is_passed_only_by_blocks_that_are_out(void **state)
-{
-    (void)state;
-    struct world world = begin_world();
-    struct rp_block one, other;
-    settle(&world);
-    struct rp_store *store = world.bench.store;
-    grown = 0;
-    rp_store_fit_exactly(store);
-    rp_store_on_growth(store, note_growth);
-    rp_store_aim(store, 2048);
-    assert_int_equal(rp_store_take(store, 1500, 1, &one), RP_OK);
-    assert_int_equal(rp_store_give(store, &one, 1), RP_OK);
-    assert_int_equal(rp_store_take(store, 1000, 1, &one), RP_OK); /* not beside the idle one */
-    assert_int_equal(rp_store_reserved(store), 1024);
-    assert_int_equal(rp_store_take(store, 2000, 1, &other), RP_OK); /* nothing is refused */
-    assert_int_equal(rp_store_reserved(store), 3072);
-    assert_int_equal(grown, 3);
-    end_world(&world);
-}
-
-static struct world *sparing;
-static struct rp_block spare_block;
-static int asked, asked_in_need;
-
-static bool spare(bool needed)
-{
-    asked++;
-    asked_in_need += needed;
-    if (!needed || !spare_block.at)
-        return false;
-    assert_int_equal(rp_store_give(sparing->bench.store, &spare_block, 1), RP_OK);
-    spare_block.at = 0;
-    return true;
-}
-
-static void what_can_be_spared_is_asked_for(void **state)
-{
-    (void)state;
-    struct world world = begin_world();
-    struct rp_block block;
-    settle(&world);
-    sparing = &world;
-    asked = asked_in_need = 0;
-    rp_store_limit(world.bench.store, 2048);
-    rp_store_on_shortage(world.bench.store, spare);
-    assert_int_equal(rp_store_take(world.bench.store, 2048, 1, &spare_block), RP_OK);
-    assert_int_equal(asked_in_need, 0);
-    rp_device_ptr at = spare_block.at;
-    assert_int_equal(rp_store_take(world.bench.store, 2000, 1, &block), RP_OK);
-    assert_int_equal(block.at, at);
-    assert_int_equal(asked_in_need, 1);
-    assert_int_equal(rp_store_take(world.bench.store, 2000, 1, &block), RP_NO_MEMORY);
-    assert_true(asked > asked_in_need);
-    end_world(&world);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -569,10 +453,6 @@ int main(void)
         cmocka_unit_test(the_stash_serves_other_instances),
         cmocka_unit_test(nobody_waits_where_nothing_is_rewound),
         cmocka_unit_test(what_is_restored_late_is_seen_by_all_streams_of_the_replay),
-        cmocka_unit_test(a_small_limit_is_used_to_the_last_block),
-        cmocka_unit_test(an_exact_store_has_what_fits),
-        cmocka_unit_test(what_is_aimed_at_is_passed_only_by_blocks_that_are_out),
-        cmocka_unit_test(what_can_be_spared_is_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

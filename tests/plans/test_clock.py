@@ -70,6 +70,14 @@ class Clock(jobs.Case):
         price = json.loads((self.folder / "profiled" / "profile.json").read_text())["copy"]
         self.assertEqual({term["source"] for term in price.values()}, {"derived"})  # not measured
 
+    def test_a_step_that_a_single_call_of_the_host_shows_in(self):
+        """Its peak has no room for idle blocks of both sizes that it needs (cuda/lodging.h)."""
+        self.clock = "h100nl"
+        self.contract(buffers=[{"name": "ring", "at": {"kernel": "read_queue", "param": 0}},
+                               {"name": "state", "at": {"kernel": "step_state", "param": 0}}])
+        self.compare([str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "1", "1000", "16", "0",
+                      "marked"], self.curve)
+
     def test_the_clock_tells_the_same_times_again(self):
         self.contract()
         job = [str(jobs.DIGITS), "-c", "-n", "4"]
