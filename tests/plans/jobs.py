@@ -13,6 +13,14 @@ import harness  # noqa: E402
 DIGITS, DECLARED, LAW_JOB, KERNELS, PLAN_JOB, FAKE_CUPTI = (
     pathlib.Path(word).resolve() for word in sys.argv[2:8])
 CONTRACT = json.loads(DECLARED.read_text())
+
+
+def buffer(name, kernel, param):
+    return {"name": name, "at": {"kernel": kernel, "param": param}}
+
+
+RING = buffer("ring", "read_queue", 0)
+STATE = buffer("state", "step_state", 0)
 SEGMENTS = ["segment/block1", "segment/block2", "segment/contrast"]
 
 

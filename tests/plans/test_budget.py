@@ -49,9 +49,7 @@ cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
 print([eval(call) for call in sys.argv[1:]])
 '''
 OUT = 2  # CUDA_ERROR_OUT_OF_MEMORY
-RING = {"name": "ring", "at": {"kernel": "read_queue", "param": 0}}
 FAILED = "not-preserved|cuMemAlloc failed with 2"
-STATE = {"name": "state", "at": {"kernel": "step_state", "param": 0}}
 
 
 class Budget(jobs.Case):
@@ -85,7 +83,7 @@ class Budget(jobs.Case):
     # ---- with copies of the layer's ----
 
     def job(self, budget, *words):
-        self.contract(buffers=[RING, STATE])
+        self.contract(buffers=[jobs.RING, jobs.STATE])
         return self.reprise("run", "--device", "soft", "--no-trace", "-b", str(budget), *words,
                             "-c", "contract.json", "--", str(jobs.PLAN_JOB), str(jobs.KERNELS),
                             "replay", "8", "2000", "8")

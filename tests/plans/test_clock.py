@@ -73,8 +73,7 @@ class Clock(jobs.Case):
     def test_a_step_that_a_single_call_of_the_host_shows_in(self):
         """Its peak has no room for idle blocks of both sizes that it needs (cuda/lodging.h)."""
         self.clock = "h100nl"
-        self.contract(buffers=[{"name": "ring", "at": {"kernel": "read_queue", "param": 0}},
-                               {"name": "state", "at": {"kernel": "step_state", "param": 0}}])
+        self.contract(buffers=[jobs.RING, jobs.STATE])
         self.compare([str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "1", "1000", "16", "0",
                       "marked"], self.curve)
 
@@ -89,7 +88,7 @@ class Clock(jobs.Case):
 
     def test_so_it_does_where_the_host_runs_ahead(self):
         """Nothing in the job waits for the device, and neither may the layer."""
-        self.contract(buffers=[{"name": "state", "at": {"kernel": "step_state", "param": 0}}])
+        self.contract(buffers=[jobs.STATE])
         profiles = []
         for _ in range(4):
             self.good(self.law("accumulator", REPRISE_SOFT_CLOCK=self.clock))

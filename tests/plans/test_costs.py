@@ -52,7 +52,7 @@ class Costs(jobs.Case):
 
     def test_a_call_amid_a_replay_that_is_none_of_it_counts_for_the_backward(self):
         """Both jobs have the same backward, but one writes a gradient amid its replay."""
-        self.contract(buffers=[{"name": "state", "at": {"kernel": "step_state", "param": 0}}])
+        self.contract(buffers=[jobs.STATE])
         backward = {}
         for scenario in ("accumulator", "live-write"):
             self.good(self.law(scenario, REPRISE_SOFT_CLOCK="h200"))
@@ -88,8 +88,7 @@ class Costs(jobs.Case):
         self.assertEqual(buffers["queue"], 64 * 1024)
 
     def chain(self, *more):
-        self.contract(buffers=[{"name": "ring", "at": {"kernel": "read_queue", "param": 0}},
-                               {"name": "state", "at": {"kernel": "step_state", "param": 0}}])
+        self.contract(buffers=[jobs.RING, jobs.STATE])
         self.good(self.reprise("run", "--device", "soft", "--no-trace", "-c", "contract.json", "--",
                                str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "8", "2000", "5",
                                *more))
@@ -143,21 +142,20 @@ class Costs(jobs.Case):
         self.assertRefused(self.reprise("plan"), 65, "profile.json")
 
     def test_replays_in_another_order_are_no_case_for_the_planner(self):
-        state = {"name": "state", "at": {"kernel": "step_state", "param": 0}}
         segment = jobs.CONTRACT["segments"][0] | {"pair": "fifo"}
-        self.contract(segments=[segment], buffers=[state])
+        self.contract(segments=[segment], buffers=[jobs.STATE])
         self.good(self.law("fifo"))
         self.assertIn("reverse order", self.profile()["departure"])
         self.assertRefused(self.reprise("plan", "-b", "1GiB"), 2, "reverse order")
 
     def test_streams_side_by_side_are_no_case_for_the_planner(self):
-        self.contract(buffers=[{"name": "state", "at": {"kernel": "step_state", "param": 0}}])
+        self.contract(buffers=[jobs.STATE])
         self.good(self.law("side-stream"))
         self.assertIn("streams", self.profile()["departure"])
 
     def test_forwards_of_one_name_are_counted(self):
         self.contract(segments=[jobs.CONTRACT["segments"][0] | {"pair": "lifo"}],
-                      buffers=[{"name": "state", "at": {"kernel": "step_state", "param": 0}}])
+                      buffers=[jobs.STATE])
         self.good(self.law("lifo"))
         names = list(self.options())
         self.assertEqual(len(set(names)), len(names))

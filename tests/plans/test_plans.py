@@ -6,8 +6,7 @@ import json
 
 import jobs
 
-BUFFERS = [{"name": "ring", "at": {"kernel": "read_queue", "param": 0}},
-           {"name": "state", "at": {"kernel": "step_state", "param": 0}}]
+BUFFERS = [jobs.RING, jobs.STATE]
 
 
 class Plans(jobs.Case):

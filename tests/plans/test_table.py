@@ -10,14 +10,7 @@ import json
 import jobs
 
 LARGE = {"version": 1, "base": "h200", "bytes_scale": 10000, "ops_scale": 10000}
-
-
-def kernel(name, at, param):
-    return {"name": name, "at": {"kernel": at, "param": param}}
-
-
-STATE = kernel("state", "step_state", 0)
-RING = kernel("ring", "read_queue", 0)
+STATE = jobs.STATE
 QUEUE = {"name": "queue", "at": {"allocation": {"bytes": 8 * 1000 * 4}}}
 MAPPINGS = {"name": "queue", "at": {"allocation": {"bytes": 2 << 20}}}
 SLAB = {"name": "slab", "at": {"allocation": {"bytes": 4000, "nth": 3}}}
@@ -25,11 +18,11 @@ SLAB = {"name": "slab", "at": {"allocation": {"bytes": 4000, "nth": 3}}}
 # scenario: declared buffers, and what else its contract says
 LAWS = {
     "accumulator": ([STATE], {}),
-    "generator": ([kernel("generator", "advance", 0)], {}),
+    "generator": ([jobs.buffer("generator", "advance", 0)], {}),
     "queue": ([QUEUE], {}),
     "queue-by-index": ([QUEUE], {}),
-    "counters": ([kernel("counters", "count", 0), STATE], {}),
-    "patch": ([kernel("state", "patch", 0)], {}),
+    "counters": ([jobs.buffer("counters", "count", 0), STATE], {}),
+    "patch": ([jobs.buffer("state", "patch", 0)], {}),
     "live-write": ([STATE], {}),
     "alias": ([STATE], {}),
     "lifo": ([STATE], {}),
@@ -112,7 +105,7 @@ class Table(jobs.Case):
         self.assertLessEqual({"retain", "regions"}, chosen)
 
     def test_chains_of_segments(self):
-        self.contract(buffers=[RING, STATE])
+        self.contract(buffers=[jobs.RING, jobs.STATE])
         for segments, numbers in ((1, 2000), (8, 2000), (24, 1000), (48, 4001)):
             job = [jobs.PLAN_JOB, jobs.KERNELS, "replay", segments, numbers, 6]
             chosen = self.compare(f"chain of {segments}, {numbers}", job, 4)
