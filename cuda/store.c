@@ -125,10 +125,11 @@ static struct bin *bin_find(const struct rp_store *store, uint64_t bytes)
     return at < store->bin_count && store->bins[at].bytes == bytes ? &store->bins[at] : NULL;
 }
 
-static bool has_idle(const struct rp_store *store, uint64_t bytes)
+/* The bin of this size where it has idle blocks, else NULL. */
+static struct bin *idle_bin(const struct rp_store *store, uint64_t bytes)
 {
-    const struct bin *bin = bin_find(store, bytes);
-    return bin && bin->count;
+    struct bin *bin = bin_find(store, bytes);
+    return bin && bin->count ? bin : NULL;
 }
 
 /* NULL when the host is out of memory. */
@@ -336,17 +337,19 @@ static enum rp_status lodge(struct rp_store *store, struct bin *host, uint64_t b
 static enum rp_status take(struct rp_store *store, uint64_t bytes, rp_stream stream,
                            rp_device_ptr *out)
 {
-    while (!has_idle(store, bytes) && store->slab_left < bytes && is_spared(store, false)) {
-    }
-    if (has_idle(store, bytes))
-        return take_idle(store, bin_find(store, bytes), stream, out);
+    struct bin *idle = idle_bin(store, bytes);
+    while (!idle && store->slab_left < bytes && is_spared(store, false))
+        idle = idle_bin(store, bytes);
+    if (idle)
+        return take_idle(store, idle, stream, out);
     struct bin *host = find_lodging(store, bytes);
     if (host)
         return lodge(store, host, bytes, stream, out);
     enum rp_status status = cut(store, bytes, out);
-    while (status == RP_NO_MEMORY && is_spared(store, true))
-        status = has_idle(store, bytes) ? take_idle(store, bin_find(store, bytes), stream, out)
-                                        : cut(store, bytes, out);
+    while (status == RP_NO_MEMORY && is_spared(store, true)) {
+        idle = idle_bin(store, bytes);
+        status = idle ? take_idle(store, idle, stream, out) : cut(store, bytes, out);
+    }
     return status;
 }
 
