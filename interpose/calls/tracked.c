@@ -66,8 +66,10 @@ void rp_handler_track(struct rp_frame *frame, struct rp_footprint *call, enum rp
         rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
     if (rp_handler_is_captured(call->stream))
         return;
-    if (rp_calls[frame->id].stream_arg >= 0)
-        call->taken_bytes = 0; /* it need not be over when the call returns */
+    if (rp_calls[frame->id].stream_arg >= 0) { /* it need not be over when the call returns: */
+        call->taken_bytes = 0;                 /* nothing may have come to the host yet, ... */
+        call->brought = (struct rp_provenance){0}; /* ... and what goes out may yet change there */
+    }
     call->on_device = call->is_launch || rp_call_in_class(frame->id, "write.memset") ||
                       rp_call_in_class(frame->id, "write.d2d");
     rp_track(call);

@@ -125,6 +125,35 @@ void scenario_tampered_on_host(void)
     put_back(take_to_host, put_tampered_from_host);
 }
 
+static CUstream side;
+static volatile uint32_t *gate; /* that `side` waits at, of pinned memory */
+static uint32_t *pinned;
+
+static void take_to_pinned(void)
+{
+    CU(MemcpyDtoH, pinned, x, WORDS(n));
+}
+
+/* What the copy finds on the host is other than what lay there when it was called. */
+static void put_tampered_on_its_way(void)
+{
+    *gate = 0;
+    CU(StreamWaitValue32, side, (CUdeviceptr)(uintptr_t)gate, 1, CU_STREAM_WAIT_VALUE_EQ);
+    CU(MemcpyHtoDAsync, elsewhere, pinned, WORDS(n), side);
+    pinned[n / 2] ^= 1;
+    *gate = 1;
+    CU(StreamSynchronize, side);
+    x = elsewhere;
+}
+
+void scenario_tampered_on_its_way(void)
+{
+    CU(StreamCreate, &side, CU_STREAM_NON_BLOCKING);
+    CU(MemHostAlloc, (void **)(uintptr_t)&pinned, WORDS(n), 0);
+    CU(MemHostAlloc, (void **)(uintptr_t)&gate, sizeof *gate, 0);
+    put_back(take_to_pinned, put_tampered_on_its_way);
+}
+
 void scenario_shifted(void)
 {
     put_back(take_on_device, put_shifted);

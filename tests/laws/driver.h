@@ -17,7 +17,8 @@
     X(CtxDestroy) X(CtxSetCurrent) X(ModuleLoad) X(ModuleGetGlobal) X(MemcpyHtoDAsync)            \
     X(MemcpyDtoDAsync) X(MemsetD8Async) X(StreamBeginCapture) X(StreamEndCapture)                \
     X(GraphInstantiate) X(GraphLaunch) X(GraphExecDestroy) X(GraphDestroy) X(MemHostAlloc)       \
-    X(MemFreeHost) X(MemcpyDtoHAsync) X(LaunchHostFunc) X(DeviceGetCount) X(CtxEnablePeerAccess)
+    X(MemFreeHost) X(MemcpyDtoHAsync) X(LaunchHostFunc) X(DeviceGetCount) X(CtxEnablePeerAccess)   \
+    X(StreamWaitValue32)
 #define MEMBER(name) __typeof__(cu##name) *name;
 struct driver { CALLS(MEMBER) };
 

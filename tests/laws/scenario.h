@@ -48,7 +48,8 @@
     X("moved", moved) X("moved-in-pieces", moved_in_pieces)                                       \
     X("moved-through-host", moved_through_host) X("brought-back", brought_back)                   \
     X("tampered", tampered) X("tampered-on-host", tampered_on_host) X("shifted", shifted)         \
-    X("in-place", in_place) X("in-place-from-host", in_place_from_host)
+    X("in-place", in_place) X("in-place-from-host", in_place_from_host)                           \
+    X("tampered-on-its-way", tampered_on_its_way)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)
