@@ -225,13 +225,22 @@ void rp_on_alloc_managed(struct rp_frame *frame)
     register_alloc(frame, RP_ALLOC_MANAGED, args->dptr, args->bytesize);
 }
 
+/* Device memory is nothing that a call for the host's could free: the driver refuses it. */
+static bool may_free(const struct rp_frame *frame, rp_alloc_id id)
+{
+    bool is_for_host = rp_call_in_class(frame->id, "free.host") ||
+                       rp_call_in_class(frame->id, "alias.destroy");
+    return !is_for_host || rp_memory_get(rp_core.bench.memory, id)->kind != RP_ALLOC_DEVICE;
+}
+
 /* The allocation is found before the driver frees it: afterwards its address may already
  * belong to another thread's new one. */
 static void before_free(struct rp_frame *frame, uint64_t address)
 {
     rp_alloc_id id = 0;
     rp_core_lock();
-    if (address && rp_memory_find(rp_core.bench.memory, address, &id, NULL, NULL) == RP_OK) {
+    if (address && rp_memory_find(rp_core.bench.memory, address, &id, NULL, NULL) == RP_OK &&
+        may_free(frame, id)) {
         frame->scratch[0] = (void *)(uintptr_t)id;
         if (rp_core.segments_wanted)
             rp_retain_free(id, rp_calls[frame->id].stream_arg < 0 ? 0 : rp_handler_stream(frame));

@@ -56,6 +56,14 @@ static void ask_many(CUdeviceptr memory, size_t inside)
     printf("attributes at %zu: %u %d %d %zu\n", inside, type, ordinal, managed, bytes);
 }
 
+/* None of these frees it. */
+static void free_wrongly(CUdeviceptr memory)
+{
+    printf("free inside: %d\n", (int)cuMemFree(memory + 256));
+    printf("unregister: %d\n", (int)cuMemHostUnregister((void *)(size_t)memory));
+    printf("free as the host's: %d\n", (int)cuMemFreeHost((void *)(size_t)memory));
+}
+
 static void ask(size_t bytes)
 {
     CUdeviceptr memory;
@@ -67,12 +75,12 @@ static void ask(size_t bytes)
             ask_one(memory, inside, which);
         ask_many(memory, inside);
     }
+    free_wrongly(memory);
     unsigned char *host = calloc(1, bytes);
     CU(cuMemsetD8(memory, 7, bytes));
     CU(cuMemcpyDtoH(host, memory, bytes));
     printf("bytes: %d %d\n", host[0], host[bytes - 1]);
     free(host);
-    printf("free inside: %d\n", (int)cuMemFree(memory + 256));
     CU(cuMemFree(memory));
     printf("free twice: %d\n", (int)cuMemFree(memory));
 }
