@@ -18,8 +18,9 @@ void rp_outcome_read(const char *folder, struct rp_outcome *outcome)
 
     *outcome = (struct rp_outcome){0};
     rp_summaries_load(folder, &outcome->summaries, NULL);
-    outcome->hazards = rp_summaries_hazards(&outcome->summaries);
-    outcome->warnings = rp_summaries_warnings(&outcome->summaries);
+    rp_untold_count(folder, &outcome->summaries, &outcome->untold);
+    outcome->hazards = rp_summaries_hazards(&outcome->summaries) + outcome->untold.hazards;
+    outcome->warnings = rp_summaries_warnings(&outcome->summaries) + outcome->untold.warnings;
     char **names = rp_folder_list(folder, "trace-", ".rpt", &count);
     for (size_t i = 0; names && i < count; i++) {
         char path[PATH_MAX];
@@ -64,9 +65,10 @@ static void say_figures(const struct rp_outcome *outcome, const char *folder)
     if (preserved > 0)
         snprintf(kept, sizeof(kept), ", %s preserved", rp_size_format(size, preserved));
     rp_say("%s calls, %s launches%s; %s in %s%s",
-           rp_count_format(calls, rp_summaries_total(summaries, "calls")),
-           rp_count_format(launches, rp_summaries_total(summaries, "launches")), kept, trace,
-           folder, lost > 0 ? "; EVENTS WERE LOST" : "");
+           rp_count_format(calls, rp_summaries_total(summaries, "calls") + outcome->untold.calls),
+           rp_count_format(launches, rp_summaries_total(summaries, "launches") +
+                                         outcome->untold.launches),
+           kept, trace, folder, lost > 0 ? "; EVENTS WERE LOST" : "");
 }
 
 struct list {

@@ -4,10 +4,12 @@
 #define RP_TOOLS_OUTCOME_H
 
 #include "tools/summary.h"
+#include "tools/untold.h"
 #include "tracker/contract.h"
 
 struct rp_outcome {
     struct rp_summaries summaries;
+    struct rp_untold untold; /* of processes without one */
     uint64_t hazards;     /* those that count: not the ones listed as harmless ... */
     uint64_t warnings;    /* ... nor those that only warn */
     uint64_t trace_bytes; /* of the trace files on disk */

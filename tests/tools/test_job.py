@@ -303,6 +303,28 @@ class Job(harness.Case):
         self.assertIn("stale-read", check.stdout)
         self.assertEqual(check.returncode, 65)  # and there may be more
 
+    def test_hazards_of_a_job_without_a_summary_are_counted(self):
+        script = killed(f"'{DIGITS}' --checkpoint --steps 100000", 100_000)
+        done = self.reprise("run", "--device", "soft", "-m", "check", "-c", str(CONTRACT), "-e", "9",
+                            "--", "sh", "-c", script)
+        self.assertEqual(done.returncode, 9, done.stderr)
+        told = re.search(r"reprise: (\d+) hazards\n", done.stderr)
+        self.assertTrue(told, done.stderr)
+        found = json.loads(self.reprise("check", "--json").stdout)["hazards"]
+        self.assertEqual(len(found), int(told[1]))
+        self.assertIn("next: reprise check\n", done.stderr)
+
+    def test_a_process_without_a_summary_counts_with_the_others(self):
+        script = ("import ctypes, os, subprocess, sys\n"
+                  "subprocess.run(sys.argv[1:])\n"
+                  "cuda = ctypes.CDLL('libcuda.so.1')\n"
+                  "for i in range(1000): cuda.cuInit(0)\n"
+                  "os._exit(0)\n")
+        done = self.reprise("run", "-d", "soft", "--", sys.executable, "-c", script, str(DIGITS))
+        summary, = (self.folder / "reprise.data").glob("summary-*.json")
+        calls = int(re.search(r"reprise: ([\d,]+) calls", done.stderr)[1].replace(",", ""))
+        self.assertGreaterEqual(calls, json.loads(summary.read_text())["calls"] + 1000)
+
     def test_a_killed_job_leaves_its_last_call(self):
         """What it had not yet written is there, down to the call that it was in."""
         script = killed(f"'{DIGITS}' --steps 100000", 10_000)
