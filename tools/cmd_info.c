@@ -306,6 +306,19 @@ static int print_proofs(const struct info *info, const char *glob)
     return code;
 }
 
+/* The kernels of a call that passes stand there with it: of them only those that are asked for. */
+static int keep_proofs(const struct info *info, const char *glob)
+{
+    json_t *kernels = json_object_get(info->document, "kernels"), *kernel;
+    const char *name;
+    void *next;
+
+    json_object_foreach_safe(kernels, next, name, kernel)
+        if (!rp_glob_match(glob, name, NULL, 0))
+            json_object_del(kernels, name);
+    return json_object_size(kernels) > 0 ? RP_EXIT_OK : RP_EXIT_NO;
+}
+
 /* With --last. A filter makes no difference between what was dropped and what does not pass. */
 static void note_what_was_kept(struct info *info)
 {
@@ -340,15 +353,19 @@ static void print_people(const struct info *info)
 
 static int print(struct info *info, int code)
 {
+    const char *proofs = info->options->values[RP_OPT_PROOF].text;
+    bool is_json = rp_option_given(info->options, RP_OPT_JSON);
+
     rp_output_begin(&info->output, info->options);
     note_what_was_kept(info);
-    if (rp_option_given(info->options, RP_OPT_PROOF)) {
-        int found = print_proofs(info, info->options->values[RP_OPT_PROOF].text);
+    if (proofs) {
+        int found = is_json ? keep_proofs(info, proofs) : print_proofs(info, proofs);
         code = code == RP_EXIT_OK ? found : code;
-    } else if (rp_option_given(info->options, RP_OPT_JSON)) {
+    }
+    if (is_json) {
         json_dumpf(info->document, info->output.file, JSON_INDENT(1));
         fputc('\n', info->output.file);
-    } else {
+    } else if (!proofs) {
         print_people(info);
     }
     return rp_output_end(&info->output, code);

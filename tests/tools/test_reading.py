@@ -15,6 +15,7 @@ import sys
 import time
 
 import harness
+import schema
 
 WRITER = pathlib.Path(sys.argv[2]).resolve()
 CALLS = """\
@@ -382,8 +383,6 @@ class SameFilters(ReadingCase):
                 shown = self.events(self.read("dump", "--json", f"--{name}", value))
                 self.assertTrue(0 < len(shown) <= len(everything))
                 self.assertEqual(self.exported(f"--{name}", value), shown)
-                if name == "proof":
-                    continue  # info's answer is the proof itself
                 info = json.loads(self.read("info", "--json", f"--{name}", value))
                 self.assertEqual(info["processes"][0]["events"], len(shown))
 
@@ -577,6 +576,19 @@ class Info(ReadingCase):
         self.assertEqual(self.read("info", "--proof", "bn_*"),
                          "bn_forward: exact\n  writes param 3\n  all of it\n")
         self.assertEqual(self.reprise("info", "--proof", "nope").returncode, 1)
+
+    def test_proof_as_an_object(self):
+        (self.run_folder / "trace-4242.rpt").unlink()
+        self.write(STORY.replace(
+            "note step step=1", "enter cuLaunchKernel 0x9 0x0\nnote kernel function=0x9 "
+            "kernel=bn_forward verdict=exact proof=all\nnote kernel function=0xb kernel=other "
+            "verdict=root proof=some\nleave cuLaunchKernel 0\nnote step step=1"))
+        for words, name, proof in ((["bn_*"], "bn_forward", "all"), (["oth*"], "other", "some")):
+            info = json.loads(self.read("info", "--json", "--proof", *words))
+            schema.validate(info, "info")
+            self.assertEqual([(name, kernel["proof"]) for name, kernel in info["kernels"].items()],
+                             [(name, proof)])
+        self.assertEqual(self.reprise("info", "--json", "--proof", "nope").returncode, 1)
 
     def test_without_a_trace(self):
         (self.run_folder / "trace-4242.rpt").unlink()
