@@ -17,6 +17,12 @@ static uint64_t no_stream_of(const struct rp_event_def *def)
                ? RP_STREAM_PER_THREAD : RP_STREAM_LEGACY;
 }
 
+static bool is_copy(const struct rp_event_def *def)
+{
+    return strcmp(def->class_, "enter") == 0 &&
+           (strncmp(def->name, "cuMemcpy", 8) == 0 || strncmp(def->name, "cuMemset", 8) == 0);
+}
+
 static void make_field(struct rp_event_shape *shape, const struct rp_event_def *def, uint32_t i)
 {
     const char *name = def->fields[i].name;
@@ -43,6 +49,7 @@ static void make(struct rp_event_shape *shape, const struct rp_event_def *def)
                                      .enters = strcmp(def->class_, "enter") == 0,
                                      .leaves = strcmp(def->class_, "leave") == 0,
                                      .is_launch = is_launch,
+                                     .is_copy = is_copy(def),
                                      .tells_step = is_launch ||
                                                    (notes && strcmp(def->name, "step") == 0),
                                      .stream = -1,

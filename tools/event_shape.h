@@ -12,6 +12,7 @@ struct rp_event_shape {
     bool enters, leaves;
     bool tells_step;      /* a note that says which step it is */
     bool is_launch;       /* the note of a launch */
+    bool is_copy;         /* a call that copies or sets bytes */
     int stream, result;   /* indices of fields, -1 for none */
     uint64_t no_stream;   /* what a stream of 0 means: a default stream, or nothing */
     uint32_t arguments;   /* bit i: field i is an argument of the call, or a note's field */

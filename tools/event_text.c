@@ -224,7 +224,7 @@ bool rp_event_stream(const struct rp_event *event, uint64_t *stream)
     *stream = shape->stream >= 0 ? event->values[shape->stream].u : 0;
     if (is_default(*stream))
         *stream = *stream & 3 ? *stream & 3 : shape->no_stream;
-    return shape->stream >= 0;
+    return shape->stream >= 0 || shape->is_copy;
 }
 
 const char *rp_stream_name(uint64_t stream, uint64_t thread, char *text, size_t size)

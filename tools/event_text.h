@@ -21,9 +21,9 @@ void rp_event_json(struct rp_builder *text, const struct rp_event *event, uint64
 void rp_event_json_fields(struct rp_builder *text, const struct rp_event *event);
 
 /* False when no field says on which stream the event is; *stream is then that on which a call
- * works that takes none. A default stream has one number here, however the event names it and in
- * whichever context it is: RP_STREAM_LEGACY, or RP_STREAM_PER_THREAD for that of the event's
- * thread. */
+ * works that takes none, and a copy or a set is on that one. 0 where a note says none. A default
+ * stream has one number here, however the event names it and in whichever context it is:
+ * RP_STREAM_LEGACY, or RP_STREAM_PER_THREAD for that of the event's thread. */
 bool rp_event_stream(const struct rp_event *event, uint64_t *stream);
 /* What people call it where an event of this thread is on it; returns `text`. */
 const char *rp_stream_name(uint64_t stream, uint64_t thread, char *text, size_t size);

@@ -89,7 +89,7 @@ static bool on_allocation(const struct rp_event *event, uint64_t allocation)
 static bool on_stream(const struct rp_event *event, uint64_t handle)
 {
     uint64_t stream;
-    return rp_event_stream(event, &stream) &&
+    return rp_event_stream(event, &stream) && stream != 0 &&
            (stream == handle || (handle == 0 && stream <= RP_STREAM_PER_THREAD));
 }
 

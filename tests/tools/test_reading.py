@@ -160,6 +160,10 @@ define enter cuLaunchKernelEx f:HEX
 define leave cuLaunchKernelEx result:SINT
 define enter cuMemsetD32Async_ptsz hStream:HEX
 define leave cuMemsetD32Async_ptsz result:SINT
+define enter cuMemcpyDtoH_v2 dstHost:HEX
+define leave cuMemcpyDtoH_v2 result:SINT
+define enter cuMemsetD8_v2_ptds dstDevice:HEX
+define leave cuMemsetD8_v2_ptds result:SINT
 enter cuLaunchKernel 0x9 0x0
 note launch kernel=legacy stream=0x1
 leave cuLaunchKernel 0
@@ -174,17 +178,25 @@ leave cuLaunchKernelEx 0
 enter cuLaunchKernelEx 0xc
 note launch kernel=other-context stream=0x3000000000001
 leave cuLaunchKernelEx 0
+enter cuMemcpyDtoH_v2 0x7f00
+leave cuMemcpyDtoH_v2 0
+enter cuMemsetD8_v2_ptds 0x7f00
+leave cuMemsetD8_v2_ptds 0
+enter cuMemAlloc_v2 0x7fff10 4096
+leave cuMemAlloc_v2 0 0x1000
+note segment segment=block phase=forward%20begins stream=0x0
 enter cuLaunchKernel 0xb 0x55d0
 leave cuLaunchKernel 0
 """)
-        calls = [line for line in self.shown() if "  -- " not in line]
+        calls = [line for line in self.shown() if " -- " not in line]
         self.assertEqual([line.split("(")[0] for line in calls],
                          ["0x1 cuLaunchKernel", "0x1 cuLaunchKernelEx",
                           "0x2 cuMemsetD32Async_ptsz", "0x2 cuLaunchKernelEx",
-                          "0x1 cuLaunchKernelEx", "0x55d0 cuLaunchKernel"])
+                          "0x1 cuLaunchKernelEx", "0x1 cuMemcpyDtoH_v2",
+                          "0x2 cuMemsetD8_v2_ptds", "- cuMemAlloc_v2", "0x55d0 cuLaunchKernel"])
         lines = self.shown()
-        for stream, expected in (("0", lines[:9]), ("1", lines[:4] + lines[7:9]),
-                                 ("0x2", lines[4:7]), ("0x55d0", lines[9:])):
+        for stream, expected in (("0", lines[:11]), ("1", lines[:4] + lines[7:10]),
+                                 ("0x2", lines[4:7] + lines[10:11]), ("0x55d0", lines[13:])):
             with self.subTest(stream):
                 self.assertEqual(self.shown("--stream", stream), expected)
 
