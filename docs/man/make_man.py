@@ -25,7 +25,7 @@ def roff(text):
     text = text.replace("\\", "\\e").replace("-", "\\-")
     text = re.sub(r"`([^`]+)`", r"\\fB\1\\fR", text)
     text = re.sub(r"\*\*([^*]+)\*\*", r"\\fB\1\\fR", text)
-    text = re.sub(r"(?<!\w)\*([^*\s][^*]*)\*", r"\\fI\1\\fR", text)
+    text = re.sub(r"(?:(?<!\w)|(?<=\\fR))\*([^*\s][^*]*)\*", r"\\fI\1\\fR", text)
     return "\\&" + text if text.startswith((".", "'")) else text
 
 
@@ -42,7 +42,7 @@ def options_text(options):
         term += f" *{argument}*" if argument else ""
         yield ".TP"
         yield roff(term)
-        yield roff(words[0].upper() + words[1:] + "." +
+        yield roff(words[0].upper() + words[1:] + ("" if words.endswith(".") else ".") +
                    (f" Also set by `{variable}`." if variable else ""))
 
 
@@ -76,6 +76,16 @@ def body(lines, command):
         yield ".EE\n.RE"
 
 
+def joined(lines):
+    """Puts the lines of a paragraph into one: what is marked in it may go on in the next line."""
+    paragraph = []
+    for line, after in zip(lines, lines[1:] + [""]):
+        paragraph.append(line.lstrip() if paragraph else line)
+        if re.match(r"\s*$|## |@|    ", line) or re.match(r"\s*$|## |@|    |: ", after):
+            yield " ".join(paragraph)
+            paragraph = []
+
+
 def terms(lines):
     """Puts .TP before a line that is followed by its `: ` explanation."""
     for line, after in zip(lines, lines[1:] + [""]):
@@ -90,7 +100,7 @@ def main():
     name, section = PAGE.stem, "5" if PAGE.stem in ("reprise-contract", "reprise-trace") else "1"
     command = name.removeprefix("reprise-") if section == "1" and name != "reprise" else None
     text = [f'.TH "{name.upper()}" "{section}" "" "reprise {VERSION}" "User Commands"']
-    for line in body(list(terms(lines)), command):
+    for line in body(terms(list(joined(lines))), command):
         text.append(line if not line.startswith("\0") else ".TP\n" + line[1:])
     merged = "\n".join(text)
     merged = re.sub(r"(\.PP\n)+(?=\.(PP|TP|SH))", "", merged)

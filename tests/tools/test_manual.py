@@ -42,6 +42,7 @@ class Manual(harness.Case):
                                                             "MANWIDTH": "80"})
             self.assertEqual(done.stderr, "", page)
             self.assertNotIn("\\f", done.stdout, page)
+            self.assertNotRegex(done.stdout, r"`|\*\w|\.{4}", page)
             self.assertNotRegex(done.stdout, "@[A-Z]+@", page)
 
     def examples(self, page):
