@@ -39,7 +39,8 @@ uint64_t rp_backing_owner(const struct rp_backed *backed); /* the context it was
 uint64_t rp_backing_number(const struct rp_backed *backed); /* of its own, for ever */
 int rp_backing_device(const struct rp_backed *backed);
 
-/* Puts memory where [lo, hi) has none; the content of that is undefined. All or nothing. */
+/* Puts memory where [lo, hi) has none; the content of that is undefined. Where the device has not
+ * as much as the budget leaves, some of it may be there when it fails. */
 enum rp_status rp_backing_fill(struct rp_backed *backed, uint64_t lo, uint64_t hi);
 /* What that would take, in bytes. */
 uint64_t rp_backing_missing(const struct rp_backed *backed, uint64_t lo, uint64_t hi);

@@ -65,6 +65,17 @@ static void add_runs(struct candidates *all, const struct candidate *whole)
     }
 }
 
+/* Memory that is there has no content yet, or one that a call under way may have left or not: to
+ * move it once more would put that in the place of the content that is elsewhere. */
+static enum rp_status add_exiled(rp_alloc_id id, struct rp_spans *spans)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < exiles.count; i++)
+        if (exiles.items[i].id == id)
+            status = rp_spans_add(spans, exiles.items[i].lo, exiles.items[i].hi);
+    return status;
+}
+
 /* What recipes hold goes by another way, and what somebody is about to use stays. */
 static void add_free_part(struct candidates *all, struct rp_backed *backed)
 {
@@ -74,7 +85,7 @@ static void add_free_part(struct candidates *all, struct rp_backed *backed)
     if (rp_memory_find(rp_core.bench.memory, rp_backing_address(backed), &part.id, NULL, NULL) !=
             RP_OK ||
         rp_drop_taken(part.id, &taken) != RP_OK ||
-        rp_holdings_of(part.id, &taken) != RP_OK ||
+        rp_holdings_of(part.id, &taken) != RP_OK || add_exiled(part.id, &taken) != RP_OK ||
         rp_spans_missing(&taken, 0, bytes, &rest) != RP_OK)
         rest.count = 0;
     for (size_t i = 0; i < rest.count; i++) {

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* usage: moving_job KERNELS CASE. Memory that no recipe can make anew, more of it than the device
+ * holds; prints what it holds in the end. */
+#include <cuda.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CU(call)                                                                                  \
+    do {                                                                                          \
+        CUresult result_ = (call);                                                                \
+        if (result_ != CUDA_SUCCESS) {                                                            \
+            printf("%s failed with %d\n", #call, (int)result_);                                    \
+            exit(1);                                                                              \
+        }                                                                                         \
+    } while (0)
+
+enum { PAGE = 4096, MANY = 9, LARGE = 64 * PAGE };
+static CUcontext context;
+static CUstream stream;
+
+static CUdeviceptr filled(unsigned value, size_t bytes)
+{
+    CUdeviceptr memory;
+    CU(cuMemAlloc(&memory, bytes));
+    CU(cuMemsetD32(memory, value, bytes / 4));
+    return memory;
+}
+
+/* The pages of all that do not hold what they should. */
+static int wrong_pages(const CUdeviceptr *large)
+{
+    static unsigned words[PAGE / 4];
+    int wrong = 0;
+    for (int i = 0; i < MANY * LARGE / PAGE; i++) {
+        int owner = i * PAGE / LARGE, k = 0;
+        CU(cuMemcpyDtoH(words, large[owner] + (CUdeviceptr)(i % (LARGE / PAGE)) * PAGE, PAGE));
+        while (k < PAGE / 4 && words[k] == (unsigned)owner + 1)
+            k++;
+        wrong += k < PAGE / 4;
+    }
+    return wrong;
+}
+
+static void fill_and_look(void)
+{
+    CUdeviceptr large[MANY];
+    unsigned words[16];
+    for (int i = 0; i < MANY; i++)
+        large[i] = filled((unsigned)i + 1, LARGE);
+    for (int round = 0; round < 30; round++) {
+        int i = round * 4 % MANY;
+        CUdeviceptr next = large[(i + 1) % MANY];
+        CU(cuMemcpyDtoH(words, large[i] + (CUdeviceptr)(round % 8) * PAGE, sizeof words));
+        CU(cuMemcpyDtoD(next, next + PAGE, sizeof words));
+    }
+    printf("wrong %d\n", wrong_pages(large));
+}
+
+/* A pool that keeps its memory has part of what there was when the budget was settled. */
+static void pool(void)
+{
+    CUmemoryPool kept;
+    uint64_t threshold = UINT64_MAX;
+    CUdeviceptr memory = filled(1, 4 * PAGE);
+    CU(cuDeviceGetDefaultMemPool(&kept, 0));
+    CU(cuMemPoolSetAttribute(kept, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+    CU(cuMemAllocAsync(&memory, (size_t)50 * PAGE, stream));
+    CU(cuMemFreeAsync(memory, stream));
+    CU(cuCtxSynchronize());
+    fill_and_look();
+}
+
+static void run(const char *name)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {{"full", fill_and_look}, {"pool", pool}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (!strcmp(cases[i].name, name))
+            cases[i].run();
+}
+
+int main(int argc, char **argv)
+{
+    CUmodule module;
+    if (argc != 3)
+        return 2;
+    CU(cuInit(0));
+    CU(cuCtxCreate(&context, NULL, 0, 0));
+    CU(cuModuleLoad(&module, argv[1]));
+    CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    run(argv[2]);
+    return 0;
+}
