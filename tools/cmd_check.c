@@ -34,18 +34,6 @@ static uint64_t count_unvouched(const struct rp_source *source)
     return calls;
 }
 
-static uint64_t count_replays(const struct rp_source *source, bool *had_contract)
-{
-    uint64_t replays = 0;
-    for (size_t i = 0; i < source->summaries.count; i++) {
-        const json_t *segments = json_object_get(source->summaries.items[i], "segments");
-        *had_contract |= json_is_array(segments);
-        for (size_t at = 0; at < json_array_size(segments); at++)
-            replays += rp_member_number(json_array_get(segments, at), "replays");
-    }
-    return replays;
-}
-
 static bool is_harmless(const json_t *hazard)
 {
     return json_is_true(json_object_get(hazard, "harmless"));
@@ -309,7 +297,7 @@ static int check_source(struct check *check, const struct rp_source *source)
 {
     int reading = RP_EXIT_OK;
 
-    check->replays = count_replays(source, &check->had_contract);
+    check->replays = rp_hazards_replays(source, &check->had_contract);
     check->hazards = rp_hazards_collect(source, check->filter, &check->replays, &check->hidden,
                                         &reading);
     if (!check->hazards) {

@@ -136,6 +136,14 @@ static bool write_document(struct rp_file *file, const char *key, const json_t *
     return good;
 }
 
+static bool write_number(struct rp_file *file, const char *key, uint64_t number)
+{
+    json_t *value = json_integer((json_int_t)number);
+    bool good = write_document(file, key, value);
+    json_decref(value);
+    return good;
+}
+
 static bool write_timelines(struct rp_file *file, const struct report *report)
 {
     bool good = rp_file_write(file, ",\"processes\":[", 14);
@@ -179,7 +187,8 @@ static bool write_data(struct rp_file *file, const struct report *report,
                        const struct rp_source *source, const struct rp_filter *filter,
                        json_t *old, int *code)
 {
-    uint64_t replays = 0, hidden;
+    bool had_contract = source->summaries.count == 0; /* nobody says that there was none */
+    uint64_t replays = rp_hazards_replays(source, &had_contract), hidden = 0;
     int surveyed = RP_EXIT_OK, collected = RP_EXIT_OK;
 
     rp_say_hush(true);
@@ -193,6 +202,9 @@ static bool write_data(struct rp_file *file, const struct report *report,
                                                           "\"version\":1,\"survey\":", survey) &&
                 write_document(file, ",\"hazards\":", hazards) &&
                 write_document(file, ",\"summaries\":", summaries) &&
+                write_number(file, ",\"hidden\":", hidden) &&
+                write_number(file, ",\"replays\":", replays) &&
+                write_number(file, ",\"contract\":", had_contract) &&
                 (*code != RP_EXIT_DATA || rp_file_write(file, ",\"damaged\":true", 15)) &&
                 write_part(file, filter) &&
                 (!old || write_document(file, ",\"old\":", old)) && write_timelines(file, report);

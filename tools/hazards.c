@@ -340,6 +340,18 @@ static int collect_some(struct collecting *collecting)
     return json_array_size(collecting->list) > 0 ? RP_EXIT_OK : rp_filter_none(collecting->filter);
 }
 
+uint64_t rp_hazards_replays(const struct rp_source *source, bool *had_contract)
+{
+    uint64_t replays = 0;
+    for (size_t i = 0; i < source->summaries.count; i++) {
+        const json_t *segments = json_object_get(source->summaries.items[i], "segments");
+        *had_contract |= json_is_array(segments);
+        for (size_t at = 0; at < json_array_size(segments); at++)
+            replays += rp_member_number(json_array_get(segments, at), "replays");
+    }
+    return replays;
+}
+
 json_t *rp_hazards_collect(const struct rp_source *source, const struct rp_filter *filter,
                            uint64_t *replays, uint64_t *hidden, int *code)
 {

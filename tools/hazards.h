@@ -13,6 +13,9 @@
 bool rp_hazard_counts(const json_t *hazard);
 bool rp_hazard_warns(const json_t *hazard);
 
+/* The replays that summaries tell of. *had_contract becomes true where one tells of a contract. */
+uint64_t rp_hazards_replays(const struct rp_source *source, bool *had_contract);
+
 /* A list of JSON objects with the keys of a summary's hazards and "pid", most damaging first:
  * by kind, then by bytes, then in order of appearance. NULL when the host is out of memory.
  * *code becomes RP_EXIT_DATA when a trace that was needed is damaged, RP_EXIT_NO when nothing that

@@ -28,6 +28,9 @@ class Page(unittest.TestCase):
             cls.reprise("run", "-q", "-m", mode, "-o", mode, "-c", CONTRACT, "--", DIGITS,
                         "--checkpoint", "--steps", "12")
         cls.reprise("report", "-q", "-o", "page.html", "--diff", "guard", "check")
+        cls.reprise("run", "-q", "-o", "observe", "--", DIGITS, "--checkpoint", "--steps", "2")
+        cls.reprise("report", "-q", "-o", "observe.html", "observe")
+        cls.reprise("report", "-q", "-o", "guard.html", "guard")
         cls.planned()
         cls.cut()
         cls.browser = webdriver.Browser()
@@ -128,6 +131,15 @@ class Page(unittest.TestCase):
         told = self.browser.run("return document.querySelector('#hazard-list p').textContent")
         self.assertRegex(told, r"^queue_\w+, in step 1, bytes 0 to [\d,]+, version \d+ where \d+ was "
                          r"wanted, written by enqueue_keys in step 1, 12 times in all$")
+
+    def test_6_no_hazards_are_none_only_where_replays_were_followed(self):
+        for page, figure, told in (
+                ("observe.html", "nothing was checked", "Nothing was checked: this run had no "
+                 "contract, so no replay was followed."),
+                ("guard.html", "0", r"None were found: \d+ replays were followed\.")):
+            self.assertRegex(self.text(page, "#hazards"), told)
+            figures = self.text(page, "#figures").split("\n")
+            self.assertEqual(figures[figures.index("hazards") + 1], figure)
 
     def test_6_a_part_of_a_run(self):
         self.reprise("report", "-q", "-o", "part.html", "check", "--kernel", "bn_*")

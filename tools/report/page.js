@@ -103,11 +103,12 @@ function showHead() {
       (sum, process) => sum + Math.max(...process.live_bytes, 0), 0))],
     ['preserved', optionalBytes(survey.bytes_preserved)],
     ['held at most', optionalBytes(survey.bytes_held_peak)],
-    ['hazards', countText(data.hazards.filter(counts).length)]];
+    ['hazards', data.replays || data.hazards.length || data.hidden ?
+      countText(data.hazards.filter(counts).length) : 'nothing was checked']];
   for (const [name, value] of figures) {
     if (value === '') continue;
     $('figures').append(element('div', {}, element('dt', {textContent: name}), element('dd', {
-      textContent: value, className: name === 'hazards' && value !== '0' ? 'bad' : ''})));
+      textContent: value, className: name === 'hazards' && !/^0$|^n/.test(value) ? 'bad' : ''})));
   }
   $('diff').hidden = !data.old;
   sections.filter(section => !section.hidden).forEach((section, at) => {
@@ -460,8 +461,20 @@ function storyOf(hazard) {
   return parts.join(', ');
 }
 
+/* That there are none says something only where replays were followed. */
+function noHazards() {
+  if (data.hidden)
+    return `None of this run's ${countText(data.hidden)} hazards passes ${data.filter}.`;
+  const unvouched = data.survey.unknown.filter(one => one.unvouched || one.unseen).length;
+  if (data.replays)
+    return `None were found: ${countText(data.replays)} replays were followed` + (!unvouched ? '.' :
+      `; what ${countText(unvouched)} call(s) may have read is not vouched for.`);
+  return 'Nothing was checked: ' + (data.contract ? 'no replay of a segment was seen.' :
+    'this run had no contract, so no replay was followed.');
+}
+
 function showHazards() {
-  if (!data.hazards.length) $('hazard-list').append('None were found.');
+  if (!data.hazards.length) $('hazard-list').append(noHazards());
   for (const hazard of data.hazards) {
     const found = markOf(hazard), rows = element('table');
     for (const [key, value] of Object.entries(hazard)) {
