@@ -2,6 +2,7 @@
 #include "tools/source.h"
 
 #include "tools/folder.h"
+#include "tools/left.h"
 #include "tools/say.h"
 #include "tracker/text.h"
 
@@ -17,17 +18,11 @@
 static bool load_run(struct rp_source *source)
 {
     char path[PATH_MAX];
-    json_error_t error;
 
     if (!rp_path_join(path, source->name, "run.json") || access(path, F_OK) != 0)
         return true;
-    source->run = json_load_file(path, 0, &error);
-    if (json_is_object(source->run))
-        return true;
-    rp_say("%s: damaged%s%s", path, source->run ? "" : ": ", source->run ? "" : error.text);
-    json_decref(source->run);
-    source->run = NULL;
-    return false;
+    source->run = rp_left_load(path, "reprise-run", "damaged");
+    return source->run != NULL;
 }
 
 static int open_folder(struct rp_source *source)

@@ -3,7 +3,7 @@
 
 #include "tools/folder.h"
 #include "tools/hazards.h"
-#include "tools/say.h"
+#include "tools/left.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,16 +24,10 @@ const char *rp_member_text(const json_t *object, const char *key)
 static json_t *load_one(const char *folder, const char *name)
 {
     char path[PATH_MAX];
-    json_error_t error;
 
     if (!rp_path_join(path, folder, name))
         return NULL;
-    json_t *summary = json_load_file(path, 0, &error);
-    if (summary && strcmp(rp_member_text(summary, "format"), "reprise-summary") == 0)
-        return summary;
-    rp_say("%s: not a summary%s%s", path, summary ? "" : ": ", summary ? "" : error.text);
-    json_decref(summary);
-    return NULL;
+    return rp_left_load(path, "reprise-summary", "not a summary");
 }
 
 bool rp_summaries_load(const char *folder, struct rp_summaries *summaries, size_t *bad)

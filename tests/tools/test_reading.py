@@ -67,7 +67,8 @@ class ReadingCase(harness.Case):
         subprocess.run([WRITER, path], input=script, check=True, text=True)
         return path
 
-    def summarise(self, pid=4242, **figures):
+    def summarise(self, **figures):
+        pid = figures.get("pid", 4242)
         summary = {"format": "reprise-summary", "version": 1, "pid": pid, **figures}
         (self.run_folder / f"summary-{pid}.json").write_text(json.dumps(summary))
 
@@ -526,12 +527,54 @@ class Damage(ReadingCase):
 
     def test_a_damaged_run_json_is_named(self):
         self.write(STORY)
-        for text in ("", "{", "[]"):
+        for text in ("", "{", "[]", "{}", '{"format": "reprise-run", "version": 1, "mode": 1}',
+                     '{"format": "reprise-run", "version": 1, "command": [1]}'):
             (self.run_folder / "run.json").write_text(text)
             done = self.reprise("info")
             self.assertEqual(done.returncode, 65)
             self.assertIn("reprise.data/run.json: damaged", done.stderr)
             self.assertIn("2, 3 launches", done.stdout)
+
+    def test_a_newer_summary_or_run_json_is_named_so(self):
+        self.write(STORY)
+        for name, format_ in (("summary-4242.json", "summary"), ("run.json", "run")):
+            document = {"format": f"reprise-{format_}", "version": 2, "pid": 4242, "hazards": []}
+            (self.run_folder / name).write_text(json.dumps(document))
+            for command, words in SameFilters.READERS.items():
+                with self.subTest([name, command]):
+                    done = self.reprise(command, *words)
+                    self.assertEqual(done.returncode, 65)
+                    self.assertIn(f"{name}: ", done.stderr)
+                    self.assertIn("reads version 1 of it, not 2; a newer reprise may", done.stderr)
+            (self.run_folder / name).unlink()
+
+    def test_a_member_of_another_type_is_damage(self):
+        self.write(STORY)
+        hazard = {"hazard": "stale-read", "step": 1}
+        for figures, why in (({"hazards": {}}, "hazards is not a list"),
+                             ({"hazards": None}, "hazards is not a list"),
+                             ({"hazards": ["stale-read"]}, "hazards: one is not an object"),
+                             ({"hazards": [{**hazard, "hazard": 1}]}, "hazard is not a text"),
+                             ({"hazards": [{**hazard, "harmless": 1}]}, "not true or false"),
+                             ({"segments": [{"name": "a", "replays": "4"}]}, "a whole number"),
+                             ({"steps": -1}, "steps is not a whole number"),
+                             ({"pid": "4242"}, "pid is not a whole number"),
+                             ({"version": None}, "no version"),
+                             ({"plan": []}, "plan is not an object")):
+            with self.subTest(figures):
+                self.summarise(**{"segments": [{"name": "a", "replays": 3}], **figures})
+                for words in (["check"], ["check", "-e", "9"], ["info"]):
+                    done = self.reprise(*words)
+                    self.assertEqual(done.returncode, 65, done.stdout)
+                    self.assertIn("not a summary: ", done.stderr)
+                    self.assertIn(why, done.stderr)
+                for path in self.run_folder.glob("summary-*"):
+                    path.unlink()
+
+    def test_a_member_that_is_not_known_is_let_pass(self):
+        self.write(STORY)
+        self.summarise(novelty={"of": ["some", 1]}, segments=[{"name": "a", "novelty": True}])
+        self.read("info")
 
     def test_every_reader_says_what_is_damaged_beside_the_trace(self):
         self.write(STORY)
