@@ -29,6 +29,7 @@ static enum rp_status compare_found(void *ctx, uint64_t lo, uint64_t hi,
 
 struct sorting {
     struct rp_spans *out;
+    const struct rp_versions *now;
     bool standing; /* collect what stands, or what does not */
 };
 
@@ -37,7 +38,7 @@ static enum rp_status sort_stretch(void *ctx, rp_alloc_id id, uint64_t lo, uint6
 {
     (void)id;
     const struct sorting *sorting = ctx;
-    bool stands = rp_writer_same_bytes(found, expected);
+    bool stands = rp_versions_same_bytes(sorting->now, lo, hi, found, expected);
     return stands == sorting->standing ? rp_spans_add(sorting->out, lo, hi) : RP_OK;
 }
 
@@ -74,7 +75,7 @@ enum rp_status rp_instance_exposed(const struct rp_instance *instance,
                                    const struct rp_versions *now, rp_alloc_id id, uint64_t lo,
                                    uint64_t hi, struct rp_spans *exposed)
 {
-    struct sorting sorting = {exposed, true};
+    struct sorting sorting = {exposed, now, true};
     return sort_live_in(instance, now, id, (struct rp_span){lo, hi}, &sorting);
 }
 
@@ -82,7 +83,7 @@ enum rp_status rp_instance_displaced(const struct rp_instance *instance,
                                      const struct rp_versions *now, rp_alloc_id id, uint64_t lo,
                                      uint64_t hi, struct rp_spans *displaced)
 {
-    struct sorting sorting = {displaced, false};
+    struct sorting sorting = {displaced, now, false};
     return sort_live_in(instance, now, id, (struct rp_span){lo, hi}, &sorting);
 }
 
@@ -91,7 +92,7 @@ enum rp_status rp_instance_first_exposed(const struct rp_instance *instance,
                                          uint64_t lo, uint64_t hi, struct rp_spans *exposed)
 {
     const struct rp_live *live = rp_instance_live(instance, id);
-    struct sorting sorting = {exposed, true};
+    struct sorting sorting = {exposed, now, true};
     rp_spans_clear(exposed);
     if (!live || !live->first.count || lo >= hi)
         return RP_OK;
@@ -104,7 +105,7 @@ enum rp_status rp_instance_first_missed(const struct rp_instance *instance,
                                         uint64_t lo, uint64_t hi, struct rp_spans *missed)
 {
     const struct rp_live *live = rp_instance_live(instance, id);
-    struct sorting sorting = {missed, false};
+    struct sorting sorting = {missed, now, false};
     rp_spans_clear(missed);
     if (!live || !live->recalled.count || lo >= hi)
         return RP_OK;
@@ -139,6 +140,7 @@ void rp_instance_lose(struct rp_instance *instance)
 /* ---- replay ------------------------------------------------------------------------- */
 
 struct checking {
+    const struct rp_versions *now;
     rp_instance_mismatch_fn visit;
     void *ctx;
 };
@@ -147,7 +149,7 @@ static enum rp_status report_stale(void *ctx, rp_alloc_id id, uint64_t lo, uint6
                                    const struct rp_writer *found, const struct rp_writer *expected)
 {
     const struct checking *checking = ctx;
-    return rp_writer_same_bytes(found, expected)
+    return rp_versions_same_bytes(checking->now, lo, hi, found, expected)
                ? RP_OK
                : checking->visit(checking->ctx, id, lo, hi, found, expected);
 }
@@ -183,7 +185,7 @@ enum rp_status rp_instance_check(const struct rp_instance *instance, const struc
                                  rp_instance_mismatch_fn visit, void *ctx)
 {
     static const struct rp_live stranger;
-    struct checking checking = {visit, ctx};
+    struct checking checking = {now, visit, ctx};
     struct comparing comparing = {instance->expected, id, report_stale, &checking, NULL};
     const struct rp_live *live = rp_instance_live(instance, id);
     struct rp_live unknown = stranger;

@@ -18,6 +18,7 @@ struct map {
 
 struct rp_versions {
     struct rp_idmap maps;
+    struct rp_contents *contents; /* NULL until some were alike */
 };
 
 static const struct rp_writer nobody;
@@ -52,6 +53,7 @@ void rp_versions_destroy(struct rp_versions *versions)
     for (size_t i = 0; i < versions->maps.slot_count; i++)
         map_destroy(versions->maps.slots[i].value);
     rp_idmap_release(&versions->maps);
+    free(versions->contents);
     free(versions);
 }
 
@@ -170,6 +172,58 @@ enum rp_status rp_versions_read(const struct rp_versions *versions, rp_alloc_id 
         lo = stop;
     }
     return status;
+}
+
+/* ---- content ------------------------------------------------------------------------ */
+
+enum rp_status rp_versions_alike(struct rp_versions *versions, struct rp_provenance a,
+                                 struct rp_provenance b)
+{
+    return rp_contents_alike(&versions->contents, a, b);
+}
+
+static struct rp_provenance made_at(const struct rp_writer *writer, uint64_t lo, uint64_t hi)
+{
+    return (struct rp_provenance){rp_writer_maker(writer), lo - writer->place, hi - lo};
+}
+
+enum rp_status rp_versions_each_alike(const struct rp_versions *versions, uint64_t lo, uint64_t hi,
+                                      const struct rp_writer *writer, rp_content_fn visit,
+                                      void *ctx)
+{
+    return rp_contents_each(versions->contents, made_at(writer, lo, hi), visit, ctx);
+}
+
+static enum rp_status is_it(void *ctx, struct rp_provenance other)
+{
+    const struct rp_provenance *wanted = ctx;
+    return other.maker == wanted->maker && other.begin == wanted->begin ? RP_END : RP_OK;
+}
+
+bool rp_versions_same_bytes(const struct rp_versions *versions, uint64_t lo, uint64_t hi,
+                            const struct rp_writer *a, const struct rp_writer *b)
+{
+    struct rp_provenance wanted = made_at(b, lo, hi);
+    return rp_writer_same_bytes(a, b) ||
+           rp_versions_each_alike(versions, lo, hi, a, is_it, &wanted) == RP_END;
+}
+
+static bool has_part(const struct range *range, struct rp_provenance made)
+{
+    uint64_t begin = range->lo - range->writer.place;
+    return rp_writer_maker(&range->writer) == made.maker && begin < made.begin + made.bytes &&
+           made.begin < begin + (range->hi - range->lo);
+}
+
+bool rp_versions_have(const struct rp_versions *versions, struct rp_provenance made)
+{
+    for (size_t i = 0; i < versions->maps.slot_count; i++) {
+        const struct map *map = versions->maps.slots[i].value;
+        for (size_t j = 0; map != NULL && j < map->count; j++)
+            if (has_part(&map->ranges[j], made))
+                return true;
+    }
+    return false;
 }
 
 void rp_versions_disown(struct rp_versions *versions, rp_alloc_id id)

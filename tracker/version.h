@@ -13,6 +13,7 @@
 #ifndef RP_TRACKER_VERSION_H
 #define RP_TRACKER_VERSION_H
 
+#include "tracker/content.h"
 #include "tracker/memory.h"
 #include "tracker/span.h"
 
@@ -72,6 +73,20 @@ enum rp_status rp_versions_read(const struct rp_versions *versions, rp_alloc_id 
 enum rp_status rp_versions_dirty_since(const struct rp_versions *versions, rp_alloc_id id,
                                        uint64_t lo, uint64_t hi, uint64_t seq,
                                        struct rp_spans *out);
+
+/* Bytes of two writes are the same: somebody has seen both. */
+enum rp_status rp_versions_alike(struct rp_versions *versions, struct rp_provenance a,
+                                 struct rp_provenance b);
+/* True when the bytes at [lo, hi), of these two writers, are the same: of the same write, or seen
+ * to be alike. */
+bool rp_versions_same_bytes(const struct rp_versions *versions, uint64_t lo, uint64_t hi,
+                            const struct rp_writer *a, const struct rp_writer *b);
+/* Visits the other writes that have made the same bytes as `writer` has at [lo, hi). */
+enum rp_status rp_versions_each_alike(const struct rp_versions *versions, uint64_t lo, uint64_t hi,
+                                      const struct rp_writer *writer, rp_content_fn visit,
+                                      void *ctx);
+/* True when some of these bytes, of this write, stand anywhere. */
+bool rp_versions_have(const struct rp_versions *versions, struct rp_provenance made);
 
 /* Others may write the allocation unseen from now on: what was copied there no longer counts as
  * what it was copied from. */

@@ -8,14 +8,22 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { MOST = 1024 };
+enum { MOST = 1024, SMALL = 64 };
 
-static struct offloaded {
-    XXH128_hash_t hash;
-    uint64_t bytes;
-    struct rp_provenance provenance;
-} list[MOST]; /* a ring: the oldest are overwritten */
-static size_t next;
+/* Rings: the oldest are overwritten. A job may read a number of a few bytes from the device time
+ * and again, which must not push out what is to come back. */
+static struct ring {
+    struct offloaded {
+        XXH128_hash_t hash;
+        struct rp_provenance provenance; /* the latest: others may have made the same */
+    } list[MOST];
+    size_t next;
+} rings[2];
+
+static struct ring *ring_of(uint64_t bytes)
+{
+    return &rings[bytes < SMALL];
+}
 
 static enum rp_status take(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *writer)
 {
@@ -47,6 +55,22 @@ static struct rp_provenance provenance_of(const struct rp_footprint *call)
     return found;
 }
 
+static struct offloaded *find(const void *host, uint64_t bytes)
+{
+    struct ring *ring = ring_of(bytes);
+    struct offloaded *list = ring->list;
+    size_t count = ring->next < MOST ? ring->next : MOST, at = 0;
+    while (at < count && list[at].provenance.bytes != bytes)
+        at++;
+    if (at == count)
+        return NULL;
+    XXH128_hash_t hash = XXH3_128bits(host, bytes);
+    for (; at < count; at++)
+        if (list[at].provenance.bytes == bytes && XXH128_isEqual(list[at].hash, hash))
+            return &list[at];
+    return NULL;
+}
+
 void rp_offload_note(const struct rp_footprint *call)
 {
     if (!rp_switch_on(RP_SWITCH_COPIES))
@@ -54,20 +78,19 @@ void rp_offload_note(const struct rp_footprint *call)
     struct rp_provenance provenance = provenance_of(call);
     if (!provenance.maker || provenance.bytes != call->taken_bytes)
         return;
-    list[next++ % MOST] = (struct offloaded){XXH3_128bits(call->taken, call->taken_bytes),
-                                             call->taken_bytes, provenance};
+    struct offloaded *known = find(call->taken, call->taken_bytes);
+    if (known) {
+        rp_versions_alike(rp_core.bench.versions, known->provenance, provenance);
+        known->provenance = provenance;
+        return;
+    }
+    struct ring *ring = ring_of(call->taken_bytes);
+    ring->list[ring->next++ % MOST] =
+        (struct offloaded){XXH3_128bits(call->taken, call->taken_bytes), provenance};
 }
 
 struct rp_provenance rp_offload_find(const void *host, uint64_t bytes)
 {
-    size_t count = next < MOST ? next : MOST, at = 0;
-    while (at < count && list[at].bytes != bytes)
-        at++;
-    if (at == count)
-        return (struct rp_provenance){0};
-    XXH128_hash_t hash = XXH3_128bits(host, bytes);
-    for (; at < count; at++)
-        if (list[at].bytes == bytes && XXH128_isEqual(list[at].hash, hash))
-            return list[at].provenance;
-    return (struct rp_provenance){0};
+    const struct offloaded *known = find(host, bytes);
+    return known ? known->provenance : (struct rp_provenance){0};
 }

@@ -3,8 +3,12 @@
  * come back, from wherever in host memory, by their content (128 bits of hash). A replay may then
  * read from the buffer that they come to what its forward read elsewhere.
  *
+ * Where several writes have made the same, whoever looks for one of them finds it: see
+ * rp_versions_alike.
+ *
  * Only what a copy has brought to the host by the time that it returns can be looked at: copies in
- * streams are left out. The latest 1,024 are remembered. All functions want the core's lock. */
+ * streams are left out. The latest 1,024 are remembered, and as many of a few bytes. All functions
+ * want the core's lock. */
 #ifndef RP_INTERPOSE_OFFLOAD_H
 #define RP_INTERPOSE_OFFLOAD_H
 

@@ -141,6 +141,7 @@ enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
 /* ---- sight ---------------------------------------------------------------------- */
 
 enum { MOST_STRETCHES = 256 }; /* of one version each; a call that reads more is not vouched for */
+enum { MOST_ALIKE = 64, MOST_WAYS = 64 }; /* to name what it reads, where several have made it */
 
 /* Stretches of what one call made in one go, wherever memory or its mappings are divided. */
 struct seeing {
@@ -148,7 +149,43 @@ struct seeing {
     rp_version maker;    /* of the latest stretch so far ... */
     uint64_t begin, end; /* ... and which bytes of what that call made it is */
     unsigned stretches;
+    const struct rp_versions *known; /* NULL: each is named for who made it */
+    unsigned way, ways;              /* which of how many, where it may be others */
 };
+
+/* Those by whose name the other may know the bytes. */
+struct naming {
+    const struct rp_versions *known;
+    struct rp_provenance names[MOST_ALIKE];
+    unsigned count, visited;
+};
+
+static enum rp_status take_name(void *ctx, struct rp_provenance name)
+{
+    struct naming *naming = ctx;
+    if (rp_versions_have(naming->known, name))
+        naming->names[naming->count++] = name;
+    return ++naming->visited < MOST_ALIKE ? RP_OK : RP_END;
+}
+
+static struct rp_provenance name_of(struct seeing *seeing, uint64_t lo, uint64_t hi,
+                                    const struct rp_writer *writer)
+{
+    struct naming naming = {.known = seeing->known};
+    /* Absence has no places. */
+    struct rp_provenance own = {rp_writer_maker(writer), writer->version ? lo - writer->place : 0,
+                                hi - lo};
+    if (!seeing->known)
+        return own;
+    take_name(&naming, own);
+    rp_versions_each_alike(rp_core.bench.versions, lo, hi, writer, take_name, &naming);
+    if (!naming.count)
+        return own;
+    unsigned nth = seeing->way / seeing->ways % naming.count;
+    if (seeing->ways <= MOST_WAYS)
+        seeing->ways *= naming.count;
+    return naming.names[nth];
+}
 
 static uint64_t mix(uint64_t hash, uint64_t word) /* FNV-1a over 64-bit words, folded */
 {
@@ -166,29 +203,50 @@ static enum rp_status see(void *ctx, uint64_t lo, uint64_t hi, const struct rp_w
     struct seeing *seeing = ctx;
     if (++seeing->stretches > MOST_STRETCHES || writer->speculative)
         return RP_END;
-    uint64_t begin = writer->version ? lo - writer->place : 0; /* absence has no places */
-    if (seeing->maker != rp_writer_maker(writer) || (begin && seeing->end != begin)) {
+    struct rp_provenance name = name_of(seeing, lo, hi, writer);
+    if (seeing->maker != name.maker || (name.begin && seeing->end != name.begin)) {
         end_stretch(seeing);
-        seeing->maker = rp_writer_maker(writer);
-        seeing->begin = seeing->end = begin;
+        seeing->maker = name.maker;
+        seeing->begin = seeing->end = name.begin;
     }
     seeing->end += hi - lo;
     return RP_OK;
 }
 
-uint64_t rp_footprint_sight(const struct rp_footprint *call)
+static uint64_t sight_of(const struct rp_footprint *call, struct seeing *seeing)
 {
-    struct seeing seeing = {.hash = 0xcbf29ce484222325u};
+    seeing->hash = 0xcbf29ce484222325u;
     if (call->reads >= RP_VERDICT_REACHABLE)
         return 0;
     for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
         const struct rp_reach *reach = &call->reaches[i];
         if (rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi, see,
-                             &seeing) != RP_OK)
+                             seeing) != RP_OK)
             return 0;
     }
-    end_stretch(&seeing);
-    return seeing.hash ? seeing.hash : 1;
+    end_stretch(seeing);
+    return seeing->hash ? seeing->hash : 1;
+}
+
+uint64_t rp_footprint_sight(const struct rp_footprint *call)
+{
+    struct seeing seeing = {.ways = 1};
+    return sight_of(call, &seeing);
+}
+
+bool rp_footprint_sees(const struct rp_footprint *call, uint64_t sight,
+                       const struct rp_versions *known)
+{
+    unsigned ways = 1;
+    if (sight && rp_footprint_sight(call) == sight)
+        return true;
+    for (unsigned way = 0; sight && way < ways && way < MOST_WAYS; way++) {
+        struct seeing seeing = {.known = known, .way = way, .ways = 1};
+        if (sight_of(call, &seeing) == sight)
+            return true;
+        ways = seeing.ways;
+    }
+    return false;
 }
 
 uint64_t rp_footprint_bytes_read(const struct rp_footprint *call)

@@ -21,12 +21,6 @@ struct rp_reach {
 
 struct rp_scope;
 
-/* Which bytes of what some call made: from `begin` on, see rp_writer's `place`. */
-struct rp_provenance {
-    rp_version maker; /* 0: not known */
-    uint64_t begin, bytes;
-};
-
 /* Where the first byte of the first stretch that a call writes has its place, see rp_writer; the
  * next stretch begins as much further on. */
 #define RP_FIRST_PLACE (UINT64_C(1) << 48)
@@ -101,6 +95,10 @@ enum rp_status rp_footprint_root(struct rp_footprint *call, uint64_t address,
  * however often they were copied: calls that do the same work and see the same do the same. 0 when
  * that can't be vouched for. */
 uint64_t rp_footprint_sight(const struct rp_footprint *call);
+/* Whether the call sees the same, where bytes that were seen to be alike count as those of them
+ * that were `known` to the other. */
+bool rp_footprint_sees(const struct rp_footprint *call, uint64_t sight,
+                       const struct rp_versions *known);
 /* How many bytes it reads at the most. */
 uint64_t rp_footprint_bytes_read(const struct rp_footprint *call);
 

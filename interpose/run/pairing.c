@@ -115,9 +115,10 @@ struct rp_pairing rp_pairing_find(uint32_t segment, const char *key)
 
 /* ---- what speaks against a pairing ------------------------------------------------------ */
 
-static bool holds_same(const struct rp_writer *a, const struct rp_writer *b)
+static bool holds_same(uint64_t lo, uint64_t hi, const struct rp_writer *a,
+                       const struct rp_writer *b)
 {
-    return rp_writer_same_bytes(a, b) ||
+    return rp_versions_same_bytes(rp_core.bench.versions, lo, hi, a, b) ||
            (a->value && a->value == b->value && a->place == b->place);
 }
 
@@ -130,9 +131,8 @@ struct comparing {
 /* Returns RP_END where the live bytes are not what the chosen one has read. */
 static enum rp_status differs(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *read)
 {
-    (void)lo, (void)hi;
     const struct comparing *comparing = ctx;
-    return holds_same(comparing->live, read) ? RP_OK : RP_END;
+    return holds_same(lo, hi, comparing->live, read) ? RP_OK : RP_END;
 }
 
 static bool is_read_by_chosen(const struct comparing *comparing, uint64_t lo, uint64_t hi)
@@ -146,7 +146,7 @@ static enum rp_status is_others(void *ctx, uint64_t lo, uint64_t hi, const struc
     const struct comparing *comparing = ctx;
     bool is_put_back = comparing->live->version != read->version &&
                        comparing->live->seq > comparing->other->instance->since;
-    if (!is_put_back || !holds_same(comparing->live, read))
+    if (!is_put_back || !holds_same(lo, hi, comparing->live, read))
         return RP_OK;
     return is_read_by_chosen(comparing, lo, hi) ? RP_OK : RP_END;
 }

@@ -128,7 +128,8 @@ static void check_call(struct rp_scope *scope, const struct rp_footprint *call)
     uint64_t sight = rp_footprint_sight(call);
     struct meeting meeting = {
         .scope = scope, .call = call, .sight = sight,
-        .same = sight && sight == scope->execution->log[call->entry].sight};
+        .same = rp_footprint_sees(call, scope->execution->log[call->entry].sight,
+                                  scope->execution->instance->expected)};
     for (size_t i = 0; i < call->count; i++) {
         check_reach(&meeting, &call->reaches[i]);
         if (call->reaches[i].effect == RP_WRITE)
@@ -163,12 +164,13 @@ static size_t find_in_log(const struct rp_scope *scope, const struct rp_footprin
 static size_t find_by_sight(const struct rp_scope *scope, const struct rp_footprint *call)
 {
     const struct rp_execution *execution = scope->execution;
-    uint64_t sight = rp_footprint_sight(call);
-    if (!sight || execution->log[call->entry].sight == sight)
+    const struct rp_versions *known = execution->instance->expected;
+    if (!rp_footprint_sight(call) ||
+        rp_footprint_sees(call, execution->log[call->entry].sight, known))
         return call->entry;
     size_t at = find_from(execution, 0, call);
     while (at < execution->log_count &&
-           (execution->log[at].sight != sight ||
+           (!rp_footprint_sees(call, execution->log[at].sight, known) ||
             !rp_pairing_same_values(&execution->log[at], call)))
         at = find_from(execution, at + 1, call);
     return at < execution->log_count ? at : call->entry;

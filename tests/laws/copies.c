@@ -110,6 +110,24 @@ void scenario_moved_through_host(void)
     put_back(take_to_host, put_from_host);
 }
 
+/* Every step has the same input, made anew. */
+void scenario_moved_alike(void)
+{
+    begin();
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        x = original;
+        set_input(0);
+        in_range("forward/only", step_forward);
+        take_to_host();
+        LAUNCH("fill", n, &x, &noise, &n);
+        put_from_host();
+        replay("recompute/only", step_forward);
+        backward();
+        nvtxRangePop();
+    }
+}
+
 void scenario_brought_back(void)
 {
     put_back(take_to_host, put_where_it_was);

@@ -92,6 +92,7 @@ SCENARIOS = {
     "moved": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "moved-in-pieces": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "moved-through-host": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "moved-alike": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "brought-back": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "in-place": dict(buffers=[STATE], finds={("stale-read", "state")}),
     "in-place-from-host": dict(buffers=[STATE], finds={("stale-read", "state")}),
@@ -122,6 +123,7 @@ REFUSED = {
     "host-slots": dict(kind="unpaired"),
     "refilled": dict(kind="unpaired"),
     "host-refilled": dict(kind="unpaired"),
+    "refilled-alike": dict(kind="unpaired"),
     "evaluated": dict(kind="unpaired"),
     "fifo": dict(buffers=[STATE], kind="unpaired"),
     "tampered": dict(buffers=[STATE], kind="foreign-read"),
@@ -151,8 +153,8 @@ RED = {
 }
 # The same of those whose absence a job does not survive: it is stopped, though all is well.
 STOPPED_WITHOUT = {
-    "copies": {"moved", "moved-in-pieces", "moved-through-host", "brought-back", "in-place",
-               "in-place-from-host"},
+    "copies": {"moved", "moved-in-pieces", "moved-through-host", "moved-alike", "brought-back",
+               "in-place", "in-place-from-host"},
 }
 
 

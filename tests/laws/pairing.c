@@ -288,6 +288,26 @@ void scenario_host_refilled(void)
     refilled(true);
 }
 
+/* The same, taken to the host, of inputs that had all been made and taken there once before. */
+void scenario_refilled_alike(void)
+{
+    begin_chunks();
+    for (int step = 0; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        for (int i = 0; i < 2; i++) {
+            set_input(i);
+            if (step)
+                forward_chunk(i);
+            CU(MemcpyDtoH, on_host[i], x, WORDS(n));
+        }
+        for (int i = 0; step && i < 2; i++) {
+            CU(MemcpyHtoD, x, on_host[i], WORDS(n));
+            replay_chunk(i);
+        }
+        nvtxRangePop();
+    }
+}
+
 /* A forward that is never replayed comes between, and the job puts back the input of the other. */
 void scenario_evaluated(void)
 {

@@ -84,6 +84,63 @@ static void copies_are_the_same_bytes_until_others_may_write_them(void **state)
     rp_versions_disown(versions, 2); /* nothing is known of it */
 }
 
+static struct rp_provenance made_by(uint64_t number, uint64_t begin, uint64_t bytes)
+{
+    return (struct rp_provenance){number, begin, bytes};
+}
+
+static void what_was_seen_to_be_alike_is_the_same_bytes(void **state)
+{
+    struct rp_versions *versions = *state;
+    struct rp_writer a = writer(3), b = writer(4), c = writer(5);
+
+    b.place = 100; /* it has its first byte there */
+    assert_false(rp_versions_same_bytes(versions, 100, 200, &a, &b));
+    assert_ok(rp_versions_alike(versions, made_by(3, 100, 60), made_by(4, 0, 60)));
+    assert_true(rp_versions_same_bytes(versions, 100, 160, &a, &b));
+    assert_true(rp_versions_same_bytes(versions, 120, 130, &b, &a));
+    assert_false(rp_versions_same_bytes(versions, 100, 161, &a, &b)); /* nobody saw the last one */
+    assert_false(rp_versions_same_bytes(versions, 99, 160, &a, &b));
+    b.place = 96; /* alike, but not here */
+    assert_false(rp_versions_same_bytes(versions, 120, 130, &a, &b));
+    assert_false(rp_versions_same_bytes(versions, 100, 160, &a, &c));
+    assert_int_equal(rp_versions_alike(versions, made_by(3, 0, 1), made_by(0, 0, 1)), RP_INVALID);
+    assert_int_equal(rp_versions_alike(versions, made_by(3, 0, 1), made_by(4, 0, 2)), RP_INVALID);
+    assert_ok(rp_versions_alike(versions, made_by(3, 0, 1), made_by(3, 0, 1)));
+}
+
+static void who_is_alike_is_found_by_way_of_others(void **state)
+{
+    struct rp_versions *versions = *state;
+    struct rp_writer a = writer(1), b = writer(2), c = writer(3), d = writer(4);
+
+    assert_ok(rp_versions_alike(versions, made_by(1, 0, 8), made_by(2, 0, 8)));
+    assert_ok(rp_versions_alike(versions, made_by(3, 0, 8), made_by(4, 0, 8)));
+    assert_false(rp_versions_same_bytes(versions, 0, 8, &a, &d));
+    assert_ok(rp_versions_alike(versions, made_by(2, 0, 8), made_by(3, 0, 8)));
+    assert_true(rp_versions_same_bytes(versions, 0, 8, &a, &d));
+    assert_true(rp_versions_same_bytes(versions, 2, 4, &c, &b));
+    for (uint64_t i = 0; i < 2000; i++) /* far more than are remembered */
+        assert_ok(rp_versions_alike(versions, made_by(10 + i, 0, 8), made_by(11 + i, 0, 8)));
+    assert_false(rp_versions_same_bytes(versions, 0, 8, &a, &d));
+    a = writer(2000), d = writer(2010);
+    assert_true(rp_versions_same_bytes(versions, 0, 8, &a, &d));
+}
+
+static void it_is_known_whether_bytes_stand_anywhere(void **state)
+{
+    struct rp_versions *versions = *state;
+    struct rp_writer by = writer(3);
+
+    by.place = 10;
+    assert_ok(rp_versions_write(versions, 1, 20, 30, &by));
+    assert_true(rp_versions_have(versions, made_by(3, 10, 10)));
+    assert_true(rp_versions_have(versions, made_by(3, 0, 11)));
+    assert_false(rp_versions_have(versions, made_by(3, 0, 10)));
+    assert_false(rp_versions_have(versions, made_by(3, 20, 5)));
+    assert_false(rp_versions_have(versions, made_by(4, 10, 10)));
+}
+
 static void write_range(struct rp_versions *versions, uint64_t lo, uint64_t hi, uint64_t number)
 {
     struct rp_writer by = writer(number);
@@ -299,6 +356,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(copies_are_the_same_bytes_until_others_may_write_them,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_seen_to_be_alike_is_the_same_bytes, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(who_is_alike_is_found_by_way_of_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(it_is_known_whether_bytes_stand_anywhere, setup, teardown),
         cmocka_unit_test_setup_teardown(what_nobody_wrote_has_version_0, setup, teardown),
         cmocka_unit_test_setup_teardown(a_later_write_covers_an_earlier_one, setup, teardown),
         cmocka_unit_test_setup_teardown(a_restored_range_melts_into_its_neighbours, setup,
