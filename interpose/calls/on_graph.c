@@ -3,7 +3,25 @@
 #include "interpose/calls/handlers.h"
 
 #include "interpose/calls/graph.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/report.h"
+
+/* The driver looks at the memory that nodes are about. */
+void rp_on_graph_look(struct rp_frame *frame)
+{
+    (void)frame;
+    rp_core_lock();
+    rp_recompute_look_begins();
+    rp_core_unlock();
+}
+
+void rp_on_graph_looked(struct rp_frame *frame)
+{
+    rp_core_lock();
+    frame->result = rp_recompute_looked(frame->result);
+    rp_recompute_look_ends();
+    rp_core_unlock();
+}
 
 /* A graph that device code may launch runs without a call of the host. */
 static void refuse_device_launch(const struct rp_frame *frame, CUgraphExec exec)
@@ -22,6 +40,7 @@ static void refuse_device_launch(const struct rp_frame *frame, CUgraphExec exec)
 void rp_on_graph_instantiated(struct rp_frame *frame)
 {
     const struct rp_args_cuGraphInstantiateWithFlags *args = frame->args;
+    rp_on_graph_looked(frame);
     if (frame->result != CUDA_SUCCESS || !args->phGraphExec)
         return;
     rp_core_lock();
@@ -52,6 +71,7 @@ static bool any_disabled(const struct rp_exec *exec)
 void rp_on_graph_exec_updated(struct rp_frame *frame)
 {
     const struct rp_args_cuGraphExecUpdate_v2 *args = frame->args;
+    rp_on_graph_looked(frame);
     if (frame->result != CUDA_SUCCESS)
         return;
     rp_core_lock();
@@ -118,6 +138,7 @@ void rp_on_graph_kernel_set(struct rp_frame *frame)
 void rp_on_graph_copy_set(struct rp_frame *frame)
 {
     const struct rp_args_cuGraphExecMemcpyNodeSetParams *args = frame->args;
+    rp_on_graph_looked(frame);
     struct rp_node *node = changed(frame, CU_GRAPH_NODE_TYPE_MEMCPY);
     if (!node)
         return;
@@ -128,6 +149,7 @@ void rp_on_graph_copy_set(struct rp_frame *frame)
 void rp_on_graph_fill_set(struct rp_frame *frame)
 {
     const struct rp_args_cuGraphExecMemsetNodeSetParams *args = frame->args;
+    rp_on_graph_looked(frame);
     struct rp_node *node = changed(frame, CU_GRAPH_NODE_TYPE_MEMSET);
     if (!node)
         return;
@@ -138,6 +160,7 @@ void rp_on_graph_fill_set(struct rp_frame *frame)
 void rp_on_graph_batch_set(struct rp_frame *frame)
 {
     const struct rp_args_cuGraphExecBatchMemOpNodeSetParams *args = frame->args;
+    rp_on_graph_looked(frame);
     struct rp_node *node = changed(frame, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
     if (!node)
         return;
@@ -185,6 +208,7 @@ void rp_on_graph_node_set(struct rp_frame *frame)
 {
     const struct rp_args_cuGraphExecNodeSetParams *args = frame->args;
     const CUgraphNodeParams *given = args->nodeParams;
+    rp_on_graph_looked(frame);
     struct rp_node *node = given ? changed(frame, given->type) : NULL;
     if (!node)
         return;

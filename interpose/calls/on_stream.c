@@ -3,6 +3,7 @@
 #include "interpose/calls/handlers.h"
 
 #include "interpose/calls/context.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/report.h"
 
 /* Only a guard waits for other streams; in other modes the driver is left alone. */
@@ -37,12 +38,21 @@ void rp_on_stream_created(struct rp_frame *frame)
     rp_core_unlock();
 }
 
+void rp_on_capture_begins(struct rp_frame *frame)
+{
+    (void)frame;
+    rp_core_lock();
+    rp_recompute_look_begins();
+    rp_core_unlock();
+}
+
 void rp_on_capture_begun(struct rp_frame *frame)
 {
-    if (frame->result != CUDA_SUCCESS)
-        return;
     rp_core_lock();
-    rp_core.captures++;
+    if (frame->result == CUDA_SUCCESS)
+        rp_core.captures++;
+    else
+        rp_recompute_look_ends();
     rp_core_unlock();
 }
 
@@ -51,7 +61,9 @@ void rp_on_capture_ended(struct rp_frame *frame)
 {
     (void)frame;
     rp_core_lock();
-    if (rp_core.captures)
+    if (rp_core.captures) {
         rp_core.captures--;
+        rp_recompute_look_ends();
+    }
     rp_core_unlock();
 }

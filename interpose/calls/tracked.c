@@ -6,6 +6,7 @@
 #include "cuda/driver_real.h"
 #include "cuda/switches.h"
 #include "interpose/calls/context.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
 
@@ -145,6 +146,8 @@ static void tracked(struct rp_frame *frame, enum rp_outcome outcome)
     if (!rp_handler_tracked(frame))
         return;
     rp_core_lock();
+    if (!rp_handler_tracked(frame)->seq)
+        frame->result = rp_recompute_looked(frame->result);
     rp_handler_settle(frame, outcome);
     rp_core_unlock();
 }

@@ -292,6 +292,39 @@ void rp_recompute_graph_ends(void)
     rp_core_unlock();
 }
 
+static bool all_stands(void)
+{
+    for (size_t i = 0; i < rp_backings_count(); i++) {
+        const struct rp_backed *backed = rp_backings_at(i);
+        if (rp_backing_missing(backed, 0, rp_backing_bytes(backed)))
+            return false;
+    }
+    return true;
+}
+
+/* Where that fails nothing is lost: the driver may find all that the call is about. */
+void rp_recompute_look_begins(void)
+{
+    rp_stream line;
+    if (!rp_recompute_is_on())
+        return;
+    if (!all_stands() && rp_backing_context() && rp_drop_line(&line))
+        rp_recall_all(line);
+    rp_drop_hold(true);
+}
+
+void rp_recompute_look_ends(void)
+{
+    if (rp_recompute_is_on())
+        rp_drop_hold(false);
+}
+
+CUresult rp_recompute_looked(CUresult result)
+{
+    bool is_ours = rp_recompute_is_on() && result == CUDA_ERROR_INVALID_VALUE && !all_stands();
+    return is_ours ? CUDA_ERROR_OUT_OF_MEMORY : result;
+}
+
 /* ---- memory ------------------------------------------------------------------------- */
 
 static CUresult alloc_plain(uint64_t bytes, CUdeviceptr *address)

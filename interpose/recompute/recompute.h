@@ -49,6 +49,14 @@ void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure);
 bool rp_recompute_graph_begins(rp_stream stream);
 void rp_recompute_graph_ends(void);
 
+/* A graph is about to be built or changed, or a stream to be captured: the driver looks at memory
+ * then that is used later. What can stand does, and nothing goes until it ends. */
+void rp_recompute_look_begins(void);
+void rp_recompute_look_ends(void);
+/* What the job is to be told of such a call that the driver has answered with `result`: that there
+ * is no memory, rather than that its addresses are wrong, where not all could stand. */
+CUresult rp_recompute_looked(CUresult result);
+
 /* The job is refused `bytes`, when all that could be dropped has been: as much more than there is
  * by then would have been needed, at least. */
 void rp_recompute_refuses(uint64_t bytes);
