@@ -326,12 +326,17 @@ class Job(harness.Case):
         self.assertGreaterEqual(calls, json.loads(summary.read_text())["calls"] + 1000)
 
     def test_a_killed_job_leaves_its_last_call(self):
-        """What it had not yet written is there, down to the call that it was in."""
+        """What it had not yet written is there, down to the call that it was in. On a busy machine
+        a kill may meet a job that has just written all."""
         script = killed(f"'{DIGITS}' --steps 100000", 10_000)
-        done = self.reprise("run", "--device", "soft", "--", "sh", "-c", script)
-        self.assertRegex(done.stderr, r"reprise: \d+ events that the job had not yet written when it "
-                         "ended are saved\n")
-        saved = int(re.search(r"reprise: (\d+) events that", done.stderr)[1])
+        for _ in range(8):
+            done = self.reprise("run", "--device", "soft", "--", "sh", "-c", script)
+            found = re.search(r"reprise: (\d+) events that the job had not yet written when it ended "
+                              "are saved\n", done.stderr)
+            if found:
+                break
+        self.assertTrue(found, done.stderr)
+        saved = int(found[1])
         events = [json.loads(line) for line in self.reprise("dump", "--json").stdout.splitlines()]
         self.assertEqual([event["id"] for event in events[1:]], list(range(len(events) - 1)))
         self.assertGreater(len(events), saved)
