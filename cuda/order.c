@@ -7,6 +7,7 @@ struct line {
     rp_stream stream;
     rp_event_handle event; /* recorded again for each wait: events are free to re-record */
     bool retired;          /* the event stands at the stream's end */
+    bool behind;           /* it captured at a release, and has not waited for it */
 };
 
 struct rp_order {
@@ -82,26 +83,60 @@ enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_strea
     return status == RP_OK ? driver->stream_wait(driver->self, stream, line->event) : status;
 }
 
+/* The capture is over, or nothing that the stream is given runs yet. What was released first was
+ * known to whoever released later. */
+static enum rp_status catch_up(struct rp_order *order, struct line *line)
+{
+    const struct rp_driver *driver = order->driver;
+    const struct line *released = line_find(order, order->released);
+    bool captures = false, other = false;
+    enum rp_status status = driver->capturing(driver->self, line->stream, &captures);
+    if (status != RP_OK || captures || !released)
+        return status;
+    if (!released->retired)
+        status = driver->capturing(driver->self, released->stream, &other);
+    if (status == RP_OK && !other)
+        status = rp_order_after(order, line->stream, released->stream);
+    else if (status == RP_OK) /* its event stands where it was at the release */
+        status = driver->stream_wait(driver->self, line->stream, released->event);
+    line->behind = status != RP_OK;
+    return status;
+}
+
 enum rp_status rp_order_meet(struct rp_order *order, rp_stream stream)
 {
-    const struct line *known = line_find(order, stream);
+    struct line *known = line_find(order, stream);
     if (known && !known->retired)
-        return RP_OK;
+        return known->behind ? catch_up(order, known) : RP_OK;
     struct line *line;
     enum rp_status status = line_get(order, stream, &line);
     if (status != RP_OK)
         return status;
-    line->retired = false;
+    line->retired = line->behind = false;
     return order->released ? rp_order_after(order, stream, order->released) : RP_OK;
 }
 
-/* Between one known stream and another, unless the one at the line captures. */
-static enum rp_status unless_captured(struct rp_order *order, rp_stream stream,
-                                      rp_stream earlier, rp_stream line)
+static enum rp_status after_unless_captured(struct rp_order *order, rp_stream stream,
+                                            rp_stream earlier)
 {
     bool captures;
-    enum rp_status status = order->driver->capturing(order->driver->self, line, &captures);
+    enum rp_status status = order->driver->capturing(order->driver->self, earlier, &captures);
     return status != RP_OK || captures ? status : rp_order_after(order, stream, earlier);
+}
+
+/* A stream that captures waits once that is over. */
+static enum rp_status let_wait(struct rp_order *order, size_t at, rp_stream stream)
+{
+    const struct rp_driver *driver = order->driver;
+    rp_stream waiting = order->lines[at].stream;
+    struct line *released;
+    bool captures;
+    enum rp_status status = driver->capturing(driver->self, waiting, &captures);
+    if (status != RP_OK || !captures)
+        return status == RP_OK ? rp_order_after(order, waiting, stream) : status;
+    order->lines[at].behind = true;
+    status = line_get(order, stream, &released);
+    return status == RP_OK ? driver->event_record(driver->self, released->event, stream) : status;
 }
 
 enum rp_status rp_order_gather(struct rp_order *order, rp_stream stream)
@@ -112,7 +147,7 @@ enum rp_status rp_order_gather(struct rp_order *order, rp_stream stream)
         if (other == stream)
             continue;
         status = order->lines[i].retired ? rp_order_after(order, stream, other)
-                                         : unless_captured(order, stream, other, other);
+                                         : after_unless_captured(order, stream, other);
     }
     return status;
 }
@@ -124,7 +159,7 @@ enum rp_status rp_order_release(struct rp_order *order, rp_stream stream)
     for (size_t i = 0; status == RP_OK && i < order->count; i++) {
         rp_stream other = order->lines[i].stream;
         if (other != stream && !order->lines[i].retired)
-            status = unless_captured(order, other, stream, other);
+            status = let_wait(order, i, stream);
     }
     return status;
 }

@@ -24,7 +24,8 @@ enum rp_status rp_order_meet(struct rp_order *order, rp_stream stream);
 /* `stream` waits for all that every other known stream holds now. */
 enum rp_status rp_order_gather(struct rp_order *order, rp_stream stream);
 /* Every other known stream waits for all that `stream` holds now. Streams that are being
- * captured are left out of both: an event would drag the others into the capture. */
+ * captured are left out of both: an event would drag the others into the capture. They wait for
+ * what was released when they are met after it. */
 enum rp_status rp_order_release(struct rp_order *order, rp_stream stream);
 
 /* All that `stream`, which must be known, was given is done; an error, or a capture, counts as not

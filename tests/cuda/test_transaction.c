@@ -412,6 +412,29 @@ static void nobody_waits_where_nothing_is_rewound(void **state)
     end_world(&world);
 }
 
+static void a_stream_that_captured_waits_for_what_was_released_meanwhile(void **state)
+{
+    (void)state;
+    struct world world = begin_world();
+    settle(&world);
+    real_wait = world.driver.stream_wait;
+    world.driver.stream_wait = counted_wait;
+    for (rp_stream stream = 1; stream <= 3; stream++)
+        assert_int_equal(rp_order_meet(world.bench.order, stream), RP_OK);
+    waits = 0;
+    rp_host_capture(world.host, 2);
+    assert_int_equal(rp_order_release(world.bench.order, 1), RP_OK);
+    assert_int_equal(rp_order_meet(world.bench.order, 2), RP_OK);
+    assert_int_equal(waits, 1); /* the third */
+    rp_host_capture(world.host, 1);
+    assert_int_equal(rp_order_meet(world.bench.order, 2), RP_OK);
+    assert_int_equal(waits, 2);
+    rp_host_capture(world.host, 0);
+    assert_int_equal(rp_order_meet(world.bench.order, 2), RP_OK);
+    assert_int_equal(waits, 2);
+    end_world(&world);
+}
+
 static void what_is_restored_late_is_seen_by_all_streams_of_the_replay(void **state)
 {
     (void)state;
@@ -452,6 +475,7 @@ int main(void)
         cmocka_unit_test(aliases_are_one_place),
         cmocka_unit_test(the_stash_serves_other_instances),
         cmocka_unit_test(nobody_waits_where_nothing_is_rewound),
+        cmocka_unit_test(a_stream_that_captured_waits_for_what_was_released_meanwhile),
         cmocka_unit_test(what_is_restored_late_is_seen_by_all_streams_of_the_replay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

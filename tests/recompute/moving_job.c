@@ -18,6 +18,7 @@
 
 enum { PAGE = 4096, MANY = 9, LARGE = 64 * PAGE };
 static CUcontext context;
+static CUmodule module;
 static CUstream stream;
 
 static CUdeviceptr filled(unsigned value, size_t bytes)
@@ -25,6 +26,7 @@ static CUdeviceptr filled(unsigned value, size_t bytes)
     CUdeviceptr memory;
     CU(cuMemAlloc(&memory, bytes));
     CU(cuMemsetD32(memory, value, bytes / 4));
+    CU(cuCtxSynchronize());
     return memory;
 }
 
@@ -72,12 +74,55 @@ static void pool(void)
     fill_and_look();
 }
 
+static void affine(CUstream in_stream, CUdeviceptr out, CUdeviceptr in)
+{
+    CUfunction function;
+    unsigned factor = 3;
+    void *params[] = {&out, &in, &factor};
+    CU(cuModuleGetFunction(&function, module, "affine"));
+    CU(cuLaunchKernel(function, 4 * PAGE / 1024, 1, 1, 256, 1, 1, 0, in_stream, params, NULL));
+}
+
+static void show(CUdeviceptr memory)
+{
+    static unsigned words[PAGE];
+    uint64_t hash = 14695981039346656037U;
+    CU(cuCtxSynchronize());
+    CU(cuMemcpyDtoH(words, memory, sizeof words));
+    for (int i = 0; i < PAGE; i++)
+        hash = (hash ^ words[i]) * 1099511628211U;
+    printf("%016llx\n", (unsigned long long)hash);
+}
+
+/* Comes back in one stream while another one captures, which uses it afterwards. */
+static void captured(void)
+{
+    CUdeviceptr a = filled(7, 4 * PAGE), b = filled(9, 4 * PAGE), c = filled(11, 4 * PAGE);
+    CUstream other;
+    CUgraph graph;
+    CU(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    affine(stream, c, c);
+    affine(other, b, b);
+    CU(cuCtxSynchronize());
+    CU(cuMemFree(filled(1, 4 * PAGE))); /* the first one makes way */
+    CU(cuStreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_RELAXED));
+    for (int i = 0; i < 20; i++)
+        affine(stream, c, c);
+    CU(cuMemcpyDtoDAsync(c, a, 64, stream));
+    CU(cuStreamEndCapture(other, &graph));
+    affine(other, b, a);
+    CU(cuStreamSynchronize(other));
+    show(b);
+    show(a);
+    show(c);
+}
+
 static void run(const char *name)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"full", fill_and_look}, {"pool", pool}};
+    } cases[] = {{"full", fill_and_look}, {"pool", pool}, {"captured", captured}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (!strcmp(cases[i].name, name))
             cases[i].run();
@@ -85,7 +130,6 @@ static void run(const char *name)
 
 int main(int argc, char **argv)
 {
-    CUmodule module;
     if (argc != 3)
         return 2;
     CU(cuInit(0));

@@ -42,6 +42,10 @@ class Moving(unittest.TestCase):
     def test_a_pool_of_the_jobs_that_keeps_memory(self):
         self.same("pool", REPRISE_SOFT_MEMORY="1200KiB")
 
+    def test_a_stream_captures_while_it_comes_back(self):
+        for _ in range(8):
+            self.same("captured", "-b", "52KiB")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
