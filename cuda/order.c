@@ -83,6 +83,15 @@ enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_strea
     return status == RP_OK ? driver->stream_wait(driver->self, stream, line->event) : status;
 }
 
+bool rp_order_knows(const struct rp_order *order, bool (*is)(rp_stream stream, uint64_t asked),
+                    uint64_t asked)
+{
+    for (size_t i = 0; i < order->count; i++)
+        if (is(order->lines[i].stream, asked))
+            return true;
+    return false;
+}
+
 /* The capture is over, or nothing that the stream is given runs yet. What was released first was
  * known to whoever released later. */
 static enum rp_status catch_up(struct rp_order *order, struct line *line)

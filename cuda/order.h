@@ -21,6 +21,9 @@ enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_strea
 /* `stream` is in use. The first time that it is seen it waits for the last rp_order_release:
  * what it is given next may look at what was released. */
 enum rp_status rp_order_meet(struct rp_order *order, rp_stream stream);
+/* True when it keeps an event of any stream that `is` says yes to. */
+bool rp_order_knows(const struct rp_order *order, bool (*is)(rp_stream stream, uint64_t asked),
+                    uint64_t asked);
 /* `stream` waits for all that every other known stream holds now. */
 enum rp_status rp_order_gather(struct rp_order *order, rp_stream stream);
 /* Every other known stream waits for all that `stream` holds now. Streams that are being

@@ -70,6 +70,12 @@ void rp_context_gone(uint64_t handle)
     rp_driver_context_gone((unsigned)number);
 }
 
+unsigned rp_context_number(uint64_t handle)
+{
+    size_t number = find(handle);
+    return number < context_count ? (unsigned)number : RP_DRIVER_CONTEXTS;
+}
+
 uint64_t rp_context_primary(int device)
 {
     for (size_t i = 0; i < context_count; i++)

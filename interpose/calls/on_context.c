@@ -2,6 +2,7 @@
 /* Contexts come and go, and with them all that they hold. */
 #include "interpose/calls/handlers.h"
 
+#include "cuda/driver_real.h"
 #include "interpose/calls/context.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/refuge.h"
@@ -91,13 +92,29 @@ static void abandon_copies(void)
     rp_budget_share();
 }
 
+static bool is_in(rp_stream stream, uint64_t number)
+{
+    return rp_driver_context_of(stream) == number;
+}
+
+/* Where no stream of it was ever used, there is nothing of the layer's own in it. */
+static bool has_worked_in(uint64_t context)
+{
+    unsigned number = rp_context_number(context);
+    return !rp_core_keeps() || number == 0 || number == RP_DRIVER_CONTEXTS ||
+           rp_order_knows(rp_core.bench.order, is_in, number);
+}
+
 static void gone(uint64_t context)
 {
     rp_core_lock();
+    bool worked = has_worked_in(context);
     rp_context_gone(context);
-    rp_recompute_lost(context);
+    if (worked)
+        rp_recompute_lost(context);
     bury_held(context);
-    abandon_copies();
+    if (worked)
+        abandon_copies();
     rp_core_unlock();
 }
 

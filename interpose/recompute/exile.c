@@ -168,25 +168,43 @@ static void shorten(struct candidate *one, uint64_t wanted)
     one->hi = hi < one->hi ? hi : one->hi;
 }
 
+static uint64_t move(const struct candidates *all, const struct rp_bench *bench, uint64_t bytes)
+{
+    size_t from = exiles.count;
+    uint64_t copied = 0;
+    rp_stream line;
+    if (!rp_drop_line(&line) || rp_order_gather(rp_core.bench.order, line) != RP_OK)
+        return 0;
+    for (size_t i = 0; i < all->count && copied < bytes; i++) {
+        shorten(&all->items[i], bytes - copied);
+        if (copy_out(bench, &all->items[i], line) != RP_OK)
+            break;
+        copied += all->items[i].hi - all->items[i].lo;
+    }
+    return copied ? give_memory(from, bench, line) : 0;
+}
+
+/* Host memory goes with the context that was current when it was made: that has to be the one of
+ * what is moved, wherever the call works that wants its place. */
 uint64_t rp_exile_make_room(uint64_t bytes)
 {
     const struct rp_bench *bench = rp_refuge();
     struct candidates all = {0};
-    size_t from = exiles.count;
-    uint64_t copied = 0;
-    rp_stream line;
-    if (!bench || !rp_switch_on(RP_SWITCH_EXILE) || rp_backing_is_shared() ||
-        !rp_drop_line(&line) || rp_order_gather(rp_core.bench.order, line) != RP_OK)
+    uint64_t freed = 0, owner;
+    CUcontext left;
+    if (!bench || !rp_switch_on(RP_SWITCH_EXILE) || rp_backing_is_shared())
         return 0;
     find_candidates(&all);
-    for (size_t i = 0; i < all.count && copied < bytes; i++) {
-        shorten(&all.items[i], bytes - copied);
-        if (copy_out(bench, &all.items[i], line) != RP_OK)
-            break;
-        copied += all.items[i].hi - all.items[i].lo;
+    owner = all.count ? rp_backing_owner(all.items[0].backed) : 0;
+    if (owner && owner == rp_backing_context())
+        freed = move(&all, bench, bytes);
+    else if (owner &&
+             rp_real.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)owner) == CUDA_SUCCESS) {
+        freed = move(&all, bench, bytes);
+        rp_real.cuCtxPopCurrent_v2(&left);
     }
     free(all.items);
-    return copied ? give_memory(from, bench, line) : 0;
+    return freed;
 }
 
 /* ---- coming back -------------------------------------------------------------------- */
@@ -344,6 +362,14 @@ void rp_exile_forget(rp_alloc_id id)
         give_block(&exiles.items[i], exiles.items[i].line);
         remove_exile(&exiles.items[i]);
     }
+}
+
+bool rp_exile_forget_in(uint64_t context)
+{
+    for (size_t i = exiles.count; i-- > 0;)
+        if (rp_backing_owner(exiles.items[i].backed) == context)
+            remove_exile(&exiles.items[i]);
+    return exiles.count == 0;
 }
 
 void rp_exile_forget_all(void)

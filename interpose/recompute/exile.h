@@ -27,6 +27,9 @@ enum rp_status rp_exile_return_all(rp_stream stream);
 
 /* The allocation is gone; all of them are. */
 void rp_exile_forget(rp_alloc_id id);
+/* Before the context goes, with the host memory that all have: those that were made in it are
+ * forgotten. False when there are others. */
+bool rp_exile_forget_in(uint64_t context);
 void rp_exile_forget_all(void);
 
 #endif

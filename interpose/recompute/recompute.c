@@ -421,8 +421,11 @@ void rp_recompute_lost(uint64_t context)
         rp_holdings_release(execution);
         execution->recipe->closed = true;
     }
+    if (!rp_exile_forget_in(context)) {
+        rp_report(RP_HAZARD_NOT_PRESERVED, NULL, NULL, 0, 0, 0, NULL, NULL);
+        rp_exile_forget_all();
+    }
     rp_backing_lose(context);
-    rp_exile_forget_all();
     rp_drop_forget();
 }
 

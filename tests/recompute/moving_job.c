@@ -2,6 +2,7 @@
 /* usage: moving_job KERNELS CASE. Memory that no recipe can make anew, more of it than the device
  * holds; prints what it holds in the end. */
 #include <cuda.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,12 +118,51 @@ static void captured(void)
     show(c);
 }
 
+/* Another context comes and goes, while memory of the first is elsewhere. */
+static void contexts(bool allocates, bool is_primary)
+{
+    CUdeviceptr a = filled(7, 4 * PAGE), b = filled(9, 4 * PAGE), c = filled(11, 4 * PAGE), d;
+    CUcontext other;
+    if (is_primary) {
+        CU(cuDevicePrimaryCtxRetain(&other, 0));
+        CU(cuCtxPushCurrent(other));
+    } else {
+        CU(cuCtxCreate(&other, NULL, 0, 0));
+    }
+    if (allocates) {
+        CU(cuMemAlloc(&d, 4 * PAGE)); /* for which something goes */
+        CU(cuMemFree(d));
+    }
+    CU(is_primary ? cuDevicePrimaryCtxRelease(0) : cuCtxDestroy(other));
+    CU(cuCtxSetCurrent(context));
+    show(a);
+    show(b);
+    show(c);
+}
+
+static void context_goes(void)
+{
+    contexts(false, false);
+}
+
+static void context_allocates(void)
+{
+    contexts(true, false);
+}
+
+static void primary_goes(void)
+{
+    contexts(false, true);
+}
+
 static void run(const char *name)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"full", fill_and_look}, {"pool", pool}, {"captured", captured}};
+    } cases[] = {{"full", fill_and_look}, {"pool", pool}, {"captured", captured},
+                 {"context", context_goes}, {"allocates", context_allocates},
+                 {"primary", primary_goes}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (!strcmp(cases[i].name, name))
             cases[i].run();

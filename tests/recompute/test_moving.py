@@ -46,6 +46,10 @@ class Moving(unittest.TestCase):
         for _ in range(8):
             self.same("captured", "-b", "52KiB")
 
+    def test_another_context_goes(self):
+        for case in "context", "allocates", "primary":
+            self.same(case, "-b", "36KiB")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
