@@ -106,11 +106,28 @@ static void print_events(const struct info *info, const json_t *process)
         fprintf(out, "  %s events", rp_count_format(count, events));
 }
 
+/* What its trace lacks, and why. */
+static void print_gaps(const struct info *info, const json_t *process)
+{
+    const char *bad = rp_tint(&info->output, RP_TINT_BAD);
+    const char *none = rp_tint(&info->output, RP_TINT_NONE);
+    char count[RP_COUNT_TEXT];
+
+    if (rp_member_number(process, "lost"))
+        fprintf(info->output.file, "         %sevents were lost: %s%s\n", bad,
+                rp_count_format(count, rp_member_number(process, "lost")), none);
+    if (*rp_member_text(process, "trace_error"))
+        fprintf(info->output.file, "         %sthe trace could take no more: %s%s\n", bad,
+                rp_member_text(process, "trace_error"), none);
+    if (*rp_member_text(process, "broken"))
+        fprintf(info->output.file, "         %sthe trace breaks off: %s%s\n", bad,
+                rp_member_text(process, "broken"), none);
+}
+
 static void print_processes(const struct info *info)
 {
     FILE *out = info->output.file;
     json_t *list = json_object_get(info->document, "processes");
-    char count[RP_COUNT_TEXT];
 
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *process = json_array_get(list, i);
@@ -124,14 +141,7 @@ static void print_processes(const struct info *info)
         if (*rp_member_text(process, "trace"))
             print_events(info, process);
         fputc('\n', out);
-        if (rp_member_number(process, "lost"))
-            fprintf(out, "         %sevents were lost: %s%s\n", rp_tint(&info->output, RP_TINT_BAD),
-                    rp_count_format(count, rp_member_number(process, "lost")),
-                    rp_tint(&info->output, RP_TINT_NONE));
-        if (*rp_member_text(process, "broken"))
-            fprintf(out, "         %sthe trace breaks off: %s%s\n",
-                    rp_tint(&info->output, RP_TINT_BAD), rp_member_text(process, "broken"),
-                    rp_tint(&info->output, RP_TINT_NONE));
+        print_gaps(info, process);
     }
 }
 

@@ -51,6 +51,15 @@ static const char *shown_folder(const char *folder)
     return inside ? folder + length + 1 : folder;
 }
 
+/* Of the first trace that could not be written as a whole. */
+static const char *trace_error(const struct rp_summaries *summaries)
+{
+    const char *error = "";
+    for (size_t i = 0; !*error && i < summaries->count; i++)
+        error = rp_member_text(summaries->items[i], "trace_error");
+    return error;
+}
+
 static void say_figures(const struct rp_outcome *outcome, const char *folder)
 {
     const struct rp_summaries *summaries = &outcome->summaries;
@@ -58,17 +67,20 @@ static void say_figures(const struct rp_outcome *outcome, const char *folder)
          size[RP_SIZE_TEXT], kept[RP_SIZE_TEXT + 32] = "";
     uint64_t preserved = rp_summaries_total(summaries, "bytes_preserved");
     uint64_t lost = rp_summaries_total(summaries, "trace_lost");
+    const char *error = trace_error(summaries);
 
     if (outcome->traces > 0)
         snprintf(trace, sizeof(trace), "trace %s",
                  rp_size_format(size, outcome->trace_bytes));
     if (preserved > 0)
         snprintf(kept, sizeof(kept), ", %s preserved", rp_size_format(size, preserved));
-    rp_say("%s calls, %s launches%s; %s in %s%s",
+    rp_say("%s calls, %s launches%s; %s in %s%s%s%s",
            rp_count_format(calls, rp_summaries_total(summaries, "calls") + outcome->untold.calls),
            rp_count_format(launches, rp_summaries_total(summaries, "launches") +
                                          outcome->untold.launches),
-           kept, trace, folder, lost > 0 ? "; EVENTS WERE LOST" : "");
+           kept, trace, folder,
+           lost > 0 ? "; EVENTS WERE LOST" : *error ? "; THE TRACE HAS NO END" : "",
+           *error ? ": " : "", error);
 }
 
 struct list {
@@ -227,7 +239,9 @@ void rp_outcome_say(const struct rp_outcome *outcome, const char *folder,
         return;
     }
     if (outcome->summaries.count == 0)
-        rp_say("the job ended before it could write a summary; its trace is in %s", shown);
+        rp_say("the job ended before it could write a summary, or there was no room for one; its "
+               "trace is in %s",
+               shown);
     else
         say_figures(outcome, shown);
     if (outcome->summaries.count > 0)

@@ -301,7 +301,8 @@ static void add_buffers(json_t *document, json_t *list)
 
 static void add_summary(json_t *document, json_t *summary)
 {
-    static const char *const texts[] = {"command", "mode", "policy", "state", "driver", "device"};
+    static const char *const texts[] = {"command", "mode",   "policy",     "state",
+                                        "driver",  "device", "trace_error"};
     json_t *process = process_of(document, json_integer_value(json_object_get(summary, "pid")));
     json_t *proofs = json_object_get(summary, "proofs"), *value;
     const char *verdict;

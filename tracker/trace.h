@@ -171,6 +171,7 @@ struct rp_trace_stats {
     uint64_t bytes_written; /* the file's size; with RP_TRACE_KEEP_LAST of both */
     uint64_t waits;         /* times that a thread waited for a buffer */
     uint64_t lost;          /* events */
+    int error;              /* errno of what keeps events out of the file; its own limit is none */
 };
 void rp_trace_writer_stats(const struct rp_trace_writer *writer, struct rp_trace_stats *stats);
 

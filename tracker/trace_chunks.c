@@ -21,7 +21,7 @@ static enum rp_status breaks_off(struct rp_trace_reader *reader, const char *whe
     return rp_trace_report(
         reader, RP_DAMAGED,
         "breaks off %s, after %" PRIu64 " events (byte %" PRIu64 "): the job was "
-        "killed, or still runs, or the file was cut",
+        "killed, or still runs, or the disk was full, or the file was cut",
         where, reader->next_id, reader->input.offset + (reader->input.end - reader->input.begin));
 }
 

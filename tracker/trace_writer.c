@@ -348,6 +348,8 @@ enum rp_status rp_trace_writer_finish(struct rp_trace_writer *writer)
     int error = errno;
     pthread_mutex_lock(&writer->lock);
     writer->bytes_written = writer->file.older_bytes + writer->file.offset;
+    if (status != RP_OK && writer->error == 0)
+        writer->error = error;
     pthread_mutex_unlock(&writer->lock);
     errno = error;
     return status;
@@ -394,5 +396,7 @@ void rp_trace_writer_stats(const struct rp_trace_writer *writer, struct rp_trace
     stats->bytes_written = w->bytes_written;
     stats->waits = w->waits;
     stats->lost += w->lost_on_disk;
+    bool is_limit = w->error == EFBIG && w->file.keep == RP_TRACE_KEEP_FIRST;
+    stats->error = is_limit ? 0 : w->error;
     pthread_mutex_unlock(&w->lock);
 }

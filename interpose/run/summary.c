@@ -328,6 +328,8 @@ static json_t *summary_json(void)
         put_count(summary, "trace_bytes", stats.bytes_written);
         put_count(summary, "trace_lost", stats.lost);
         put_count(summary, "trace_waits", stats.waits);
+        if (stats.error != 0)
+            put_text(summary, "trace_error", strerror(stats.error));
     }
     if (rp_core.segments_wanted)
         put_contract(summary);

@@ -123,6 +123,7 @@ class Job(harness.Case):
         dump = self.reprise("dump")
         self.assertEqual(dump.returncode, 0)
         summary, = (self.folder / "reprise.data").glob("summary-*.json")
+        self.assertNotIn("trace_error", json.loads(summary.read_text()))
         lost = json.loads(summary.read_text())["trace_lost"]
         self.assertGreater(lost, 0)
         self.assertIn(f"-- gap lost={lost}", dump.stdout.splitlines()[-1])
@@ -153,10 +154,14 @@ class Job(harness.Case):
                                "20"], cwd=self.folder, env=harness.environment(), text=True,
                               capture_output=True, preexec_fn=limit, restore_signals=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("EVENTS WERE LOST", done.stderr)
+        self.assertIn("EVENTS WERE LOST: File too large\n", done.stderr)
+        self.assertIn("the trace could take no more: File too large\n", self.reprise("info").stdout)
         summary, = (self.folder / "reprise.data").glob("summary-*.json")
         summary = json.loads(summary.read_text())
-        process, = json.loads(self.reprise("info", "--json").stdout)["processes"]
+        info = json.loads(self.reprise("info", "--json").stdout)
+        process, = info["processes"]
+        schema.validate(summary, "summary")
+        schema.validate(info, "info")
         self.assertGreater(summary["trace_lost"], 0)
         self.assertEqual(summary["trace_events"] - summary["trace_lost"],
                          process.get("events", 0))

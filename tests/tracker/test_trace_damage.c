@@ -204,7 +204,7 @@ static void the_message_says_where_it_breaks_off(void **state)
         struct kept kept = read_all(memory_path);
         snprintf(why, sizeof(why),
                  "breaks off %s events (byte %zu): the job was killed, or still runs, or the "
-                 "file was cut",
+                 "disk was full, or the file was cut",
                  rows[i].where, size);
         assert_message(&kept, why);
         kept_release(&kept);
