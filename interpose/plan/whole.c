@@ -33,13 +33,22 @@ static enum rp_status add_live(const struct rp_live *live, struct rp_spans *whol
     return status == RP_OK ? add_buffers(live, &live->touched, whole, amount) : status;
 }
 
+/* What the run made itself, and its replay may find ready: kept by its pieces under any policy. */
+static void add_recalled(const struct rp_live *live, struct rp_amount *amount)
+{
+    for (size_t i = 0; i < live->recalled.count; i++)
+        rp_amount_add(amount, live->recalled.items[i].hi - live->recalled.items[i].lo);
+}
+
 enum rp_status rp_whole_size(const struct rp_execution *execution, struct rp_amount *amount)
 {
     struct rp_spans whole = {0};
     enum rp_status status = RP_OK;
     *amount = (struct rp_amount){0};
-    for (size_t i = 0; status == RP_OK && i < execution->instance->live_count; i++)
+    for (size_t i = 0; status == RP_OK && i < execution->instance->live_count; i++) {
+        add_recalled(&execution->instance->lives[i], amount);
         status = add_live(&execution->instance->lives[i], &whole, amount);
+    }
     rp_spans_release(&whole);
     return status;
 }

@@ -8,7 +8,8 @@
 #include "interpose/run/execution.h"
 
 /* Of an execution whose forward is over and whose clobbers are known: declared buffers that the
- * forward touched; with `discovered`, all that it read of allocations that are clobbered. */
+ * forward touched; with `discovered`, all that it read of allocations that are clobbered; and what
+ * a run keeps that it has made itself, whatever its policy. */
 enum rp_status rp_whole_size(const struct rp_execution *execution, struct rp_amount *amount);
 
 #endif

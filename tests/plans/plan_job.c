@@ -3,12 +3,12 @@
  * segments in a chain, each with a ring of rows of which a step overwrites one, and a state that
  * it steps. It prints a digest of all that a run leaves behind.
  *
- * usage: plan_job KERNELS eager|replay SEGMENTS NUMBERS STEPS [CHANGE [common|marked|BYTES]]
+ * usage: plan_job KERNELS eager|replay SEGMENTS NUMBERS STEPS [CHANGE [common|marked|dotted|BYTES]]
  *
  * From step CHANGE on, if it is not 0, there is one segment less; or, where BYTES are given, as
  * many segments in so much less memory. With `common` all read the ring of the first, and its row
  * is overwritten only after the first backward. With `marked` a forward sets some bytes of what it
- * has made and read. */
+ * has made and read, with `dotted` in many places. */
 #include "tests/laws/driver.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64, MOST_PARTS = 3 };
+enum { MOST = 64, MOST_PARTS = 3, MARK = 16, DOTS = 16 };
 
 /* Segments differ: in how deep their ring is, and in how much they make. */
 struct segment {
@@ -32,7 +32,8 @@ struct pass {
 
 static struct segment segments[MOST];
 static int count, n, steps, change, ballast;
-static bool replaying, common, marked;
+static bool replaying, common;
+static size_t marks; /* in what a forward makes */
 static CUdeviceptr input;
 
 static size_t bytes(int numbers)
@@ -66,8 +67,8 @@ static void forward(const struct segment *segment, CUdeviceptr x, int step, stru
         LAUNCH("enqueue", n, &ring, &last, &row, &n);
     pass->output = allocate(bytes(n));
     LAUNCH("step_state", n, &state, &last, &pass->output, &n);
-    if (marked)
-        CU(MemsetD8Async, last, (unsigned char)step, 16, NULL);
+    for (size_t i = 0; i < marks; i++)
+        CU(MemsetD8Async, last + 2 * MARK * i, (unsigned char)step, MARK, NULL);
 }
 
 static void release(CUdeviceptr *memory)
@@ -168,8 +169,9 @@ int main(int argc, char **argv)
     steps = atoi(argv[5]);
     change = argc > 6 ? atoi(argv[6]) : 0;
     common = argc > 7 && strcmp(argv[7], "common") == 0;
-    marked = argc > 7 && strcmp(argv[7], "marked") == 0;
-    ballast = argc > 7 && !common && !marked ? atoi(argv[7]) : 0;
+    if (argc > 7)
+        marks = strcmp(argv[7], "marked") == 0 ? 1 : strcmp(argv[7], "dotted") == 0 ? DOTS : 0;
+    ballast = argc > 7 && !common && !marks ? atoi(argv[7]) : 0;
     if (count < 1 || count > MOST)
         return 2;
     open_driver();

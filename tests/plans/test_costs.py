@@ -109,6 +109,17 @@ class Costs(jobs.Case):
                          "peak_backward_bytes"):
                 self.assertEqual(segment["terms"][term]["value"], terms[term]["value"], term)
 
+    def test_whole_buffers_are_never_less_than_regions(self):
+        """Nor where a first run keeps what it has made: under any policy it does."""
+        self.contract(state="discovered", buffers=None)
+        self.good(self.reprise("run", "--device", "soft", "--no-trace", "-c", "contract.json", "--",
+                               str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "2", "1000", "5",
+                               "0", "dotted"))
+        for options in self.options().values():
+            hold = {choice: options[choice]["terms"]["hold_bytes"]["value"]
+                    for choice in ("whole", "regions")}
+            self.assertGreaterEqual(hold["whole"], hold["regions"])
+
     def test_what_many_read_is_kept_once_under_shared(self):
         """A row that all have read, and that is overwritten after the first backward."""
         self.chain("0", "common")
