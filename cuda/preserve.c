@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+enum { HALF_ALIGNMENT = 512 }; /* of the blocks: copies of aligned bytes are the quickest */
+
 enum rp_status rp_kept_create(struct rp_kept **out)
 {
     struct rp_kept *kept = calloc(1, sizeof *kept);
@@ -103,8 +105,10 @@ static enum rp_status wait_for_writer(void *ctx, uint64_t lo, uint64_t hi,
     return rp_order_after(waiting->bench->order, waiting->stream, writer->stream);
 }
 
-enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *bench, rp_alloc_id id,
-                           uint64_t lo, uint64_t hi, rp_stream stream)
+/* Copies [lo, cut) and [cut, hi), one after the other; nothing, where cut is hi, of the latter. */
+static enum rp_status copy_out(struct rp_copies *copies, const struct rp_bench *bench,
+                               rp_alloc_id id, uint64_t lo, uint64_t cut, uint64_t hi,
+                               rp_stream stream)
 {
     struct rp_copy copy = {.id = id, .lo = lo, .hi = hi, .store = bench->store,
                            .stream = stream};
@@ -116,12 +120,20 @@ enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *benc
         status = rp_store_take(bench->store, hi - lo, stream, &copy.block);
     if (status != RP_OK)
         return status;
-    status = move(bench, OUT_OF_LIVE, id, lo, hi, copy.block.at, stream);
+    status = move(bench, OUT_OF_LIVE, id, lo, cut, copy.block.at, stream);
+    if (status == RP_OK)
+        status = move(bench, OUT_OF_LIVE, id, cut, hi, copy.block.at + (cut - lo), stream);
     if (status == RP_OK)
         status = copies_push(copies, &copy);
     if (status != RP_OK)
         rp_store_give(bench->store, &copy.block, stream);
     return status;
+}
+
+enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *bench, rp_alloc_id id,
+                           uint64_t lo, uint64_t hi, rp_stream stream)
+{
+    return copy_out(copies, bench, id, lo, hi, hi, stream);
 }
 
 enum rp_status rp_copy_move(struct rp_copy *copy, const struct rp_bench *bench)
@@ -198,6 +210,13 @@ static enum rp_status name_version(void *ctx, uint64_t lo, uint64_t hi,
     return rp_versions_write(naming->versions, naming->id, lo, hi, writer);
 }
 
+/* Where to cut, so that the second half is aligned as the first; `hi` for not at all. */
+static uint64_t cut_of(const struct rp_bench *bench, uint64_t lo, uint64_t hi)
+{
+    uint64_t half = (hi - lo) / 2 / HALF_ALIGNMENT * HALF_ALIGNMENT;
+    return bench->in_halves && half ? lo + half : hi;
+}
+
 enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *bench, rp_alloc_id id,
                                 uint64_t lo, uint64_t hi, rp_stream stream)
 {
@@ -205,8 +224,10 @@ enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *ben
         return RP_OK;
     enum rp_status status;
     if (rp_switch_on(RP_SWITCH_COPY_ON_SAVE)) {
-        rp_meter(bench, kept->owner, RP_COPYING_PRESERVE, hi - lo, stream);
-        status = rp_copy_out(&kept->copies, bench, id, lo, hi, stream);
+        uint64_t cut = cut_of(bench, lo, hi);
+        rp_meter(bench, kept->owner, cut < hi ? RP_COPYING_HALVES : RP_COPYING_PRESERVE, hi - lo,
+                 stream);
+        status = copy_out(&kept->copies, bench, id, lo, cut, hi, stream);
     } else {
         struct rp_copy pointer = {.id = id, .lo = lo, .hi = hi, .stream = stream};
         status = copies_push(&kept->copies, &pointer);

@@ -20,6 +20,7 @@ enum rp_copying {
     RP_COPYING_STASH,
     RP_COPYING_RESTORE,
     RP_COPYING_REINSTATE,
+    RP_COPYING_HALVES, /* a preservation by two copies in a row, see rp_bench */
     RP_COPYING_COUNT
 };
 
@@ -36,6 +37,8 @@ struct rp_bench {
     struct rp_memory *memory;
     struct rp_versions *versions; /* of the live bytes */
     rp_meter_fn meter;            /* may be NULL */
+    bool in_halves; /* preserve by two copies in a row into the same block, where there are bytes
+                     * enough: beside those made at once they tell the price of a copy */
 };
 
 /* One contiguous copy. */

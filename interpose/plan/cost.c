@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/plan/cost.h"
 
+#include "cuda/switches.h"
 #include "cuda/timeline.h"
 #include "interpose/plan/chain.h"
 #include "interpose/plan/clock.h"
@@ -8,12 +9,13 @@
 #include "interpose/plan/whole.h"
 #include "interpose/run/budget.h"
 #include "interpose/run/core.h"
+#include "interpose/run/price.h"
 #include "interpose/run/profiler.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { IN_FLIGHT = 4, KINDS = RP_PHASE_COUNT + RP_COPYING_COUNT, SUMS = 0 };
+enum { IN_FLIGHT = 4, HALVED_AFTER = 2, KINDS = RP_PHASE_COUNT + RP_COPYING_COUNT, SUMS = 0 };
 
 /* A step on its way: its calls go out, or its times have not come yet. */
 struct flight {
@@ -32,6 +34,7 @@ static struct {
     uint32_t late; /* the segment that is to be replayed next and has made late copies */
     struct rp_step_cost first, steps[RP_COST_STEPS], last;
     size_t count; /* of steps */
+    uint32_t alike; /* steps in a row by which copies can't be priced: all had one size */
     uint64_t collected, peak, tagged_steps;
 } costs;
 
@@ -83,6 +86,8 @@ void rp_cost_step_begins(void)
     (void)rp_clock_device(); /* now, while there is a context to ask */
     rp_timeline_begin(flight->timeline);
     costs.now = flight;
+    rp_core.bench.in_halves = flight->cost.by_part && costs.alike >= HALVED_AFTER &&
+                              rp_switch_on(RP_SWITCH_HALVES);
     costs.last_replay = costs.late = UINT32_MAX;
     rp_cost_phase(RP_PHASE_OF_FORWARD, 0);
 }
@@ -101,8 +106,10 @@ void rp_cost_step_ends(void)
     if (flight->cost.count > rp_chain_length())
         flight->cost.count = rp_chain_length(); /* a first forward never came */
     flight->is_out = true;
+    costs.alike = flight->cost.by_part && rp_price_is_open(&flight->cost) ? costs.alike + 1 : 0;
     costs.ended = flight;
     costs.now = NULL;
+    rp_core.bench.in_halves = false;
 }
 
 static bool make_room(struct rp_step_cost *cost, size_t count)
@@ -264,13 +271,25 @@ void rp_cost_call(rp_stream stream, bool repeats)
     rp_cost_memory();
 }
 
+static void add_halves(struct rp_part *part, uint64_t bytes)
+{
+    struct rp_amount *halves = &part->copies[RP_COPYING_HALVES];
+    halves->bytes += bytes;
+    halves->pieces += 2;
+    rp_amount_add(&part->copies[RP_COPYING_PRESERVE], bytes);
+    costs.now->cost.halved = true;
+}
+
 void rp_cost_meter(uint32_t place, enum rp_copying what, uint64_t bytes, rp_stream stream)
 {
     struct rp_part *part = rp_cost_part(place);
     if (!part)
         return;
-    rp_amount_add(&part->copies[what], bytes);
-    if (what == RP_COPYING_PRESERVE)
+    if (what == RP_COPYING_HALVES)
+        add_halves(part, bytes);
+    else
+        rp_amount_add(&part->copies[what], bytes);
+    if (what == RP_COPYING_PRESERVE || what == RP_COPYING_HALVES)
         rp_cost_keep(&part->state, place, !part->forward_over, bytes);
     mark(RP_PHASE_COUNT + what, place, stream);
     rp_cost_memory();
@@ -288,6 +307,8 @@ static void add_to_part(struct rp_step_cost *cost, uint64_t what, uint64_t ns)
         part->ns[kind] += ns;
     else
         part->copy_ns[kind - RP_PHASE_COUNT] += ns;
+    if (kind == RP_PHASE_COUNT + RP_COPYING_HALVES)
+        part->copy_ns[RP_COPYING_PRESERVE] += ns;
 }
 
 static void add_interval(void *ctx, uint64_t what, uint64_t ns)
@@ -413,6 +434,7 @@ void rp_cost_lost(void)
         costs.flights[i].is_out = false;
     }
     costs.now = costs.ended = NULL;
+    rp_core.bench.in_halves = false;
 }
 
 void rp_cost_forget(void)
@@ -423,6 +445,6 @@ void rp_cost_forget(void)
         release(&costs.steps[i]);
     for (size_t i = 0; i < IN_FLIGHT; i++)
         release(&costs.flights[i].cost);
-    costs.count = 0;
+    costs.count = costs.alike = 0;
     costs.collected = costs.peak = 0;
 }

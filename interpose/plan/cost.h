@@ -14,6 +14,10 @@
  * is not measured where times would mislead, and says why (a departure): streams side by side,
  * captures, replays in another order than the reverse.
  *
+ * Where all copies of a step have one size, what of their time is by the piece and what by the byte
+ * can't be told. After two such steps the next one that is measured by part preserves by two copies
+ * instead of one (rp_bench.in_halves): what they take longer is by the piece.
+ *
  * All functions want the core's lock. Without steps in the contract there is nothing to
  * measure, and nothing is done. */
 #ifndef RP_INTERPOSE_COST_H
@@ -41,7 +45,8 @@ struct rp_part {
     enum rp_choice choice; /* by which it was replayed, if it was */
     bool replayed, forward_over;
     uint64_t ns[RP_PHASE_COUNT], copy_ns[RP_COPYING_COUNT];
-    struct rp_amount copies[RP_COPYING_COUNT];
+    struct rp_amount copies[RP_COPYING_COUNT]; /* what halves preserve counts twice: as preserved,
+                                                * and for themselves, two pieces each */
     uint64_t job[RP_PHASE_COUNT]; /* the most bytes of the job's own, by phase */
     struct rp_keeping state;      /* what was preserved */
     struct rp_keeping outputs;    /* what would have to be copied to be kept */
@@ -60,6 +65,7 @@ struct rp_step_cost {
     const char *departure; /* why it is not what a plan can be made from, or NULL */
     uint32_t plan;         /* the number of the plan that was in force, 0 for none */
     bool by_part;          /* false: only the sums were measured */
+    bool halved;           /* some of its state was preserved by two copies instead of one */
 };
 
 /* A step begins or ends; an end without a beginning is nothing. */

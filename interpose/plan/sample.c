@@ -72,13 +72,24 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static bool all_are_halved(const struct rp_sample *sample)
+{
+    for (size_t i = 0; i < sample->count; i++)
+        if (!sample->steps[i]->halved)
+            return false;
+    return true;
+}
+
 uint64_t rp_sample_median(const struct rp_sample *sample, size_t place, size_t member)
 {
     uint64_t values[RP_COST_STEPS];
+    size_t count = 0;
+    bool all = all_are_halved(sample);
     for (size_t i = 0; i < sample->count; i++)
-        values[i] = *(const uint64_t *)member_of(sample->steps[i], place, member);
-    qsort(values, sample->count, sizeof *values, compare);
-    return values[sample->count / 2];
+        if (all || !sample->steps[i]->halved)
+            values[count++] = *(const uint64_t *)member_of(sample->steps[i], place, member);
+    qsort(values, count, sizeof *values, compare);
+    return values[count / 2];
 }
 
 static uint64_t more(uint64_t a, uint64_t b)

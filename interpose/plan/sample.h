@@ -25,7 +25,8 @@ uint64_t rp_sample_least_job(const struct rp_sample *sample);
 /* A member of struct rp_part, as an argument of the functions below. */
 #define RP_PART(member) offsetof(struct rp_part, member)
 
-/* Of a number in nanoseconds: the median. */
+/* Of a number in nanoseconds: the median; of the steps with halves, which take longer, only where
+ * there are no others. */
 uint64_t rp_sample_median(const struct rp_sample *sample, size_t place, size_t member);
 /* Of a number of bytes: the most, in the first step too; steps need not be alike, and a plan
  * has to hold in each. */

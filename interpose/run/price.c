@@ -5,6 +5,8 @@
 
 /* A copy's fixed part is some microseconds, of the host's call and of the device. */
 #define MOST_FIXED_NS 10000
+/* Of a copy's time, what its bytes have to take to be seen in it. */
+#define LEAST_SHARE (1.0 / 16)
 
 /* Least squares of ns = fixed * pieces + rate * bytes, over every kind of copy of every part. */
 struct fit {
@@ -20,18 +22,37 @@ static struct fit add_point(struct fit fit, double pieces, double bytes, double 
                         fit.bt + weight * bytes * ns};
 }
 
+static struct fit add_kind(struct fit fit, const struct rp_step_cost *step, enum rp_copying what)
+{
+    for (size_t k = 0; k < step->count; k++) {
+        const struct rp_part *part = &step->parts[k];
+        const struct rp_amount *copies = &part->copies[what];
+        if (copies->pieces)
+            fit = add_point(fit, (double)copies->pieces, (double)copies->bytes,
+                            (double)part->copy_ns[what]);
+    }
+    return fit;
+}
+
+/* Copies that were made at once: of those that halves preserved, none. */
 static struct fit fit_copies(const struct rp_step_cost *const *steps, size_t count)
 {
     struct fit fit = {0};
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < steps[i]->count; k++)
-            for (int what = 0; what < RP_COPYING_COUNT; what++) {
-                const struct rp_part *part = &steps[i]->parts[k];
-                const struct rp_amount *copies = &part->copies[what];
-                if (copies->pieces)
-                    fit = add_point(fit, (double)copies->pieces, (double)copies->bytes,
-                                    (double)part->copy_ns[what]);
-            }
+        for (int what = 0; what < RP_COPYING_HALVES; what++)
+            if (what != RP_COPYING_PRESERVE || !steps[i]->halved)
+                fit = add_kind(fit, steps[i], (enum rp_copying)what);
+    return fit;
+}
+
+/* What was preserved, in some steps by halves: whatever the other kinds have around their copies
+ * does not blur the difference. */
+static struct fit fit_halves(const struct rp_step_cost *const *steps, size_t count)
+{
+    struct fit fit = {0};
+    for (size_t i = 0; i < count; i++)
+        fit = add_kind(fit, steps[i],
+                       steps[i]->halved ? RP_COPYING_HALVES : RP_COPYING_PRESERVE);
     return fit;
 }
 
@@ -40,20 +61,58 @@ static bool is_of_many_sizes(const struct fit *fit)
     return fit->pp * fit->bb - fit->pb * fit->pb > 1e-9 * fit->pp * fit->bb;
 }
 
+static double fixed_of(const struct fit *fit)
+{
+    return (fit->pt * fit->bb - fit->bt * fit->pb) / (fit->pp * fit->bb - fit->pb * fit->pb);
+}
+
+/* Of the least error, given what is fixed. */
+static double rate_of(const struct fit *fit, double fixed)
+{
+    return fit->bb > 0 ? (fit->bt - fixed * fit->pb) / fit->bb : 0;
+}
+
+/* False where halves are no help: there are none, or their copies are so small that what is left
+ * for the bytes may as well be noise. */
+static bool fixed_by_halves(const struct rp_step_cost *const *steps, size_t count,
+                            const struct fit *fit, double *fixed)
+{
+    struct fit halves = fit_halves(steps, count);
+    if (!is_of_many_sizes(&halves))
+        return false;
+    *fixed = fixed_of(&halves);
+    return *fixed >= 0 && rate_of(fit, *fixed) > rate_of(fit, 0) * LEAST_SHARE;
+}
+
+/* Whether the two parts of the price can be told apart; then `fixed` is one of them. */
+static bool is_told(const struct rp_step_cost *const *steps, size_t count, const struct fit *fit,
+                    double *fixed)
+{
+    if (!is_of_many_sizes(fit))
+        return fixed_by_halves(steps, count, fit, fixed);
+    *fixed = fixed_of(fit);
+    return true;
+}
+
+bool rp_price_is_open(const struct rp_step_cost *step)
+{
+    struct fit sizes = {0};
+    for (size_t k = 0; k < step->count; k++)
+        for (int what = 0; what < RP_COPYING_COUNT; what++)
+            sizes = add_point(sizes, (double)step->parts[k].copies[what].pieces,
+                              (double)step->parts[k].copies[what].bytes, 1);
+    return sizes.pp > 0 && !is_of_many_sizes(&sizes);
+}
+
 bool rp_price_copies(const struct rp_step_cost *const *steps, size_t count,
                      struct rp_copy_price *price)
 {
     struct fit fit = fit_copies(steps, count);
-    double determinant = fit.pp * fit.bb - fit.pb * fit.pb;
-    double fixed = 0, rate = fit.bb > 0 ? fit.bt / fit.bb : 0;
-    if (is_of_many_sizes(&fit)) {
-        fixed = (fit.pt * fit.bb - fit.bt * fit.pb) / determinant;
-        rate = (fit.bt * fit.pp - fit.pt * fit.pb) / determinant;
-    }
-    if (fixed < 0 && fit.bb > 0) {
+    double fixed = 0;
+    bool told = is_told(steps, count, &fit, &fixed);
+    if (fixed < 0 || !told)
         fixed = 0;
-        rate = fit.bt / fit.bb;
-    }
+    double rate = rate_of(&fit, fixed);
     if (rate <= 0 && fit.pp > 0) { /* so small that only their number counts */
         rate = 1e-6;
         fixed = fit.pt / fit.pp;
@@ -61,7 +120,7 @@ bool rp_price_copies(const struct rp_step_cost *const *steps, size_t count,
     if (rate <= 0)
         return false;
     double per_us = 1000 / rate;
-    enum rp_source source = is_of_many_sizes(&fit) ? rp_clock_source() : RP_SOURCE_DERIVED;
+    enum rp_source source = told ? rp_clock_source() : RP_SOURCE_DERIVED;
     price->fixed = (struct rp_measure){(uint64_t)(fixed + 0.5), source};
     price->bytes_per_us = (struct rp_measure){per_us < 1 ? 1 : (uint64_t)per_us, source};
     return true;
@@ -70,6 +129,6 @@ bool rp_price_copies(const struct rp_step_cost *const *steps, size_t count,
 uint64_t rp_price_piece(const struct rp_step_cost *const *steps, size_t count)
 {
     struct fit fit = fit_copies(steps, count);
-    double ns = fit.pp > 0 && !is_of_many_sizes(&fit) ? fit.pt / fit.pp : 0;
+    double fixed, ns = fit.pp > 0 && !is_told(steps, count, &fit, &fixed) ? fit.pt / fit.pp : 0;
     return ns <= MOST_FIXED_NS ? (uint64_t)(ns + 0.5) : 0;
 }

@@ -10,11 +10,12 @@ import sys
 SEES = {"the_replay_sees_its_past", "content_is_kept_and_not_a_pointer",
         "a_replay_may_use_several_streams", "aliases_are_one_place",
         "what_is_restored_late_is_seen_by_all_streams_of_the_replay"}
+HELD = {"halves_hold_what_a_single_copy_holds"}
 STORE = {"lodging": {"a_small_block_lodges_where_nobody_misses_the_rest"}}
 TRANSACTION = {
-    "preserve": SEES | {"it_leaves_no_trace", "a_full_device_rolls_back",
+    "preserve": SEES | HELD | {"it_leaves_no_trace", "a_full_device_rolls_back",
                         "the_stash_serves_other_instances"},
-    "copy-on-save": SEES | {"a_full_device_rolls_back"},
+    "copy-on-save": SEES | HELD | {"a_full_device_rolls_back"},
     "restore": SEES | {"the_stash_serves_other_instances"},
     "reinstate": SEES - {"the_replay_sees_its_past"} | {
         "it_leaves_no_trace", "live_writes_survive", "the_stash_serves_other_instances",

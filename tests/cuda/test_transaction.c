@@ -461,6 +461,78 @@ static void what_is_restored_late_is_seen_by_all_streams_of_the_replay(void **st
     }
 }
 
+/* ---- halves ----------------------------------------------------------------------------- */
+
+enum { LARGE_BYTES = 3000 };
+
+static struct {
+    enum rp_copying what;
+    unsigned copies;
+    enum rp_status (*copy)(void *self, rp_device_ptr to, rp_device_ptr from, uint64_t bytes,
+                           rp_stream stream);
+} metered;
+
+static void note_kind(uint32_t owner, enum rp_copying what, uint64_t bytes, rp_stream stream)
+{
+    (void)owner, (void)bytes, (void)stream;
+    metered.what = what;
+}
+
+static enum rp_status count_copy(void *self, rp_device_ptr to, rp_device_ptr from, uint64_t bytes,
+                                 rp_stream stream)
+{
+    metered.copies++;
+    return metered.copy(self, to, from, bytes, stream);
+}
+
+static unsigned char *add_pattern(struct world *world, rp_alloc_id *id)
+{
+    rp_device_ptr address;
+    assert_int_equal(world->driver.alloc(world->host, LARGE_BYTES, &address), RP_OK);
+    assert_int_equal(rp_memory_add(world->bench.memory, RP_ALLOC_DEVICE, LARGE_BYTES, address, 0, 2,
+                                   NULL, id),
+                     RP_OK);
+    unsigned char *bytes = (unsigned char *)(uintptr_t)address;
+    for (size_t i = 0; i < LARGE_BYTES; i++)
+        bytes[i] = (unsigned char)(i / 7);
+    return bytes;
+}
+
+/* [lo, hi) is kept in halves and then overwritten; what was kept is what stood there. */
+static void keep_in_halves(size_t lo, size_t hi, enum rp_copying what, unsigned copies)
+{
+    struct world world = begin_world();
+    rp_alloc_id id;
+    unsigned char *live = add_pattern(&world, &id), past[LARGE_BYTES];
+    settle(&world);
+    memcpy(past, live, sizeof past);
+    metered.copies = 0;
+    metered.copy = world.driver.copy;
+    world.driver.copy = count_copy;
+    world.bench.meter = note_kind;
+    world.bench.in_halves = true;
+    assert_int_equal(rp_kept_preserve(world.kept, &world.bench, id, lo, hi, 1), RP_OK);
+    struct fill *fill = malloc(sizeof *fill);
+    *fill = (struct fill){live, LARGE_BYTES, 'n'};
+    assert_int_equal(rp_host_submit(world.host, 1, run_fill, fill), RP_OK);
+    assert_true(rp_host_run(world.host, 1));
+    assert_int_equal(world.kept->copies.count, 1);
+    rp_device_ptr block = world.kept->copies.items[0].block.at;
+    assert_true(block != 0);
+    assert_memory_equal((const unsigned char *)(uintptr_t)block, past + lo, hi - lo);
+    assert_int_equal(metered.what, what);
+    assert_int_equal(metered.copies, copies);
+    end_world(&world);
+}
+
+static void halves_hold_what_a_single_copy_holds(void **state)
+{
+    (void)state;
+    keep_in_halves(100, 2900, RP_COPYING_HALVES, 2);
+    keep_in_halves(0, LARGE_BYTES, RP_COPYING_HALVES, 2);
+    keep_in_halves(100, 1123, RP_COPYING_PRESERVE, 1); /* halves would not be aligned */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +549,7 @@ int main(void)
         cmocka_unit_test(nobody_waits_where_nothing_is_rewound),
         cmocka_unit_test(a_stream_that_captured_waits_for_what_was_released_meanwhile),
         cmocka_unit_test(what_is_restored_late_is_seen_by_all_streams_of_the_replay),
+        cmocka_unit_test(halves_hold_what_a_single_copy_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,18 +9,26 @@ import jobs
 
 BUDGETS = 4
 LARGE = {"version": 1, "base": "h200", "bytes_scale": 10000, "ops_scale": 10000}
+# What copies take beside their bytes counts, and the host is never the bottleneck.
+SLOW = LARGE | {"figures": {"gap_ns": 3000, "call_ns": 300}}
 
 
 class Clock(jobs.Case):
     def setUp(self):
         super().setUp()
-        (self.folder / "large.json").write_text(json.dumps(LARGE))
-        self.clock = str(self.folder / "large.json")
+        self.clock = self.model(LARGE)
+        self.off = ""  # a mechanism, for REPRISE_TEST_DISABLE
+
+    def model(self, document):
+        path = self.folder / "model.json"
+        path.write_text(json.dumps(document))
+        return str(path)
 
     def run_job(self, job, *words):
         return self.good(self.reprise("run", "--device", "soft", "--no-trace", *words, "-c",
                                       "contract.json", "--", *job,
-                                      REPRISE_SOFT_CLOCK=self.clock))
+                                      REPRISE_SOFT_CLOCK=self.clock,
+                                      REPRISE_TEST_DISABLE=self.off))
 
     def plan(self, budget):
         done = self.reprise("plan", "profiled", "--json", "--force", "-o", "plan.json", "-b",
@@ -62,13 +70,37 @@ class Clock(jobs.Case):
         for self.clock, budgets in (("h200", self.budgets), ("h100nl", self.curve)):
             self.compare([str(jobs.DIGITS), "-c", "-n", "6"], budgets)
 
+    def price_sources(self):
+        price = json.loads((self.folder / "profiled" / "profile.json").read_text())["copy"]
+        return {term["source"] for term in price.values()}
+
+    # ---- jobs that preserve pieces of one size: halves tell the price (cuda/preserve.h) ----
+
+    def one_size(self, marks):
+        self.contract(state="discovered", buffers=None)
+        return [str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "2", "1000", "8", "0", marks]
+
     def test_small_pieces_where_all_that_were_copied_had_one_size(self):
         self.clock = "h100nl"
-        self.contract(state="discovered", buffers=None)
-        self.compare([str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "2", "1000", "8", "0",
-                      "marked"], self.budgets, 0.03)
-        price = json.loads((self.folder / "profiled" / "profile.json").read_text())["copy"]
-        self.assertEqual({term["source"] for term in price.values()}, {"derived"})  # not measured
+        for self.off, source, budgets in (("", "model-clock", self.budgets),
+                                          ("halves", "derived", lambda: self.budgets()[::3])):
+            self.compare(self.one_size("marked"), budgets, 0.03)
+            self.assertEqual(self.price_sources(), {source})
+
+    def test_what_would_be_copied_in_much_smaller_pieces_is_priced_by_halves(self):
+        self.clock = self.model(SLOW)
+        job = self.one_size("dotted")
+        chosen = self.compare(job, self.budgets, 0.02)
+        self.assertEqual(chosen, {"retain", "regions"})
+        self.assertEqual(self.price_sources(), {"model-clock"})
+
+    def test_without_halves_they_are_taken_for_next_to_nothing(self):
+        self.clock, self.off = self.model(SLOW), "halves"
+        self.run_job(self.one_size("dotted"), "-o", "profiled")
+        planned = self.plan(1 << 40)["time_ns"]
+        self.run_job(self.one_size("dotted"), "--plan", "plan.json")
+        self.assertLess(planned, 0.9 * self.summary()["plan"]["measured_ns"])
+        self.assertEqual(self.price_sources(), {"derived"})
 
     def test_a_step_that_a_single_call_of_the_host_shows_in(self):
         """Its peak has no room for idle blocks of both sizes that it needs (cuda/lodging.h)."""
