@@ -216,9 +216,10 @@ static bool write_data(struct rp_file *file, const struct report *report,
 
 /* ---- the command ---------------------------------------------------------------------- */
 
-/* The survey of the run to compare with; NULL when none is asked for. */
+/* The survey of the run to compare with; NULL when none is asked for. Where it is damaged, what is
+ * left of it is compared, and *reading becomes RP_EXIT_DATA. */
 static int read_old(const struct rp_command *command, const struct rp_options *options,
-                    const struct rp_filter *filter, json_t **old)
+                    const struct rp_filter *filter, json_t **old, int *reading)
 {
     const char *name = options->values[RP_OPT_DIFF].text;
     char path[PATH_MAX], *words[] = {path, NULL};
@@ -234,6 +235,8 @@ static int read_old(const struct rp_command *command, const struct rp_options *o
         return code;
     *old = rp_survey(&source, filter, &code);
     rp_source_close(&source);
+    if (code == RP_EXIT_DATA)
+        *reading = code;
     return *old ? RP_EXIT_OK : RP_EXIT_FAILURE;
 }
 
@@ -272,16 +275,17 @@ static int report_source(const struct rp_command *command, const struct rp_optio
                          const struct rp_source *source, const struct rp_filter *filter)
 {
     json_t *old;
+    int reading = RP_EXIT_OK;
 
     if (!rp_source_has_trace(source))
         return RP_EXIT_DATA;
     if (strcmp(source->traces[0], "-") == 0)
         return rp_say_usage("report", "a report reads its traces twice, so none can be a pipe");
-    int code = read_old(command, options, filter, &old);
+    int code = read_old(command, options, filter, &old, &reading);
     if (code == RP_EXIT_OK)
         code = write_report(options, source, filter, old);
     json_decref(old);
-    return code;
+    return code == RP_EXIT_OK ? reading : code;
 }
 
 int rp_cmd_report(int argc, char **argv)

@@ -30,8 +30,8 @@ const struct rp_command rp_commands[] = {
     {"check", "[OPTION...] [DIR|TRACE]",
      "Tells which replays went wrong: buffer, bytes, versions, writer", rp_cmd_check,
      RP_COMMAND_CHECK,
-     "Exit code: 0 no hazards; 1 (or -e N) hazards, or no replay to be checked; 2 a\n"
-     "run without a contract; 65 a damaged trace.\n"},
+     "Exit code: 0 no hazards; 1 (or -e N) hazards, no replay to be checked, or\n"
+     "nothing that passes the filters; 2 a run without a contract; 65 a damaged trace.\n"},
     {"plan", "[OPTION...] [DIR]",
      "Chooses for each segment whether to retain or to replay it", rp_cmd_plan, RP_COMMAND_PLAN,
      "Without a budget it prints a table over budgets. Exit code: 0 with a plan, 1\n"

@@ -112,6 +112,9 @@ class Report(harness.Case):
         data = self.data("--diff", old)
         self.assertEqual(data["old"].get("kernels", {}), {})
         self.assertIn("bn_forward", data["survey"]["kernels"])
+        trace = old / "trace-1.rpt"
+        trace.write_bytes(trace.read_bytes()[:-10])
+        self.assertIn("old", self.data("--diff", old, code=65))
         self.assertRefused(self.reprise("report", "--diff", "nothing", "-o", "x.html"), 2, "nothing")
 
     def test_a_torn_trace_is_shown_as_far_as_it_goes(self):
