@@ -238,8 +238,12 @@ static void print_hidden(const struct check *check)
                 check->hidden, words);
 }
 
-static void print_people(const struct check *check)
+static void print_people(struct check *check)
 {
+    json_t *hazards = check->hazards;
+
+    check->hazards = rp_output_shown(hazards);
+    json_decref(hazards);
     FILE *out = check->output.file;
     size_t count = json_array_size(check->hazards);
 

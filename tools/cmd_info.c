@@ -376,7 +376,11 @@ static int print(struct info *info, int code)
         json_dumpf(info->document, info->output.file, JSON_INDENT(1));
         fputc('\n', info->output.file);
     } else if (!proofs) {
+        json_t *document = info->document;
+        info->document = rp_output_shown(document);
         print_people(info);
+        json_decref(info->document);
+        info->document = document;
     }
     return rp_output_end(&info->output, code);
 }

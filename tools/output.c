@@ -133,3 +133,47 @@ struct rp_shown_size rp_shown_size(const struct rp_options *options, unsigned lo
         rp_size_format(shown.text, bytes);
     return shown;
 }
+
+/* To be freed. A character becomes eight at most. */
+static char *shown_text(const char *text, size_t length)
+{
+    size_t room = 8 * length + 4;
+    char *shown = malloc(room);
+    return shown ? rp_text_escape(shown, room, text, length) : NULL;
+}
+
+static json_t *shown_string(json_t *value)
+{
+    char *shown = shown_text(json_string_value(value), json_string_length(value));
+    json_t *copy = shown ? json_string(shown) : NULL;
+    free(shown);
+    return copy;
+}
+
+static json_t *shown_object(json_t *object)
+{
+    json_t *copy = json_object(), *member;
+    const char *name;
+
+    json_object_foreach(object, name, member) {
+        char *shown = shown_text(name, strlen(name));
+        if (shown)
+            json_object_set_new(copy, shown, rp_output_shown(member));
+        free(shown);
+    }
+    return copy;
+}
+
+json_t *rp_output_shown(json_t *value)
+{
+    if (json_is_string(value))
+        return shown_string(value);
+    if (json_is_object(value))
+        return shown_object(value);
+    if (!json_is_array(value))
+        return json_incref(value);
+    json_t *copy = json_array();
+    for (size_t i = 0; i < json_array_size(value); i++)
+        json_array_append_new(copy, rp_output_shown(json_array_get(value, i)));
+    return copy;
+}

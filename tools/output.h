@@ -7,6 +7,8 @@
 #define RP_TOOLS_OUTPUT_H
 
 #include "tools/options.h"
+
+#include <jansson.h>
 #include "tracker/text.h"
 
 #include <stdio.h>
@@ -34,5 +36,8 @@ struct rp_shown_size {
     char text[RP_SIZE_TEXT];
 };
 struct rp_shown_size rp_shown_size(const struct rp_options *options, unsigned long long bytes);
+
+/* A copy whose texts and names do nothing to a terminal; NULL without memory. */
+json_t *rp_output_shown(json_t *value);
 
 #endif

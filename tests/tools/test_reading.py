@@ -632,6 +632,21 @@ class Info(ReadingCase):
                          "bn_forward: exact\n  writes param 3\n  all of it\n")
         self.assertEqual(self.reprise("info", "--proof", "nope").returncode, 1)
 
+    def test_names_do_nothing_to_a_terminal(self):
+        odd = "a\x1b[2Jb\nc"
+        segments = [{"name": odd, "forwards": 1, "replays": 1, "unreplayed": 0, "refused": odd}]
+        hazard = {"hazard": "stale-read", "segment": odd, "buffer": odd, "allocation": 1,
+                  "offset": 0, "bytes": 4, "reader": odd, "writer": odd, "step": 1, "count": 1,
+                  "order": 0, "advice": odd}
+        self.summarise(steps=1, launches=1, mode="check", segments=segments, hazards=[hazard],
+                       buffers=[{"name": odd, "found": 1}],
+                       unknown=[{"call": odd, "count": 1, "reason": odd}])
+        for words, code in ((["info"], 0), (["check"], 1)):
+            text = self.read(*words, code=code)
+            self.assertNotIn("\x1b", text)
+            self.assertIn(r"a\x1b[2Jb\nc", text)
+        self.assertIn(odd, json.loads(self.read("info", "--json"))["segments"])
+
     def test_proof_as_an_object(self):
         (self.run_folder / "trace-4242.rpt").unlink()
         self.write(STORY.replace(

@@ -46,7 +46,7 @@ static void add_process(struct rp_export *run)
     struct rp_builder *out = &run->out;
 
     for (const char *at = run->command; *at; at++)
-        rp_builder_char(out, *at == ';' || *at == '\n' ? '_' : *at);
+        rp_builder_char(out, *at == ';' || (unsigned char)*at < ' ' || *at == 0x7f ? '_' : *at);
     rp_builder_printf(out, "%s%llu", *run->command ? " " : "pid ", (unsigned long long)run->pid);
 }
 
