@@ -3,6 +3,7 @@
 
 #include "interpose/calls/array.h"
 #include "interpose/calls/offload.h"
+#include "interpose/recompute/answer.h"
 #include "interpose/run/core.h"
 #include "interpose/run/segment.h"
 
@@ -40,6 +41,17 @@ static enum rp_status reach_hull(struct rp_footprint *call, const struct rp_area
     return fits ? rp_footprint_reach(call, area->base, bytes, hull, NULL) : RP_OK;
 }
 
+/* From its first byte to its last. What no address space holds is left to the driver. */
+static bool overruns(const struct rp_area *area)
+{
+    uint64_t rows, slices, bytes;
+    return !__builtin_mul_overflow(area->pitch, area->height - 1, &rows) &&
+           !__builtin_mul_overflow(area->slice, area->depth - 1, &slices) &&
+           !__builtin_add_overflow(rows, slices, &bytes) &&
+           !__builtin_add_overflow(bytes, area->width, &bytes) &&
+           rp_answer_overruns(area->base, bytes);
+}
+
 enum rp_status rp_area_reach(struct rp_footprint *call, const struct rp_area *area,
                             enum rp_effect effect)
 {
@@ -48,6 +60,7 @@ enum rp_status rp_area_reach(struct rp_footprint *call, const struct rp_area *ar
         return RP_OK;
     if (area->type == CU_MEMORYTYPE_ARRAY)
         return rp_array_reach(call, area->base, effect);
+    call->overruns = call->overruns || overruns(area);
     if (area->pitch == area->width && area->depth == 1 &&
         !__builtin_mul_overflow(area->width, area->height, &bytes))
         return rp_footprint_reach(call, area->base, bytes, exactly(effect), NULL);

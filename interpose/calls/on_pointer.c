@@ -22,6 +22,8 @@ void rp_on_address_range(struct rp_frame *frame)
         *args->psize = rp_backing_bytes(backed);
     if (backed)
         answer(frame, CUDA_SUCCESS);
+    else if (rp_answer_is_past(args->dptr))
+        answer(frame, CUDA_ERROR_NOT_FOUND);
     rp_core_unlock();
 }
 
@@ -32,6 +34,8 @@ void rp_on_pointer_attribute(struct rp_frame *frame)
     const struct rp_backed *backed = rp_answer_for(args->ptr);
     if (backed && args->data)
         answer(frame, rp_answer_attribute(backed, args->ptr, args->attribute, args->data));
+    else if (rp_answer_is_past(args->ptr))
+        answer(frame, CUDA_ERROR_INVALID_VALUE);
     rp_core_unlock();
 }
 

@@ -65,6 +65,11 @@ void rp_handler_track(struct rp_frame *frame, struct rp_footprint *call, enum rp
 {
     if (status != RP_OK)
         rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
+    if (call->overruns) {
+        frame->skip = frame->served = true;
+        frame->result = CUDA_ERROR_INVALID_VALUE;
+        return;
+    }
     if (rp_handler_is_captured(call->stream))
         return;
     if (rp_calls[frame->id].stream_arg >= 0) { /* it need not be over when the call returns: */
@@ -146,7 +151,7 @@ static void tracked(struct rp_frame *frame, enum rp_outcome outcome)
     if (!rp_handler_tracked(frame))
         return;
     rp_core_lock();
-    if (!rp_handler_tracked(frame)->seq)
+    if (!rp_handler_tracked(frame)->seq && !rp_handler_tracked(frame)->overruns)
         frame->result = rp_recompute_looked(frame->result);
     rp_handler_settle(frame, outcome);
     rp_core_unlock();

@@ -5,12 +5,27 @@
 
 #include <string.h>
 
+static struct rp_backed *around(uint64_t address)
+{
+    return rp_core.config.mode == RP_MODE_RECOMPUTE ? rp_backing_find(address) : NULL;
+}
+
 struct rp_backed *rp_answer_for(uint64_t address)
 {
-    struct rp_backed *backed =
-        rp_core.config.mode == RP_MODE_RECOMPUTE ? rp_backing_find(address) : NULL;
-    bool inside = backed && address - rp_backing_address(backed) < rp_backing_bytes(backed);
-    return inside ? backed : NULL;
+    return rp_answer_is_past(address) ? NULL : around(address);
+}
+
+bool rp_answer_is_past(uint64_t address)
+{
+    return rp_answer_overruns(address, 1);
+}
+
+bool rp_answer_overruns(uint64_t address, uint64_t bytes)
+{
+    const struct rp_backed *backed = around(address);
+    uint64_t offset = backed ? address - rp_backing_address(backed) : 0;
+    return backed && (offset > rp_backing_bytes(backed) ||
+                      bytes > rp_backing_bytes(backed) - offset);
 }
 
 /* Stores `value` as the type that the attribute has. */

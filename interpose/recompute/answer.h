@@ -9,6 +9,11 @@
 
 /* The allocation of the layer's that `address` lies in, or NULL. */
 struct rp_backed *rp_answer_for(uint64_t address);
+/* True of an address where nothing is allocated, but the last granule of such an allocation is. */
+bool rp_answer_is_past(uint64_t address);
+/* True when an access of so many bytes begins in such an allocation, or its last granule, and goes
+ * past its end: there may be memory, which is nobody's or another's. The driver refuses that. */
+bool rp_answer_overruns(uint64_t address, uint64_t bytes);
 /* cuPointerGetAttribute: as for memory of cuMemAlloc. */
 CUresult rp_answer_attribute(const struct rp_backed *backed, uint64_t address,
                              CUpointer_attribute attribute, void *data);

@@ -48,6 +48,7 @@ struct rp_footprint {
     bool in_graph;      /* a node of a graph that is launched */
     bool on_device;     /* to write device memory is all that it does */
     bool is_upload;     /* copies from the host */
+    bool overruns;      /* where the layer has made memory, goes past its end: to be refused */
     bool is_copy;       /* byte by byte, from one line of device memory to another, and no more */
     struct rp_reach *reaches; /* reads come before writes */
     size_t count, capacity;

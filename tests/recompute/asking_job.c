@@ -64,6 +64,30 @@ static void free_wrongly(CUdeviceptr memory)
     printf("free as the host's: %d\n", (int)cuMemFreeHost((void *)(size_t)memory));
 }
 
+/* Past its end, where there may be memory all the same. */
+static void go_past(CUdeviceptr memory, size_t bytes)
+{
+    unsigned char *host = calloc(2, bytes);
+    CUdeviceptr base, other;
+    size_t size;
+    unsigned type;
+    CU(cuMemAlloc(&other, bytes));
+    printf("range: %d\n", (int)cuMemGetAddressRange(&base, &size, memory + bytes));
+    printf("type: %d\n", (int)cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                                    memory + bytes));
+    printf("set: %d\n", (int)cuMemsetD8(memory, 1, bytes + 1));
+    printf("set later: %d\n", (int)cuMemsetD8Async(memory + 4, 1, bytes - 3, CU_STREAM_LEGACY));
+    printf("set nowhere: %d\n", (int)cuMemsetD8(memory + bytes, 1, 1));
+    printf("set rows: %d\n", (int)cuMemsetD2D8(memory + bytes - 40, 16, 1, 9, 3));
+    printf("set too many rows: %d\n", (int)cuMemsetD2D8(memory + bytes - 40, 16, 1, 9, 4));
+    printf("read: %d\n", (int)cuMemcpyDtoH(host, memory, bytes + 1));
+    printf("write: %d\n", (int)cuMemcpyHtoD(memory + 1, host, bytes));
+    printf("copy: %d\n", (int)cuMemcpyDtoD(other + 1, memory, bytes));
+    printf("copy all: %d\n", (int)cuMemcpyDtoD(other, memory, bytes));
+    CU(cuMemFree(other));
+    free(host);
+}
+
 static void ask(size_t bytes)
 {
     CUdeviceptr memory;
@@ -76,6 +100,7 @@ static void ask(size_t bytes)
         ask_many(memory, inside);
     }
     free_wrongly(memory);
+    go_past(memory, bytes);
     unsigned char *host = calloc(1, bytes);
     CU(cuMemsetD8(memory, 7, bytes));
     CU(cuMemcpyDtoH(host, memory, bytes));
