@@ -132,6 +132,9 @@ static void print_processes(const struct info *info)
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *process = json_array_get(list, i);
         fprintf(out, "process  %llu", (unsigned long long)rp_member_number(process, "pid"));
+        if (rp_member_number(process, "program"))
+            fprintf(out, ", program %llu",
+                    (unsigned long long)rp_member_number(process, "program"));
         if (*rp_member_text(process, "rank"))
             fprintf(out, ", rank %s", rp_member_text(process, "rank"));
         if (*rp_member_text(process, "command"))

@@ -106,13 +106,13 @@ static int prepare(struct rp_run *run)
 /* ---- the job ------------------------------------------------------------------ */
 
 /* A job that ended well has left nothing to be saved. */
-static void rescue(const struct rp_run *run)
+static void rescue(const struct rp_run *run, const struct rp_job *job)
 {
     struct rp_trace_rescue rescued;
 
     if (run->shelter < 0)
         return;
-    rp_trace_shelter_rescue(run->shelter, &rescued);
+    rp_trace_shelter_rescue(run->shelter, rp_job_ended(job), &rescued);
     if (rescued.past_limit > 0 && !rp_option_given(&run->options, RP_OPT_QUIET))
         rp_say("%llu events came after the trace's limit and are not in it",
                (unsigned long long)rescued.past_limit);
@@ -137,7 +137,7 @@ static int run_job(struct rp_run *run)
         rp_say("%s: %s", run->options.rest[0], strerror(error));
         return error == ENOENT ? RP_EXIT_NOT_FOUND : RP_EXIT_CANNOT_RUN;
     }
-    rescue(run);
+    rescue(run, &job);
     struct rp_outcome outcome;
     rp_outcome_read(run->folder, &outcome);
     if (!rp_option_given(&run->options, RP_OPT_QUIET))

@@ -120,6 +120,11 @@ int rp_job_run(char *path, char **argv, struct rp_job *job)
     return error;
 }
 
+bool rp_job_ended(const struct rp_job *job)
+{
+    return WIFEXITED(job->status) && WEXITSTATUS(job->status) <= 128;
+}
+
 int rp_job_exit_code(const struct rp_job *job)
 {
     if (!WIFSIGNALED(job->status))

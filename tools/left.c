@@ -20,7 +20,7 @@ static const char *const figures[] = {
 static const char *const texts[] = {
     "mode", "policy", "state", "driver", "device", "name", "hazard", "segment", "buffer", "memory",
     "writer", "writer_stream", "reader", "key", "other", "advice", "taken_for", "call", "reason",
-    "refused", "answer", "contract", NULL};
+    "refused", "answer", "contract", "trace_error", NULL};
 static const char *const flags[] = {"harmless", "warning", "unvouched", "unseen", "taken", NULL};
 static const char *const lists[] = {"hazards", "segments", "buffers", "unknown", NULL};
 static const char *const objects[] = {"plan", "recompute", "proofs", NULL};

@@ -50,15 +50,20 @@ static void set_text(json_t *object, const char *key, const char *text)
 
 /* ---- from the traces ---------------------------------------------------------- */
 
-static json_t *process_of(json_t *document, json_int_t pid)
+/* One is a process and a program: another may have been executed in the place of the first. */
+static json_t *process_of(json_t *document, json_int_t pid, json_int_t program)
 {
     json_t *list = json_object_get(document, "processes");
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_t *process = json_array_get(list, i);
-        if (pid && json_integer_value(json_object_get(process, "pid")) == pid)
+        json_int_t its = json_integer_value(json_object_get(process, "program"));
+        if (pid && json_integer_value(json_object_get(process, "pid")) == pid &&
+            (its ? its : 1) == program)
             return process;
     }
     json_t *process = json_pack("{sI}", "pid", pid);
+    if (program > 1)
+        json_object_set_new(process, "program", json_integer(program));
     json_array_append_new(list, process);
     return process;
 }
@@ -76,8 +81,10 @@ static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reade
     static const char *const properties[] = {"command", "mode", "driver", "device", "rank"};
     struct surveying *surveying = ctx;
     const char *pid = rp_trace_property(reader, "pid");
+    const char *program = rp_trace_property(reader, "program");
 
-    surveying->process = process_of(surveying->document, pid ? strtoll(pid, NULL, 10) : 0);
+    surveying->process = process_of(surveying->document, pid ? strtoll(pid, NULL, 10) : 0,
+                                    program ? strtoll(program, NULL, 10) : 1);
     set_text(surveying->process, "trace", path);
     for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++)
         set_text(surveying->process, properties[i], rp_trace_property(reader, properties[i]));
@@ -303,7 +310,9 @@ static void add_summary(json_t *document, json_t *summary)
 {
     static const char *const texts[] = {"command", "mode",   "policy",     "state",
                                         "driver",  "device", "trace_error"};
-    json_t *process = process_of(document, json_integer_value(json_object_get(summary, "pid")));
+    uint64_t program = rp_member_number(summary, "program");
+    json_t *process = process_of(document, json_integer_value(json_object_get(summary, "pid")),
+                                 program ? (json_int_t)program : 1);
     json_t *proofs = json_object_get(summary, "proofs"), *value;
     const char *verdict;
 

@@ -191,8 +191,9 @@ struct rp_trace_rescue {
     uint64_t dropped;    /* that found no buffer, as that gap says too; lossy traces */
 };
 /* Puts into their traces what processes that have ended left there, behind what they had written
- * themselves. These traces still have no end mark: their jobs came to none. Once. */
-void rp_trace_shelter_rescue(int shelter, struct rp_trace_rescue *rescued);
+ * themselves. Where the job `ended` by itself, and not by a signal, these traces get their end
+ * mark, but for one that lacks what it does not tell, or whose process was in a call. Once. */
+void rp_trace_shelter_rescue(int shelter, bool ended, struct rp_trace_rescue *rescued);
 
 /* ---- reading ------------------------------------------------------------------ */
 

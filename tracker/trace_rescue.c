@@ -23,6 +23,7 @@ struct found {
 struct rescue {
     int fd;
     struct rp_shelter_head *head;
+    bool ended; /* the job, by itself */
     struct rp_trace_rescue *result;
 };
 
@@ -74,7 +75,8 @@ static size_t times_of(const struct rp_trace_buffer *buffer, uint32_t events, si
     return (size_t)(end - at);
 }
 
-static bool makes_sense(const struct rp_trace_buffer *buffer)
+/* *in_call: its thread has entered a call and not left it. */
+static bool makes_sense(const struct rp_trace_buffer *buffer, bool *in_call)
 {
     struct rp_trace_decoder decoder = {.at = NULL};
     struct rp_event event;
@@ -83,14 +85,15 @@ static bool makes_sense(const struct rp_trace_buffer *buffer)
 
     rp_trace_decoder_expect(&decoder, RP_TRACE_VERSION);
     rp_trace_decoder_begin(&decoder, buffer->data, buffer->used, buffer->first_ns, buffer->thread);
-    while ((status = rp_trace_decode(&decoder, &event)) == RP_OK)
-        events++;
+    for (; (status = rp_trace_decode(&decoder, &event)) == RP_OK; events++)
+        if (strcmp(event.def->class_, "note") != 0)
+            *in_call = strcmp(event.def->class_, "enter") == 0;
     rp_trace_decoder_release(&decoder);
     return status == RP_END && events == buffer->events;
 }
 
 /* What the process had put into the buffer, sealed; NULL where it is nothing, or nonsense. */
-static struct rp_trace_buffer *copy_of(const struct rp_trace_buffer *found)
+static struct rp_trace_buffer *copy_of(const struct rp_trace_buffer *found, bool *in_call)
 {
     uint64_t committed = atomic_load_explicit(&found->committed, memory_order_acquire);
     size_t used = (size_t)(committed >> 32), room = RP_SHELTER_SLOT_BYTES - sizeof(*found);
@@ -111,7 +114,7 @@ static struct rp_trace_buffer *copy_of(const struct rp_trace_buffer *found)
     copy->times = 0;
     memcpy(copy->data, found->data, used);
     memcpy(copy->data + used, found->data + found->capacity - times, times);
-    if (makes_sense(copy))
+    if (makes_sense(copy, in_call))
         return copy;
     free(copy);
     return NULL;
@@ -202,13 +205,16 @@ struct going_on {
     int level;
     unsigned process;
     uint64_t missing, dropped, latest_ns;
+    bool in_call; /* a thread is */
 };
 
 static void add_buffer(const struct rescue *rescue, struct going_on *on,
                        const struct rp_trace_buffer *found)
 {
-    struct rp_trace_buffer *copy = copy_of(found);
+    bool in_call = false;
+    struct rp_trace_buffer *copy = copy_of(found, &in_call);
 
+    on->in_call |= in_call;
     if (copy == NULL) {
         rescue->result->lost += (uint32_t)found->committed;
         return;
@@ -271,6 +277,19 @@ static void lose(const struct rescue *rescue, const struct going_on *on, const s
         rescue->result->lost += (uint32_t)found[i].buffer->committed;
 }
 
+/* All that was sheltered is in the file of a process that ended as it meant to, by _exit, or since
+ * another program took its place. How each process of a job ended is not known: one whose thread is
+ * in a call was likely killed there. */
+static void close_file(const struct rescue *rescue, struct going_on *on, uint64_t lost_before)
+{
+    bool is_whole = rescue->result->lost == lost_before && !on->in_call;
+
+    if (rescue->ended && is_whole)
+        (void)rp_trace_file_finish(&on->file); /* without its mark it breaks off, as before */
+    else
+        rp_trace_file_release(&on->file);
+}
+
 static enum rp_status go_on(const struct rp_shelter_trace *trace,
                             const struct rp_shelter_progress *at, struct rp_trace_file *file)
 {
@@ -297,6 +316,7 @@ static void add_buffers(const struct rescue *rescue, const struct rp_shelter_tra
                           .missing = at->missing,
                           .dropped = atomic_load(&trace->dropped),
                           .latest_ns = at->latest_ns};
+    uint64_t lost_before = rescue->result->lost;
 
     if (go_on(trace, at, &on.file) != RP_OK) {
         lose(rescue, &on, found, count);
@@ -305,7 +325,7 @@ static void add_buffers(const struct rescue *rescue, const struct rp_shelter_tra
     for (size_t i = 0; i < count; i++)
         add_buffer(rescue, &on, found[i].buffer);
     tell_what_is_missing(rescue, &on);
-    rp_trace_file_release(&on.file);
+    close_file(rescue, &on, lost_before);
     rescue->result->traces++;
 }
 
@@ -320,16 +340,17 @@ static void rescue_trace(const struct rescue *rescue, unsigned slot, struct foun
     bool over = atomic_load(&trace->over);
     if (!over)
         count = find_buffers(rescue, slot, at->written, found);
-    if (count > 0 || (!over && (at->missing > 0 || atomic_load(&trace->dropped) > 0)))
+    bool lacks_any = count > 0 || at->missing > 0 || atomic_load(&trace->dropped) > 0;
+    if (!over && (lacks_any || rescue->ended))
         add_buffers(rescue, trace, atomic_load(&rescue->head->owner[slot]) / 4, found, count);
     for (size_t i = 0; i < count; i++)
         unmap_slot(found[i].buffer);
     unmap_slot(trace);
 }
 
-void rp_trace_shelter_rescue(int fd, struct rp_trace_rescue *result)
+void rp_trace_shelter_rescue(int fd, bool ended, struct rp_trace_rescue *result)
 {
-    struct rescue rescue = {.fd = fd, .result = result};
+    struct rescue rescue = {.fd = fd, .ended = ended, .result = result};
     struct found *found = calloc(RP_SHELTER_SLOTS, sizeof(*found));
 
     *result = (struct rp_trace_rescue){0};

@@ -112,8 +112,35 @@ class Job(harness.Case):
         self.assertEqual({trace.name for trace in traces},
                          {f"trace-{pid}{number}.rpt" for number in ("", "-2", "-3")})
         info = self.reprise("info")
-        self.assertIn("the trace breaks off", info.stdout)
+        self.assertEqual((info.returncode, info.stderr), (0, ""))
         self.assertIn("steps    3, ", info.stdout)
+        listed = re.findall(r"^process  (\d+)(?:, program (\d+))?  ", info.stdout, re.M)
+        self.assertCountEqual(listed, [(pid, ""), (pid, "2"), (pid, "3")])
+        self.assertEqual(self.reprise("dump").returncode, 0)
+
+    def test_processes_that_leave_by_exit_are_whole(self):
+        script = ("import ctypes, multiprocessing, os, sys\n"
+                  "def work():\n"
+                  "    cuda = ctypes.CDLL('libcuda.so.1')\n"
+                  "    for i in range(100): cuda.cuInit(0)\n"
+                  "if __name__ == '__main__':\n"
+                  "    make = multiprocessing.get_context(sys.argv[1]).Process\n"
+                  "    workers = [make(target=work) for i in range(2)]\n"
+                  "    for worker in workers: worker.start()\n"
+                  "    for worker in workers: worker.join()\n"
+                  "    work()\n"
+                  "    sys.stdout.flush()\n"
+                  "    os._exit(3)\n")
+        (self.folder / "job.py").write_text(script)
+        for method in ("fork", "spawn"):
+            done = self.reprise("run", "-d", "soft", "--", sys.executable, "job.py", method)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            dump = self.reprise("dump")
+            self.assertEqual((dump.returncode, dump.stderr), (0, ""))
+            self.assertEqual(len(re.findall(r"cuInit\(.*\) = 0", dump.stdout)), 300)
+            info = json.loads(self.reprise("info", "--json").stdout)
+            self.assertEqual([process["events"] >= 200 for process in info["processes"]],
+                             [True] * 3)
 
     def test_a_trace_that_ends_at_its_limit(self):
         done = self.run_job("-q", "-c", str(CONTRACT), "--limit", "96KiB", steps=120)

@@ -87,7 +87,7 @@ static void a_kill_loses_nothing(void **state)
         sheltered = (struct rp_trace_options){
             .shelter = shelter_path, .buffer_bytes = i % 2 == 0 ? 4096 : 0};
         uint64_t emitted = kill_at(emit_from_two_threads, (uint64_t)i * i * 100 + 1);
-        rp_trace_shelter_rescue(shelter, &rescued);
+        rp_trace_shelter_rescue(shelter, false, &rescued);
         assert_int_equal(rescued.lost, 0);
         all += rescued.events;
         struct kept kept = read_all(trace_path);
@@ -95,7 +95,7 @@ static void a_kill_loses_nothing(void **state)
         assert_both_whole(&kept);
         assert_true(kept.broke_off && kept.damages == 1);
         kept_release(&kept);
-        rp_trace_shelter_rescue(shelter, &rescued);
+        rp_trace_shelter_rescue(shelter, false, &rescued);
         close(shelter);
         unlink(trace_path);
     }
@@ -124,8 +124,33 @@ static struct rp_trace_rescue rescue_after(void (*body)(void), int shelter)
 
     sheltered = (struct rp_trace_options){.shelter = shelter_path};
     assert_true(WIFSIGNALED(in_child(body)));
-    rp_trace_shelter_rescue(shelter, &rescued);
+    rp_trace_shelter_rescue(shelter, false, &rescued);
     return rescued;
+}
+
+static void emit_and_leave(void)
+{
+    CHILD_ASSERT(rp_trace_writer_open(trace_path, &sheltered, &inherited) == RP_OK);
+    emit_count(inherited, 1);
+}
+
+/* By _exit: then a job that ended by itself has all in its trace, whether or not something lay in
+ * the shelter. */
+static void who_left_by_itself_has_a_whole_trace(void **state)
+{
+    (void)state;
+    struct rp_trace_rescue rescued;
+    int shelter = rp_trace_shelter_create(shelter_path, sizeof(shelter_path));
+
+    sheltered = (struct rp_trace_options){.shelter = shelter_path};
+    assert_int_equal(in_child(emit_and_leave), 0);
+    rp_trace_shelter_rescue(shelter, true, &rescued);
+    assert_true(rescued.traces == 1 && rescued.events == 1 && rescued.lost == 0);
+    struct kept kept = read_whole(trace_path);
+    assert_int_equal(kept.count, 1);
+    kept_release(&kept);
+    close(shelter);
+    unlink(trace_path);
 }
 
 static void what_is_finished_is_left_alone(void **state)
@@ -153,7 +178,7 @@ static void nothing_is_put_into_another_file(void **state)
     fputs("somebody's", other);
     fclose(other);
     struct rp_trace_rescue rescued;
-    rp_trace_shelter_rescue(shelter, &rescued);
+    rp_trace_shelter_rescue(shelter, false, &rescued);
     assert_true(rescued.events == 0 && rescued.lost == 1);
     struct stat is;
     assert_int_equal(stat(trace_path, &is), 0);
@@ -217,7 +242,7 @@ static void assert_saved_with_the_next_begun(long begun)
     free(bytes.data);
 
     struct rp_trace_rescue rescued;
-    rp_trace_shelter_rescue(shelter, &rescued);
+    rp_trace_shelter_rescue(shelter, false, &rescued);
     assert_true(rescued.traces == 1 && rescued.events == 1 && rescued.lost == 0);
     assert_int_equal(access(older_path, F_OK), -1);
     struct kept kept = read_all(trace_path);
@@ -254,7 +279,7 @@ static void a_file_put_aside_does_not_replace_anothers(void **state)
             file_write(trace_path, "somebody's", 10);
         struct bytes before = file_read(trace_path);
         struct rp_trace_rescue rescued;
-        rp_trace_shelter_rescue(shelter, &rescued);
+        rp_trace_shelter_rescue(shelter, false, &rescued);
         assert_true(rescued.events == 0 && rescued.lost == 1);
         struct bytes after = file_read(trace_path);
         assert_int_equal(after.size, before.size);
@@ -290,7 +315,7 @@ static void a_kill_loses_nothing_of_a_ring(void **state)
                                               .keep = RP_TRACE_KEEP_LAST,
                                               .limit = 64 << 10};
         uint64_t emitted = kill_at(emit_round_and_round, (uint64_t)i * 997 + 20000);
-        rp_trace_shelter_rescue(shelter, &rescued);
+        rp_trace_shelter_rescue(shelter, false, &rescued);
         assert_int_equal(rescued.lost, 0);
         struct kept kept = read_all(trace_path);
         assert_true(kept.count > 0 && kept.broke_off);
@@ -354,7 +379,7 @@ static void a_kill_behind_the_limit_is_told(void **state)
                                               .keep = RP_TRACE_KEEP_FIRST,
                                               .limit = LIMIT};
         uint64_t emitted = kill_at(emit_past_the_limit, 20000 + (uint64_t)i * i * 300);
-        rp_trace_shelter_rescue(shelter, &rescued);
+        rp_trace_shelter_rescue(shelter, false, &rescued);
         assert_int_equal(rescued.lost, 0);
         assert_true(rescued.past_limit > 0);
         assert_int_equal(assert_first_part(emitted), rescued.past_limit);
@@ -397,7 +422,7 @@ static void a_limit_that_is_met_when_saving_is_told(void **state)
                                           .keep = RP_TRACE_KEEP_FIRST,
                                           .limit = LIMIT};
     assert_true(WIFSIGNALED(in_child(emit_more_than_fits_and_crash)));
-    rp_trace_shelter_rescue(shelter, &rescued);
+    rp_trace_shelter_rescue(shelter, false, &rescued);
     assert_true(rescued.lost == 0 && rescued.past_limit > 0);
     assert_int_equal(assert_first_part(*shared), rescued.past_limit);
     close(shelter);
@@ -418,7 +443,7 @@ static void a_kill_of_a_lossy_trace_tells_what_was_dropped(void **state)
         sheltered = (struct rp_trace_options){.shelter = shelter_path, .buffer_bytes = 4096,
                                               .level = 19, .lossy = true};
         uint64_t emitted = kill_at(emit_past_the_limit, 20000 + (uint64_t)i * 300);
-        rp_trace_shelter_rescue(shelter, &rescued);
+        rp_trace_shelter_rescue(shelter, false, &rescued);
         struct kept kept = read_all(trace_path);
         uint64_t told = 0;
         for (size_t k = 0; k < kept.count; k++) {
@@ -483,6 +508,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder_of_two, remove_folder_of_two)
     const struct CMUnitTest tests[] = {
         TEST(a_kill_loses_nothing),
+        TEST(who_left_by_itself_has_a_whole_trace),
         TEST(what_is_finished_is_left_alone),
         TEST(nothing_is_put_into_another_file),
         TEST(a_file_put_aside_is_taken_back),
