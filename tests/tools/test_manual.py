@@ -121,6 +121,14 @@ class Completion(harness.Case):
             self.assertEqual(done.stderr, "", line)
             return {answer.split("\t")[0] for answer in done.stdout.splitlines()}
 
+        modes = {"observe", "check", "guard", "recompute"}
+        self.assertEqual(offers("reprise run -m "), modes)
+        self.assertEqual(offers("reprise run --mode="), {f"--mode={mode}" for mode in modes})
+        self.assertTrue({"info", "env"} <= offers("reprise help "))
+        for line in ("reprise help ", "reprise export -f ", "reprise run -d "):
+            self.assertNotIn("train.py", offers(line), line)
+        for line in ("reprise info ", "reprise run -o ", "reprise run --cache="):
+            self.assertTrue([word for word in offers(line) if "train.py" in word], line)
         self.assertIn("soft", offers("reprise run -d "))
         self.assertEqual(offers("reprise run -d soft --qu"), {"--quiet"})
         for job in ("-- python3", "-d soft python3", "--device soft -q python3"):

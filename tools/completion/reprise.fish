@@ -36,14 +36,24 @@ function __reprise_job
     complete -C (string join ' ' -- (string escape -- $others) (commandline -ct))
 end
 
+# All that can stand here, where that is one of a few words; fails where it is not.
+function __reprise_words
+    set -l words (commandline -opc)
+    set -l option (string match -r -- '^--[^=]*(?==)' (commandline -ct))
+    if test (__reprise_command) = help
+        reprise --list-commands
+        echo env
+    else if test -n "$option"
+        set -l found (reprise --list-words (__reprise_command) $option 2>/dev/null); or return
+        printf "$option=%s\n" $found
+    else
+        reprise --list-words (__reprise_command) $words[-1] 2>/dev/null
+    end
+end
+
 function __reprise_answers
     set -l words (commandline -opc)
     set -l before $words[-1]
-    set -l found (reprise --list-words (__reprise_command) $before 2>/dev/null)
-    if test (count $found) -gt 0
-        printf '%s\n' $found
-        return
-    end
     switch $before
         case --kernel -k --proof
             reprise --list-names kernels 2>/dev/null
@@ -57,5 +67,8 @@ function __reprise_answers
 end
 
 complete -c reprise -n 'not __reprise_command' -f -a '(reprise --list-commands)'
-complete -c reprise -n '__reprise_command; and not __reprise_others' -a '(__reprise_answers)'
+complete -c reprise -n '__reprise_command; and not __reprise_others; and __reprise_words >/dev/null' \
+    -f -a '(__reprise_words)'
+complete -c reprise -n '__reprise_command; and not __reprise_others; and not __reprise_words >/dev/null' \
+    -a '(__reprise_answers)'
 complete -c reprise -n '__reprise_command; and __reprise_others' -a '(__reprise_job)'
