@@ -156,6 +156,9 @@ static int read_all(struct exporting *exporting, const struct rp_source *source,
     if (format->of_memory && exporting->run.allocations == 0 && !rp_filter_is_open(filter) &&
         (code == RP_EXIT_OK || code == RP_EXIT_NO))
         return no_memory_passes(filter);
+    if (format->of_memory && exporting->run.allocations == 0 && rp_filter_is_open(filter))
+        rp_say("no allocation of device memory is in what was read, so %s has nothing to show",
+               format->name);
     return code;
 }
 

@@ -285,6 +285,14 @@ class Folded(ExportCase):
         self.assertRefused(self.reprise("export", "--format", "folded", "-o", "-", "-"), 2,
                            "twice")
 
+    def test_memory_of_a_trace_without_any_is_not_shown_as_nothing_in_silence(self):
+        trace = self.write(CALLS.format(pid=7, command="x") + "note step step=1\n", 7)
+        for form in "folded", "memviz":
+            done = self.reprise("export", "-f", form, "-o", "x", "--force", trace)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(f"no allocation of device memory is in what was read, so {form} has "
+                          "nothing to show\n", done.stderr)
+
 
 class Csv(ExportCase):
     def test_every_event_is_a_row(self):
