@@ -80,6 +80,7 @@ const char *rp_hazard_taken_for(const struct rp_hazard *hazard)
                                         [RP_ASSUMED_STATE] = "state",
                                         [RP_ASSUMED_MOVED] = "other memory",
                                         [RP_ASSUMED_ORDER] = "the one in order",
+                                        [RP_ASSUMED_FILLED] = "the one in order",
                                         [RP_ASSUMED_EMPTY] = "no work"};
     return hazard->kind == RP_HAZARD_ASSUMED ? words[hazard->assumed] : NULL;
 }
@@ -93,6 +94,9 @@ static const char *assumed_advice(const struct rp_hazard *hazard)
     case RP_ASSUMED_ORDER:
         return "check the segment's \"pair\"; if the replay has other memory for its outputs, then "
                "nothing is wrong with it";
+    case RP_ASSUMED_FILLED:
+        return "check the segment's \"pair\"; if the replays come in that order, then nothing is "
+               "wrong with it; \"key\" names each forward";
     case RP_ASSUMED_STATE:
         if (hazard->declared)
             return "if it is state, as it is named, nothing is wrong with it; if the job puts a "
@@ -296,6 +300,9 @@ static void say_assumed(struct line *line, const struct rp_hazard *hazard)
         break;
     case RP_ASSUMED_ORDER:
         say(line, ", made where another forward that waits had its output");
+        break;
+    case RP_ASSUMED_FILLED:
+        say(line, ", put there since, and nothing tells for which of the forwards that wait");
         break;
     case RP_ASSUMED_EMPTY:
         say(line, ": neither its forward nor its replay made a call on their thread");

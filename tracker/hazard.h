@@ -38,6 +38,7 @@ enum rp_assumption {
     RP_ASSUMED_STATE,  /* what others had written stands again, over what the replay has made */
     RP_ASSUMED_MOVED,  /* the replay has made it where another call's output had been */
     RP_ASSUMED_ORDER,  /* the forward that the order names: another had its output in this place */
+    RP_ASSUMED_FILLED, /* the same: of what was put where several have read, nothing tells whose */
     RP_ASSUMED_EMPTY,  /* neither forward nor replay made a call that counts as theirs */
 };
 

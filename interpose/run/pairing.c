@@ -126,6 +126,8 @@ struct comparing {
     const struct rp_execution *chosen, *other;
     rp_alloc_id id;
     const struct rp_writer *live;
+    bool told; /* by some bytes, that it is the chosen one's replay ... */
+    struct rp_filled untold; /* ... and not by these */
 };
 
 /* Returns RP_END where the live bytes are not what the chosen one has read. */
@@ -203,6 +205,41 @@ static bool is_told_by_buffers(const struct rp_execution *chosen, const struct r
     return true;
 }
 
+static enum rp_status is_another(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *read)
+{
+    (void)lo, (void)hi;
+    return ((const struct rp_writer *)ctx)->version == read->version ? RP_OK : RP_END;
+}
+
+/* What was put there since both began, where each has read something of its own. */
+static enum rp_status weigh(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *read)
+{
+    struct comparing *comparing = ctx;
+    const struct rp_instance *chosen = comparing->chosen->instance;
+    if (comparing->live->seq <= chosen->since ||
+        comparing->live->seq <= comparing->other->instance->since ||
+        rp_versions_read(chosen->expected, comparing->id, lo, hi, is_another,
+                         (void *)(uintptr_t)read) == RP_OK)
+        return RP_OK;
+    bool is_others = holds_same(lo, hi, comparing->live, read);
+    if (is_read_by_chosen(comparing, lo, hi) == is_others)
+        comparing->untold = (struct rp_filled){comparing->id, lo, hi, *comparing->live};
+    else
+        comparing->told = true;
+    return RP_OK;
+}
+
+static enum rp_status weigh_live(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *live)
+{
+    struct comparing *comparing = ctx;
+    comparing->live = live;
+    if (live->made_in || live->origin != live->version || live->speculative ||
+        rp_state_name(rp_core.state, comparing->id, lo, hi, NULL, NULL))
+        return RP_OK; /* state goes its own way */
+    return rp_versions_read(comparing->other->instance->expected, comparing->id, lo, hi, weigh,
+                            comparing);
+}
+
 static bool wrote_at(const struct rp_execution *execution, const struct rp_footprint *call)
 {
     size_t at = 0;
@@ -238,7 +275,7 @@ static bool are_alike(const struct comparing *between)
     return true;
 }
 
-enum doubt { NO_DOUBT, SLIGHT, GRAVE };
+enum doubt { NO_DOUBT, UNTOLD, SLIGHT, GRAVE };
 
 /* Where another has had its output says whose replay it is, where the same memory serves the same
  * purpose each time. A call that does the same for both may as well have got any memory. */
@@ -249,9 +286,21 @@ static enum doubt doubt_of_place(const struct comparing *between, const struct r
     return read_alike(between, first) ? SLIGHT : GRAVE;
 }
 
+/* The job has put something where both have read, and it is both's or neither's that is known. */
+static enum doubt doubt_of_input(struct comparing *between, const struct rp_footprint *first)
+{
+    each_read(first, weigh_live, between);
+    return between->untold.id && !between->told ? UNTOLD : NO_DOUBT;
+}
+
+static enum doubt worse(enum doubt a, enum doubt b)
+{
+    return a > b ? a : b;
+}
+
 /* Other forwards that wait as long for a replay, and that the call might repeat as well. */
 static enum doubt doubt(const struct rp_execution *chosen, const struct rp_execution *order,
-                        const struct asking *asking)
+                        const struct asking *asking, struct rp_filled *untold)
 {
     enum doubt worst = NO_DOUBT;
     if (chosen != order && !is_told_by_buffers(chosen, order, asking->first))
@@ -261,8 +310,9 @@ static enum doubt doubt(const struct rp_execution *chosen, const struct rp_execu
         if (between.other == chosen || between.other->replays > chosen->replays ||
             !answers(between.other, asking, order))
             continue;
-        enum doubt of_place = doubt_of_place(&between, asking->first);
-        worst = of_place > worst ? of_place : worst;
+        worst = worse(worst, doubt_of_place(&between, asking->first));
+        worst = worse(worst, doubt_of_input(&between, asking->first));
+        *untold = worst == UNTOLD && between.untold.id ? between.untold : *untold;
         if (!each_read(asking->first, speaks_for_other, &between))
             worst = GRAVE;
     }
@@ -280,9 +330,11 @@ struct rp_pairing rp_pairing_settle(struct rp_pairing before, const char *key,
         after = choose(&asking, before.execution);
     if (!after.execution)
         return before;
-    enum doubt found = doubt(after.execution, before.execution, &asking);
+    struct rp_filled untold = {0};
+    enum doubt found = doubt(after.execution, before.execution, &asking, &untold);
     after.guessed = after.guessed || found == GRAVE;
     after.assumed = found == SLIGHT;
+    after.untold = found == UNTOLD ? untold : (struct rp_filled){0};
     return after;
 }
 

@@ -6,6 +6,13 @@
 
 #include "interpose/run/execution.h"
 
+/* What was put where several forwards that wait have read. */
+struct rp_filled {
+    rp_alloc_id id; /* 0: nowhere */
+    uint64_t lo, hi;
+    struct rp_writer by;
+};
+
 /* Which forward a replay of `segment` with `key` belongs to. The rule's pairing names it, among
  * those that were replayed least, before the replay's first call; that call, when it comes, may
  * tell better: it works on the same buffers as its twin in the forward. */
@@ -14,6 +21,7 @@ struct rp_pairing {
     bool guessed; /* it is one of several that were all replayed as often as was promised, or what
                    * the replay meets speaks for another */
     bool assumed; /* its output lies where another's lay, which need not mean anything */
+    struct rp_filled untold; /* the order alone tells: the job has put there both's, or neither's */
 };
 struct rp_pairing rp_pairing_find(uint32_t segment, const char *key);
 /* `before` is what was named before the first call. */

@@ -305,6 +305,8 @@ void rp_replay_settle(struct rp_scope *scope, const struct rp_footprint *call)
         rp_report_unpaired(rp_core.config.contract->segments[scope->segment].name, scope->key);
     else if (after.assumed)
         rp_report_order(scope->execution, call);
+    else if (after.untold.id)
+        rp_report_filled(scope->execution, call, &after.untold);
     rp_cost_replay(scope->execution);
 }
 

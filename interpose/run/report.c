@@ -205,6 +205,17 @@ void rp_report_order(const struct rp_execution *execution, const struct rp_footp
     assume_of_output(hazard, call);
 }
 
+void rp_report_filled(const struct rp_execution *execution, const struct rp_footprint *call,
+                      const struct rp_filled *filled)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_ASSUMED, execution, call);
+    hazard.assumed = RP_ASSUMED_FILLED;
+    locate(&hazard, filled->id, filled->lo, filled->hi);
+    hazard.written = filled->by;
+    hazard.writer = rp_name(filled->by.name);
+    record(&hazard);
+}
+
 void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,
                         size_t entry)
 {

@@ -5,6 +5,7 @@
 
 #include "interpose/run/execution.h"
 #include "interpose/run/footprint.h"
+#include "interpose/run/pairing.h"
 #include "tracker/hazard.h"
 
 /* Records a hazard about bytes [lo, hi) of `id` met by `call` (both may be absent: id 0,
@@ -47,6 +48,9 @@ void rp_report_moved(const struct rp_execution *execution, const struct rp_footp
 
 /* The same where another forward that waits had its output: a warning. */
 void rp_report_order(const struct rp_execution *execution, const struct rp_footprint *call);
+/* The same where that one has read, and what stands there tells nothing. */
+void rp_report_filled(const struct rp_execution *execution, const struct rp_footprint *call,
+                      const struct rp_filled *filled);
 
 /* A replay did not do what its forward did in call number `entry` of its log: `call` is what it
  * did instead, or NULL when it did nothing at all. */

@@ -345,6 +345,13 @@ def words():
     told, detail = assumed("recycled-output", [STATE])
     claim("recycled-output: an output in another's place is a warning where the call tells no more",
           ("the one in order", None, "cuMemsetD8_v2") in told, detail)
+    run, summary = guarded("refilled-aside", "replay", contract_of({}, "discovered", "regions"))
+    told = {(hazard["taken_for"], hazard["reader"], hazard["writer"])
+            for hazard in summary["hazards"] if "writer" in hazard}
+    claim("refilled-aside: what is put where two have read, and is not known, is a warning",
+          run.returncode == 0 and run.stdout == bare("refilled-aside", "eager") and
+          ("the one in order", "step_state", "cuMemcpyHtoDAsync_v2") in told,
+          f"{told}\n{run.stderr}")
     activation = kernel("activation", "append", 0)
     for name in ("in-place", "in-place-from-host"):
         told, detail = assumed(name, [STATE, activation])

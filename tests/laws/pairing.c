@@ -308,6 +308,26 @@ void scenario_refilled_alike(void)
     }
 }
 
+/* The same, the last one's first, in a stream: what comes back is not known again. */
+void scenario_refilled_aside(void)
+{
+    begin_chunks();
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        for (int i = 0; i < 2; i++) {
+            set_input(2 * step + i);
+            forward_chunk(i);
+            CU(MemcpyDtoHAsync, on_host[i], x, WORDS(n), NULL);
+            CU(StreamSynchronize, NULL);
+        }
+        for (int i = 1; i >= 0; i--) {
+            CU(MemcpyHtoDAsync, x, on_host[i], WORDS(n), NULL);
+            replay_chunk(i);
+        }
+        nvtxRangePop();
+    }
+}
+
 /* A forward that is never replayed comes between, and the job puts back the input of the other. */
 void scenario_evaluated(void)
 {

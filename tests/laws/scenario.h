@@ -45,6 +45,7 @@
     X("other-thread", other_thread) X("slots", slots) X("host-slots", host_slots)                 \
     X("refilled", refilled) X("host-refilled", host_refilled) X("evaluated", evaluated)           \
     X("refilled-alike", refilled_alike) X("moved-alike", moved_alike)                             \
+    X("refilled-aside", refilled_aside)                                                           \
     X("stepped-aside", stepped_aside) X("recycled-output", recycled_output)                       \
     X("moved", moved) X("moved-in-pieces", moved_in_pieces)                                       \
     X("moved-through-host", moved_through_host) X("brought-back", brought_back)                   \

@@ -145,6 +145,11 @@ static void what_is_assumed_is_said_and_warns(void **state)
     says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, written by "
                    "enqueue (step 2, launch 17, stream 0x55d0), made where another forward that "
                    "waits had its output: taken for the one in order");
+    assumed.assumed = RP_ASSUMED_FILLED;
+    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, written by "
+                   "enqueue (step 2, launch 17, stream 0x55d0), put there since, and nothing tells "
+                   "for which of the forwards that wait: taken for the one in order");
+    assert_non_null(strstr(rp_hazard_advice(&assumed), "\"pair\""));
     assumed.assumed = RP_ASSUMED_MOVED;
     assumed.writer = NULL;
     assumed.position = 2;
