@@ -18,6 +18,8 @@
 
 #define MARK "run.json"
 
+enum { MOST_OLD = 1000 };
+
 /* ---- names -------------------------------------------------------------------- */
 
 /* Ranks that each call `reprise run` would take each other's folder. */
@@ -78,20 +80,43 @@ static bool holds(const char *folder, const char *name)
     return rp_path_join(path, folder, name) && access(path, F_OK) == 0;
 }
 
-/* Removes a run: the files that runs consist of, and the folder if nothing else is in it. */
-static bool remove_run(const char *folder)
+/* The files that runs consist of, beside their mark. */
+static bool is_ours(const char *name)
 {
     static const char *const ours[] = {"trace-*.rpt", "summary-*.json", "contract.json",
                                        "plan.json", "profile.json", "profile-*.json"};
+
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+        if (fnmatch(ours[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* Whether it may be removed, or is not there: somebody may have put something beside a run. */
+static bool holds_only_a_run(const char *folder)
+{
+    size_t count = 0, others = 0;
+    char **names = rp_folder_list(folder, "", "", &count);
+
+    if (!names)
+        return errno == ENOENT;
+    for (size_t i = 0; i < count; i++)
+        others += strcmp(names[i], MARK) != 0 && !is_ours(names[i]);
+    rp_folder_list_free(names, count);
+    return others == 0 && (count == 0 || holds(folder, MARK));
+}
+
+/* Removes a run: the files that runs consist of, and the folder if nothing else is in it. */
+static bool remove_run(const char *folder)
+{
     DIR *dir = opendir(folder);
     struct dirent *entry;
 
     if (!dir)
         return false;
     while ((entry = readdir(dir)) != NULL)
-        for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-            if (fnmatch(ours[i], entry->d_name, 0) == 0)
-                unlinkat(dirfd(dir), entry->d_name, 0);
+        if (is_ours(entry->d_name))
+            unlinkat(dirfd(dir), entry->d_name, 0);
     unlinkat(dirfd(dir), MARK, 0); /* the mark last: what is left half-way is still ours */
     closedir(dir);
     return rmdir(folder) == 0;
@@ -108,20 +133,32 @@ static bool is_in_use(const char *folder)
     return in_use;
 }
 
+/* NAME.old, or the first of NAME.old.2 and so on that holds nothing of anybody else's. */
+static bool find_old(const char *name, char old[PATH_MAX])
+{
+    int length = snprintf(old, PATH_MAX, "%s.old", name);
+
+    for (int i = 2; length > 0 && length < PATH_MAX && !holds_only_a_run(old); i++)
+        length = i <= MOST_OLD ? snprintf(old, PATH_MAX, "%s.old.%d", name, i) : -1;
+    errno = length < 0 ? EEXIST : ENAMETOOLONG;
+    return length > 0 && length < PATH_MAX;
+}
+
 static int move_aside(const char *name)
 {
     char old[PATH_MAX];
-    if (snprintf(old, sizeof(old), "%s.old", name) >= (int)sizeof(old)) {
-        errno = ENAMETOOLONG;
-    } else if (is_in_use(old)) {
-        errno = EBUSY;
-    } else {
-        if (holds(old, MARK))
-            remove_run(old);
-        if (rename(name, old) == 0)
-            return 0;
+
+    if (find_old(name, old)) {
+        if (is_in_use(old)) {
+            errno = EBUSY;
+        } else {
+            if (holds(old, MARK))
+                remove_run(old);
+            if (rename(name, old) == 0)
+                return 0;
+        }
     }
-    rp_say("%s can't be renamed to %s.old: %s", name, name, strerror(errno));
+    rp_say("%s can't be renamed to %s: %s", name, old, strerror(errno));
     return RP_EXIT_RUN;
 }
 

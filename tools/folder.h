@@ -18,11 +18,12 @@
 bool rp_folder_name(const char *pattern, char *name, size_t size);
 
 /* Creates the folder with its parents; `path` becomes its absolute path. A run that is there
- * already is renamed NAME.old, in place of the one before it; where it goes on still, the
- * folder is NAME.2, or the first after it that is free, and that is said. `held` becomes a
- * descriptor with a shared flock on the folder: as long as anybody has one, it is not touched.
- * The layer takes one for each process of the job, which may outlive us. Returns 0, or
- * RP_EXIT_USAGE or RP_EXIT_RUN when it could not and has said why. */
+ * already is renamed NAME.old, in place of the one before it, or NAME.old.2 and so on where
+ * somebody has put something into that; where it goes on still, the folder is NAME.2, or the
+ * first after it that is free, and that is said. `held` becomes a descriptor with a shared flock
+ * on the folder: as long as anybody has one, it is not touched. The layer takes one for each
+ * process of the job, which may outlive us. Returns 0, or RP_EXIT_USAGE or RP_EXIT_RUN when it
+ * could not and has said why. */
 int rp_folder_create(const char *name, char path[PATH_MAX], int *held);
 
 /* FOLDER/NAME. False, with ENAMETOOLONG, when it does not fit; `path` is empty then. */

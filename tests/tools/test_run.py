@@ -401,8 +401,17 @@ class Folder(RunCase):
         self.run_job("true")
         self.run_job("true")
         (self.folder / "reprise.data.old" / "notes.txt").write_text("keep me")
-        self.assertRefused(self.run_job("true"), 125, "reprise.data.old")
-        self.assertIn("notes.txt", self.files("reprise.data.old"))
+        before = self.files("reprise.data.old")
+        for _ in range(2):
+            self.assertEqual(self.run_job("true").returncode, 0)
+            self.assertEqual(self.files("reprise.data.old"), before)
+            self.assertIn("run.json", self.files("reprise.data.old.2"))
+        (self.folder / "reprise.data" / "notes.txt").write_text("keep me too")
+        for _ in range(2):
+            self.assertEqual(self.run_job("true").returncode, 0)
+        self.assertEqual((self.folder / "reprise.data.old.2" / "notes.txt").read_text(),
+                         "keep me too")
+        self.assertIn("run.json", self.files("reprise.data.old.3"))
 
     def test_a_file_in_the_way(self):
         (self.folder / "reprise.data").write_text("a file")
