@@ -87,9 +87,19 @@ static void leave(const struct rp_real *real, bool entered)
 
 /* ---- operations --------------------------------------------------------------------- */
 
+static rp_stream without_context(rp_stream stream)
+{
+    return stream & ~((rp_stream)(RP_DRIVER_CONTEXTS - 1) << CONTEXT_SHIFT);
+}
+
+bool rp_driver_stream_is_legacy(rp_stream stream)
+{
+    return without_context(stream) == (rp_stream)(uintptr_t)CU_STREAM_LEGACY;
+}
+
 static CUstream stream_of(rp_stream stream)
 {
-    stream &= ~((rp_stream)(RP_DRIVER_CONTEXTS - 1) << CONTEXT_SHIFT);
+    stream = without_context(stream);
     bool is_threads = stream == THREAD_STREAM || stream & OTHER_THREADS;
     if (is_threads && rp_switch_on(RP_SWITCH_THREADS))
         return stream == rp_driver_thread_stream() ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/run/written.h"
 
+#include "cuda/driver_real.h"
 #include "cuda/switches.h"
 #include "interpose/calls/offload.h"
 #include "interpose/calls/unseen.h"
@@ -61,6 +62,13 @@ static bool is_seen(rp_alloc_id id)
     return alloc && !rp_unseen_why(alloc);
 }
 
+/* Whether what comes later comes after the copy. Only the legacy default stream has all others wait
+ * for it; elsewhere a write of the source may overtake a copy that went out before. */
+static bool is_waited_for(const struct rp_footprint *call)
+{
+    return rp_driver_stream_is_legacy(call->stream);
+}
+
 /* The read that holds what comes `at` so many bytes in the copy, or NULL. */
 static const struct rp_reach *read_at(const struct rp_footprint *call, uint64_t at)
 {
@@ -97,7 +105,8 @@ static void write_copied(const struct rp_footprint *call, const struct rp_reach 
                          const struct rp_writer *writer)
 {
     uint64_t lo = write->lo;
-    bool vouched = write->certain && is_seen(write->id) && rp_switch_on(RP_SWITCH_COPIES);
+    bool vouched = write->certain && is_seen(write->id) && is_waited_for(call) &&
+                   rp_switch_on(RP_SWITCH_COPIES);
     for (unsigned pieces = 0; vouched && lo < write->hi && pieces < MOST_PIECES; pieces++) {
         uint64_t hi = copy_piece(call, write, lo, *writer);
         vouched = hi > lo;

@@ -164,12 +164,40 @@ static void put_tampered_on_its_way(void)
     x = elsewhere;
 }
 
-void scenario_tampered_on_its_way(void)
+static void open_side(void)
 {
     CU(StreamCreate, &side, CU_STREAM_NON_BLOCKING);
-    CU(MemHostAlloc, (void **)(uintptr_t)&pinned, WORDS(n), 0);
     CU(MemHostAlloc, (void **)(uintptr_t)&gate, sizeof *gate, 0);
+}
+
+void scenario_tampered_on_its_way(void)
+{
+    open_side();
+    CU(MemHostAlloc, (void **)(uintptr_t)&pinned, WORDS(n), 0);
     put_back(take_to_pinned, put_tampered_on_its_way);
+}
+
+static void take_late(void)
+{
+    CU(StreamSynchronize, NULL);
+    *gate = 0;
+    CU(StreamWaitValue32, side, (CUdeviceptr)(uintptr_t)gate, 1, CU_STREAM_WAIT_VALUE_EQ);
+    CU(MemcpyDtoDAsync, aside, x, WORDS(n), side);
+}
+
+/* The copy is called before the write that follows it, and runs after. */
+static void put_overtaken(void)
+{
+    CU(StreamSynchronize, NULL);
+    *gate = 1;
+    CU(StreamSynchronize, side);
+    put_elsewhere();
+}
+
+void scenario_overtaken(void)
+{
+    open_side();
+    put_back(take_late, put_overtaken);
 }
 
 void scenario_shifted(void)

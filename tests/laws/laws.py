@@ -129,6 +129,7 @@ REFUSED = {
     "tampered": dict(buffers=[STATE], kind="foreign-read"),
     "tampered-on-host": dict(buffers=[STATE], kind="foreign-read"),
     "tampered-on-its-way": dict(buffers=[STATE], kind="foreign-read"),
+    "overtaken": dict(buffers=[STATE], kind="foreign-read"),
     "shifted": dict(buffers=[STATE], kind="foreign-read"),
     "in-place": dict(kind="unproved"),
     "in-place-from-host": dict(kind="unproved"),

@@ -51,7 +51,7 @@
     X("moved-through-host", moved_through_host) X("brought-back", brought_back)                   \
     X("tampered", tampered) X("tampered-on-host", tampered_on_host) X("shifted", shifted)         \
     X("in-place", in_place) X("in-place-from-host", in_place_from_host)                           \
-    X("tampered-on-its-way", tampered_on_its_way)
+    X("tampered-on-its-way", tampered_on_its_way) X("overtaken", overtaken)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)
