@@ -55,19 +55,25 @@ static struct rp_provenance provenance_of(const struct rp_footprint *call)
     return found;
 }
 
-static struct offloaded *find(const void *host, uint64_t bytes)
+static size_t count_of(const struct ring *ring)
 {
-    struct ring *ring = ring_of(bytes);
-    struct offloaded *list = ring->list;
-    size_t count = ring->next < MOST ? ring->next : MOST, at = 0;
-    while (at < count && list[at].provenance.bytes != bytes)
-        at++;
-    if (at == count)
-        return NULL;
-    XXH128_hash_t hash = XXH3_128bits(host, bytes);
-    for (; at < count; at++)
-        if (list[at].provenance.bytes == bytes && XXH128_isEqual(list[at].hash, hash))
-            return &list[at];
+    return ring->next < MOST ? ring->next : MOST;
+}
+
+/* Hashing is what costs here: most of what goes out has no match in size. */
+static bool has_size(const struct ring *ring, uint64_t bytes)
+{
+    for (size_t i = 0; i < count_of(ring); i++)
+        if (ring->list[i].provenance.bytes == bytes)
+            return true;
+    return false;
+}
+
+static struct offloaded *find(struct ring *ring, uint64_t bytes, XXH128_hash_t hash)
+{
+    for (size_t i = 0; i < count_of(ring); i++)
+        if (ring->list[i].provenance.bytes == bytes && XXH128_isEqual(ring->list[i].hash, hash))
+            return &ring->list[i];
     return NULL;
 }
 
@@ -78,19 +84,22 @@ void rp_offload_note(const struct rp_footprint *call)
     struct rp_provenance provenance = provenance_of(call);
     if (!provenance.maker || provenance.bytes != call->taken_bytes)
         return;
-    struct offloaded *known = find(call->taken, call->taken_bytes);
+    struct ring *ring = ring_of(call->taken_bytes);
+    XXH128_hash_t hash = XXH3_128bits(call->taken, call->taken_bytes);
+    struct offloaded *known = find(ring, call->taken_bytes, hash);
     if (known) {
         rp_versions_alike(rp_core.bench.versions, known->provenance, provenance);
         known->provenance = provenance;
         return;
     }
-    struct ring *ring = ring_of(call->taken_bytes);
-    ring->list[ring->next++ % MOST] =
-        (struct offloaded){XXH3_128bits(call->taken, call->taken_bytes), provenance};
+    ring->list[ring->next++ % MOST] = (struct offloaded){hash, provenance};
 }
 
 struct rp_provenance rp_offload_find(const void *host, uint64_t bytes)
 {
-    const struct offloaded *known = find(host, bytes);
+    struct ring *ring = ring_of(bytes);
+    if (!has_size(ring, bytes))
+        return (struct rp_provenance){0};
+    const struct offloaded *known = find(ring, bytes, XXH3_128bits(host, bytes));
     return known ? known->provenance : (struct rp_provenance){0};
 }
