@@ -373,8 +373,10 @@ static void write_and_read(void)
 
 static void threads(void)
 {
-    for (int step = 1; step <= STEPS; step++)
+    for (int step = 1; step <= STEPS; step++) {
+        CU(cuCtxSynchronize()); /* the next forward reads what the last step's thread has written */
         run_step(step, read_in_own_stream, write_unless_replaying, write_and_read);
+    }
 }
 
 /* ---- contexts --------------------------------------------------------------------------- */
