@@ -105,19 +105,33 @@ static enum rp_status wait_for_writer(void *ctx, uint64_t lo, uint64_t hi,
     return rp_order_after(waiting->bench->order, waiting->stream, writer->stream);
 }
 
+/* A block for what `copy` is to hold, in the refuge where the store has no room. */
+static enum rp_status take(struct rp_copy *copy, const struct rp_bench *bench, uint32_t owner)
+{
+    uint64_t bytes = copy->hi - copy->lo;
+    copy->store = bench->store;
+    enum rp_status status = rp_store_take(copy->store, bytes, copy->stream, &copy->block);
+    struct rp_store *refuge =
+        status == RP_NO_MEMORY && bench->refuge ? bench->refuge(bytes) : NULL;
+    if (!refuge)
+        return status;
+    rp_meter(bench, owner, RP_COPYING_ABROAD, bytes, copy->stream);
+    copy->store = refuge;
+    return rp_store_take(refuge, bytes, copy->stream, &copy->block);
+}
+
 /* Copies [lo, cut) and [cut, hi), one after the other; nothing, where cut is hi, of the latter. */
 static enum rp_status copy_out(struct rp_copies *copies, const struct rp_bench *bench,
-                               rp_alloc_id id, uint64_t lo, uint64_t cut, uint64_t hi,
-                               rp_stream stream)
+                               uint32_t owner, rp_alloc_id id, uint64_t lo, uint64_t cut,
+                               uint64_t hi, rp_stream stream)
 {
-    struct rp_copy copy = {.id = id, .lo = lo, .hi = hi, .store = bench->store,
-                           .stream = stream};
+    struct rp_copy copy = {.id = id, .lo = lo, .hi = hi, .stream = stream};
     struct waiting waiting = {bench, stream};
     /* The copy must see every write that the versions know of, wherever it is pending. */
     enum rp_status status =
         rp_versions_read(bench->versions, id, lo, hi, wait_for_writer, &waiting);
     if (status == RP_OK)
-        status = rp_store_take(bench->store, hi - lo, stream, &copy.block);
+        status = take(&copy, bench, owner);
     if (status != RP_OK)
         return status;
     status = move(bench, OUT_OF_LIVE, id, lo, cut, copy.block.at, stream);
@@ -126,14 +140,22 @@ static enum rp_status copy_out(struct rp_copies *copies, const struct rp_bench *
     if (status == RP_OK)
         status = copies_push(copies, &copy);
     if (status != RP_OK)
-        rp_store_give(bench->store, &copy.block, stream);
+        give(&copy);
     return status;
+}
+
+enum rp_status rp_copy_aside(struct rp_copies *copies, const struct rp_bench *bench, uint32_t owner,
+                             rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
+{
+    return copy_out(copies, bench, owner, id, lo, hi, hi, stream);
 }
 
 enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *bench, rp_alloc_id id,
                            uint64_t lo, uint64_t hi, rp_stream stream)
 {
-    return copy_out(copies, bench, id, lo, hi, hi, stream);
+    struct rp_bench here = *bench;
+    here.refuge = NULL;
+    return copy_out(copies, &here, 0, id, lo, hi, hi, stream);
 }
 
 enum rp_status rp_copy_move(struct rp_copy *copy, const struct rp_bench *bench)
@@ -227,7 +249,7 @@ enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *ben
         uint64_t cut = cut_of(bench, lo, hi);
         rp_meter(bench, kept->owner, cut < hi ? RP_COPYING_HALVES : RP_COPYING_PRESERVE, hi - lo,
                  stream);
-        status = copy_out(&kept->copies, bench, id, lo, cut, hi, stream);
+        status = copy_out(&kept->copies, bench, kept->owner, id, lo, cut, hi, stream);
     } else {
         struct rp_copy pointer = {.id = id, .lo = lo, .hi = hi, .stream = stream};
         status = copies_push(&kept->copies, &pointer);
@@ -243,14 +265,13 @@ enum rp_status rp_kept_adopt(struct rp_kept *kept, const struct rp_bench *bench,
                              uint64_t lo, uint64_t hi, rp_stream stream)
 {
     const struct rp_driver *driver = bench->driver;
-    struct rp_copy copy = {.id = from->id, .lo = lo, .hi = hi, .store = bench->store,
-                           .stream = stream};
+    struct rp_copy copy = {.id = from->id, .lo = lo, .hi = hi, .stream = stream};
     enum rp_status status = RP_OK;
     rp_meter(bench, kept->owner, RP_COPYING_PRESERVE, hi - lo, stream);
     if (rp_switch_on(RP_SWITCH_ORDER))
         status = rp_order_after(bench->order, stream, from->stream);
     if (status == RP_OK)
-        status = rp_store_take(bench->store, hi - lo, stream, &copy.block);
+        status = take(&copy, bench, kept->owner);
     if (status != RP_OK)
         return status;
     from->stream = stream;
@@ -259,7 +280,7 @@ enum rp_status rp_kept_adopt(struct rp_kept *kept, const struct rp_bench *bench,
     if (status == RP_OK)
         status = copies_push(&kept->copies, &copy);
     if (status != RP_OK) {
-        rp_store_give(bench->store, &copy.block, stream);
+        give(&copy);
         return status;
     }
     struct naming naming = {kept->versions, from->id};

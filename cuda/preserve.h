@@ -21,6 +21,8 @@ enum rp_copying {
     RP_COPYING_RESTORE,
     RP_COPYING_REINSTATE,
     RP_COPYING_HALVES, /* a preservation by two copies in a row, see rp_bench */
+    RP_COPYING_ABROAD, /* no copy of its own: the one told of last leads to host memory, or back */
+    RP_COPYING_MOVE,   /* what was preserved or stashed goes to host memory */
     RP_COPYING_COUNT
 };
 
@@ -28,6 +30,9 @@ enum rp_copying {
  * number, rp_kept.owner. It may submit records of its own to the stream, and no more. */
 typedef void (*rp_meter_fn)(uint32_t owner, enum rp_copying what, uint64_t bytes,
                             rp_stream stream);
+
+/* To be asked where the store has no room for `bytes`: one that has, or NULL. */
+typedef struct rp_store *(*rp_refuge_fn)(uint64_t bytes);
 
 /* What preservation and transactions work on. All owned elsewhere. */
 struct rp_bench {
@@ -37,6 +42,7 @@ struct rp_bench {
     struct rp_memory *memory;
     struct rp_versions *versions; /* of the live bytes */
     rp_meter_fn meter;            /* may be NULL */
+    rp_refuge_fn refuge; /* for what is preserved and stashed; may be NULL */
     bool in_halves; /* preserve by two copies in a row into the same block, where there are bytes
                      * enough: beside those made at once they tell the price of a copy */
 };
@@ -86,7 +92,10 @@ static inline void rp_meter(const struct rp_bench *bench, uint32_t owner, enum r
 }
 
 /* For transactions: copies live bytes into a new block, respectively a part of a block back
- * over the live bytes; neither touches versions. */
+ * over the live bytes; neither touches versions. rp_copy_aside takes refuge where it has to, and
+ * tells the meter, as rp_copy_is_abroad tells of a copy that was made. */
+enum rp_status rp_copy_aside(struct rp_copies *copies, const struct rp_bench *bench, uint32_t owner,
+                             rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream);
 enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *bench, rp_alloc_id id,
                            uint64_t lo, uint64_t hi, rp_stream stream);
 enum rp_status rp_copy_in(struct rp_copy *copy, const struct rp_bench *bench, uint64_t lo,
@@ -98,6 +107,11 @@ enum rp_status rp_copy_to(struct rp_copy *copy, const struct rp_bench *bench, ui
  * after every write that the versions name. The two may not overlap. */
 enum rp_status rp_copy_across(const struct rp_bench *bench, rp_alloc_id source, uint64_t from,
                               rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream);
+static inline bool rp_copy_is_abroad(const struct rp_copy *copy, const struct rp_bench *bench)
+{
+    return copy->store && copy->store != bench->store;
+}
+
 /* The content goes into a block of the bench's store, and the old block back to its own. On failure
  * nothing has changed. */
 enum rp_status rp_copy_move(struct rp_copy *copy, const struct rp_bench *bench);

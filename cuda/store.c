@@ -43,7 +43,7 @@ struct rp_store {
     size_t slab_count, slab_capacity;
     rp_device_ptr slab;
     uint64_t slab_left;
-    uint64_t limit, aim, reserved, held, held_peak, refused;
+    uint64_t limit, aim, reserved, held, held_peak;
     uint64_t out; /* what the blocks that are out take, be it in larger ones */
     struct rp_lodging lodging;
     rp_store_spare_fn spare; /* NULL when nobody can spare anything */
@@ -373,9 +373,6 @@ enum rp_status rp_store_take(struct rp_store *store, uint64_t bytes, rp_stream s
     enum rp_status status = bytes >> LARGEST_BITS
                                 ? RP_NO_MEMORY
                                 : take(store, block_bytes(store, bytes), stream, &out->at);
-    uint64_t wanted = store->reserved + bytes;
-    if (status == RP_NO_MEMORY && wanted > store->refused)
-        store->refused = wanted;
     if (status != RP_OK)
         return status;
     count_block(store, block_bytes(store, bytes), true);
@@ -439,9 +436,4 @@ uint64_t rp_store_held(const struct rp_store *store)
 uint64_t rp_store_held_peak(const struct rp_store *store)
 {
     return store->held_peak;
-}
-
-uint64_t rp_store_refused(const struct rp_store *store)
-{
-    return store->refused;
 }

@@ -72,9 +72,6 @@ void rp_store_relearn(struct rp_store *store);
 uint64_t rp_store_reserved(const struct rp_store *store); /* taken from the driver */
 uint64_t rp_store_held(const struct rp_store *store);     /* in blocks that are out, as asked */
 uint64_t rp_store_held_peak(const struct rp_store *store);
-/* The most that would have been reserved, had no block been refused for want of memory; 0 where
- * none was. */
-uint64_t rp_store_refused(const struct rp_store *store);
 
 /* What a block of so many bytes takes in an exact store. */
 static inline uint64_t rp_store_block_bytes(uint64_t bytes)

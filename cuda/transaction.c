@@ -119,8 +119,8 @@ static enum rp_status stash_span(struct rp_transaction *transaction, rp_alloc_id
 {
     const struct rp_bench *bench = &transaction->bench;
     rp_meter(bench, transaction->owner, RP_COPYING_STASH, span.hi - span.lo, stream);
-    enum rp_status status =
-        rp_copy_out(&transaction->stash, bench, id, span.lo, span.hi, stream);
+    enum rp_status status = rp_copy_aside(&transaction->stash, bench, transaction->owner, id,
+                                          span.lo, span.hi, stream);
     if (status == RP_OK)
         status = move_versions(bench->versions, transaction->live, id, span.lo, span.hi);
     return status;
@@ -152,6 +152,14 @@ static bool is_alive(const struct rp_bench *bench, rp_alloc_id id)
     return alloc && !alloc->death_seq;
 }
 
+static void meter_back(const struct rp_bench *bench, uint32_t owner, enum rp_copying what,
+                       const struct rp_copy *copy, struct rp_span span, rp_stream stream)
+{
+    rp_meter(bench, owner, what, span.hi - span.lo, stream);
+    if (rp_copy_is_abroad(copy, bench))
+        rp_meter(bench, owner, RP_COPYING_ABROAD, span.hi - span.lo, stream);
+}
+
 /* In the transaction's own stream, whichever stream of the replay asks for it. */
 static enum rp_status restore_part(struct rp_transaction *transaction, struct rp_kept *kept,
                                    struct rp_copy *copy, struct rp_span part)
@@ -160,7 +168,7 @@ static enum rp_status restore_part(struct rp_transaction *transaction, struct rp
     rp_stream stream = transaction->stream;
     enum rp_status status =
         rp_transaction_stash(transaction, copy->id, part.lo, part.hi, stream);
-    rp_meter(bench, kept->owner, RP_COPYING_RESTORE, part.hi - part.lo, stream);
+    meter_back(bench, kept->owner, RP_COPYING_RESTORE, copy, part, stream);
     if (status == RP_OK && rp_switch_on(RP_SWITCH_RESTORE))
         status = rp_copy_in(copy, bench, part.lo, part.hi, stream);
     if (status == RP_OK)
@@ -327,6 +335,11 @@ enum rp_status rp_transaction_hand_on(struct rp_transaction *transaction, struct
     return status;
 }
 
+struct rp_copies *rp_transaction_stash_copies(struct rp_transaction *transaction)
+{
+    return &transaction->stash;
+}
+
 void rp_transaction_each(const struct rp_transaction *transaction, rp_transaction_fn visit,
                          void *ctx)
 {
@@ -350,8 +363,8 @@ static enum rp_status reinstate_copy(struct rp_transaction *transaction, struct 
     enum rp_status status = rp_spans_within(&rewound->spans, copy->lo, copy->hi, &spans);
     for (size_t i = 0; status == RP_OK && i < spans.count; i++) {
         struct rp_span span = spans.items[i];
-        rp_meter(bench, transaction->owner, RP_COPYING_REINSTATE, span.hi - span.lo,
-                 transaction->stream);
+        meter_back(bench, transaction->owner, RP_COPYING_REINSTATE, copy, span,
+                   transaction->stream);
         if (rp_switch_on(RP_SWITCH_REINSTATE))
             status = rp_copy_in(copy, bench, span.lo, span.hi, transaction->stream);
         if (status == RP_OK)

@@ -66,6 +66,9 @@ enum rp_status rp_transaction_hand_on(struct rp_transaction *transaction, struct
                                       uint64_t lo, uint64_t hi, rp_stream stream,
                                       struct rp_spans *handed);
 
+/* What is stashed, for whoever moves it to another store. */
+struct rp_copies *rp_transaction_stash_copies(struct rp_transaction *transaction);
+
 /* Visits all that is stashed now. */
 typedef void (*rp_transaction_fn)(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi);
 void rp_transaction_each(const struct rp_transaction *transaction, rp_transaction_fn visit,

@@ -15,6 +15,7 @@ static const char *const figures[] = {
     "step", "allocation", "offset", "bytes", "birth_seq", "version_read", "version_wanted",
     "allocation_bytes", "writer_seq", "writer_step", "writer_launch", "reader_launch", "position",
     "planned_ns", "measured_ns", "planned_peak_bytes", "needed_bytes", "overrun_bytes",
+    "bytes_kept_on_host",
     "bytes_dropped", "measured_peak_bytes", "recalls", "bytes_preserved", "bytes_held_peak",
     "device_peak_bytes", NULL};
 static const char *const texts[] = {

@@ -169,19 +169,30 @@ static void say_overrun(const json_t *plan)
 static void say_needed(uint64_t bytes)
 {
     char least[RP_SIZE_TEXT];
-    rp_say("plan: infeasible for the safe policy, by which the first steps are measured: they need "
-           "%s at least; run without --budget, and `reprise plan` names the smallest and what "
-           "binds it",
+    rp_say("plan: infeasible for the job itself, before there is one: its first steps need %s at "
+           "least; run without --budget, and `reprise plan` names the smallest and what binds it",
            rp_size_exact(least, bytes));
+}
+
+/* Slower than anything that was planned. */
+static void say_refuge(const json_t *summary)
+{
+    char bytes[RP_SIZE_TEXT];
+    uint64_t kept = rp_member_number(summary, "bytes_kept_on_host");
+    if (kept)
+        rp_say("plan: %s of copies were kept in host memory, where the budget had no room",
+               rp_size_format(bytes, kept));
 }
 
 /* What a plan promised and what came of it, by the first process that had one. */
 static void say_plan(const struct rp_summaries *summaries)
 {
-    const json_t *plan = NULL;
+    const json_t *summary = NULL, *plan = NULL;
     char promised[RP_SIZE_TEXT], peak[RP_SIZE_TEXT];
-    for (size_t i = 0; !plan && i < summaries->count; i++)
-        plan = json_object_get(summaries->items[i], "plan");
+    for (size_t i = 0; !plan && i < summaries->count; i++) {
+        summary = summaries->items[i];
+        plan = json_object_get(summary, "plan");
+    }
     const char *reason = json_string_value(json_object_get(plan, "reason"));
     uint64_t needed = rp_member_number(plan, "needed_bytes");
     if (needed && rp_member_number(plan, "min_budget_bytes") == 0)
@@ -197,6 +208,8 @@ static void say_plan(const struct rp_summaries *summaries)
     else if (plan)
         rp_say("plan: the job ended before a step under it was measured");
     say_overrun(plan);
+    if (plan)
+        say_refuge(summary);
 }
 
 /* What was saved, by the process that needed most. */

@@ -31,6 +31,7 @@ static struct {
     struct flight *ended; /* the one before it */
     enum rp_phase phase;
     uint32_t place, last_replay;
+    enum rp_copying told; /* the last copy's */
     uint32_t late; /* the segment that is to be replayed next and has made late copies */
     struct rp_step_cost first, steps[RP_COST_STEPS], last;
     size_t count; /* of steps */
@@ -271,13 +272,17 @@ void rp_cost_call(rp_stream stream, bool repeats)
     rp_cost_memory();
 }
 
-static void add_halves(struct rp_part *part, uint64_t bytes)
+static void count_copy(struct rp_part *part, uint32_t place, enum rp_copying what, uint64_t bytes)
 {
-    struct rp_amount *halves = &part->copies[RP_COPYING_HALVES];
-    halves->bytes += bytes;
-    halves->pieces += 2;
-    rp_amount_add(&part->copies[RP_COPYING_PRESERVE], bytes);
-    costs.now->cost.halved = true;
+    if (what == RP_COPYING_ABROAD) {
+        rp_amounts_add(part->abroad, costs.told, bytes);
+    } else if (what != RP_COPYING_MOVE) {
+        rp_amounts_add(part->copies, what, bytes);
+        costs.told = what;
+        costs.now->cost.halved |= what == RP_COPYING_HALVES;
+    }
+    if (what == RP_COPYING_PRESERVE || what == RP_COPYING_HALVES)
+        rp_cost_keep(&part->state, place, !part->forward_over, bytes);
 }
 
 void rp_cost_meter(uint32_t place, enum rp_copying what, uint64_t bytes, rp_stream stream)
@@ -285,12 +290,7 @@ void rp_cost_meter(uint32_t place, enum rp_copying what, uint64_t bytes, rp_stre
     struct rp_part *part = rp_cost_part(place);
     if (!part)
         return;
-    if (what == RP_COPYING_HALVES)
-        add_halves(part, bytes);
-    else
-        rp_amount_add(&part->copies[what], bytes);
-    if (what == RP_COPYING_PRESERVE || what == RP_COPYING_HALVES)
-        rp_cost_keep(&part->state, place, !part->forward_over, bytes);
+    count_copy(part, place, what, bytes);
     mark(RP_PHASE_COUNT + what, place, stream);
     rp_cost_memory();
 }

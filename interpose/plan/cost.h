@@ -47,6 +47,8 @@ struct rp_part {
     uint64_t ns[RP_PHASE_COUNT], copy_ns[RP_COPYING_COUNT];
     struct rp_amount copies[RP_COPYING_COUNT]; /* what halves preserve counts twice: as preserved,
                                                 * and for themselves, two pieces each */
+    struct rp_amount abroad[RP_COPYING_COUNT]; /* what of `copies` led to host memory, or from it:
+                                                * its time is none of copy_ns' but ABROAD's */
     uint64_t job[RP_PHASE_COUNT]; /* the most bytes of the job's own, by phase */
     struct rp_keeping state;      /* what was preserved */
     struct rp_keeping outputs;    /* what would have to be copied to be kept */

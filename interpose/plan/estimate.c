@@ -100,6 +100,34 @@ static struct rp_measure priced(const struct estimate *estimate, size_t place,
     return derived(more(ns, due(estimate, place, kind, amount)));
 }
 
+struct copying {
+    const struct rp_profile *profile; /* which has a price */
+    enum rp_copying kind;
+};
+
+static uint64_t as_on_device(const void *ctx, const struct rp_part *part)
+{
+    const struct copying *copying = ctx;
+    const struct rp_amount *abroad = &part->abroad[copying->kind];
+    uint64_t ns = 0;
+    if (rp_copy_time(copying->profile, abroad->bytes, abroad->pieces, &ns) != RP_OK)
+        ns = part->copy_ns[RP_COPYING_ABROAD]; /* more than it can be */
+    return part->copy_ns[copying->kind] + ns;
+}
+
+/* Copies that were made; those that led to host memory or from it as if there had been room. */
+static struct rp_measure copied(const struct estimate *estimate, size_t place,
+                                enum rp_copying kind)
+{
+    struct copying copying = {estimate->profile, kind};
+    size_t abroad = RP_PART(abroad) + (size_t)kind * sizeof(struct rp_amount);
+    if (!amount_of(estimate, place, abroad).bytes)
+        return time_of(estimate, place, RP_PART(copy_ns) + (size_t)kind * sizeof(uint64_t));
+    if (!estimate->priced)
+        return (struct rp_measure){0, RP_SOURCE_ABSENT};
+    return derived(rp_sample_median_by(&estimate->sample, place, as_on_device, &copying));
+}
+
 static void set_passes(const struct estimate *estimate, size_t place, struct rp_cost *cost)
 {
     *cost = (struct rp_cost){.allowed = true, .has_terms = true};
@@ -148,12 +176,12 @@ static void set_output_bytes(const struct estimate *estimate, size_t place, stru
 static void set_measured(const struct estimate *estimate, size_t place, struct rp_cost *cost)
 {
     static const struct {
-        size_t member;
+        enum rp_copying kind;
         enum rp_term term;
-    } copies[] = {{RP_PART(copy_ns[RP_COPYING_PRESERVE]), RP_TERM_PRESERVE_TIME},
-                  {RP_PART(copy_ns[RP_COPYING_STASH]), RP_TERM_STASH_TIME},
-                  {RP_PART(copy_ns[RP_COPYING_RESTORE]), RP_TERM_RESTORE_TIME},
-                  {RP_PART(copy_ns[RP_COPYING_REINSTATE]), RP_TERM_REINSTATE_TIME}};
+    } copies[] = {{RP_COPYING_PRESERVE, RP_TERM_PRESERVE_TIME},
+                  {RP_COPYING_STASH, RP_TERM_STASH_TIME},
+                  {RP_COPYING_RESTORE, RP_TERM_RESTORE_TIME},
+                  {RP_COPYING_REINSTATE, RP_TERM_REINSTATE_TIME}};
     const struct rp_sample *sample = &estimate->sample;
     set_passes(estimate, place, cost);
     if (rp_core.config.mode != RP_MODE_GUARD) {
@@ -168,7 +196,7 @@ static void set_measured(const struct estimate *estimate, size_t place, struct r
         set_state_bytes(estimate, place, cost);
     cost->terms[RP_TERM_REPLAY_TIME] = time_of(estimate, place, RP_PART(ns[RP_PHASE_OF_REPLAY]));
     for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
-        cost->terms[copies[i].term] = time_of(estimate, place, copies[i].member);
+        cost->terms[copies[i].term] = copied(estimate, place, copies[i].kind);
 }
 
 /* The other option that replays: the same replay, with other copies around it. Whole buffers
@@ -229,7 +257,7 @@ static void estimate_unreplayed(const struct estimate *estimate, size_t place,
     set_passes(estimate, place, &costs[RP_CHOICE_RETAIN]);
     set_bytes(estimate, place, blocks, blocks, 0, &costs[RP_CHOICE_RETAIN]);
     costs[RP_CHOICE_RETAIN].terms[RP_TERM_PRESERVE_TIME] =
-        time_of(estimate, place, RP_PART(copy_ns[RP_COPYING_PRESERVE]));
+        copied(estimate, place, RP_COPYING_PRESERVE);
     mask(&costs[RP_CHOICE_WHOLE], "the job does not replay it");
     mask(&costs[RP_CHOICE_REGIONS], "the job does not replay it");
 }

@@ -60,15 +60,3 @@ enum rp_status rp_output_copy(struct rp_outputs *outputs, struct rp_output *outp
         output->copy = (int)outputs->copies.count - 1;
     return status;
 }
-
-uint64_t rp_outputs_move(struct rp_outputs *outputs, const struct rp_bench *bench)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < outputs->copies.count; i++) {
-        struct rp_copy *copy = &outputs->copies.items[i];
-        if (copy->store != bench->store && rp_core_can_copy(copy->stream) &&
-            rp_copy_move(copy, bench) == RP_OK)
-            bytes += copy->hi - copy->lo;
-    }
-    return bytes;
-}

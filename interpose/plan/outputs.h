@@ -45,7 +45,5 @@ bool rp_outputs_may_hold(const struct rp_outputs *outputs, rp_alloc_id id);
 /* Copies an output into a block of the bench's store. */
 enum rp_status rp_output_copy(struct rp_outputs *outputs, struct rp_output *output,
                               const struct rp_bench *bench, rp_stream stream);
-/* Moves what can be moved of the copies there; how many bytes did. */
-uint64_t rp_outputs_move(struct rp_outputs *outputs, const struct rp_bench *bench);
 
 #endif

@@ -186,17 +186,34 @@ static void give_no_plan(const char *reason)
     policy.wait = PROFILED;
 }
 
-static const char *no_plan(enum rp_answer answer)
-{
-    return answer == RP_ANSWER_INFEASIBLE ? "no plan fits the budget: the safe policy is in force"
-                                          : "no plan was found for the budget: the safe policy "
-                                            "is in force";
-}
-
 /* `message` may be a segment's; what lives on is a name's text. */
 static const char *kept_text(const char *message)
 {
     return rp_name(rp_names_id(rp_core.names, message));
+}
+
+/* Who needs the smallest budget. */
+static void binding_text(const struct rp_plan *plan, char *text, size_t size)
+{
+    const struct rp_moment *moment = &plan->min_binding;
+    if (moment->pass == RP_PASS_NONE)
+        snprintf(text, size, "what is there all the time");
+    else
+        snprintf(text, size, "the %s of '%s'", rp_pass_name(moment->pass),
+                 plan->names[moment->segment]);
+}
+
+static const char *no_plan(const struct rp_plan *plan)
+{
+    char text[512], binding[256];
+    if (plan->answer != RP_ANSWER_INFEASIBLE || !plan->has_min_budget)
+        return "no plan was found for the budget: the safe policy is in force";
+    binding_text(plan, binding, sizeof binding);
+    snprintf(text, sizeof text,
+             "no plan fits the budget: the safe policy is in force; the smallest budget is %llu "
+             "bytes, which %s needs",
+             (unsigned long long)plan->min_budget, binding);
+    return kept_text(text);
 }
 
 static void solve(struct rp_profile *profile)
@@ -214,7 +231,7 @@ static void solve(struct rp_profile *profile)
     } else if (rp_plan_has_choices(plan)) {
         put_in_force(plan);
     } else {
-        give_no_plan(no_plan(plan->answer));
+        give_no_plan(no_plan(plan));
         rp_plan_destroy(policy.plan);
         policy.plan = plan; /* it knows the smallest budget */
     }
@@ -292,9 +309,6 @@ static uint64_t median_time(void)
 
 void rp_policy_state(struct rp_policy_state *state)
 {
-    uint64_t refused = rp_core.bench.store ? rp_store_refused(rp_core.bench.store) : 0;
-    if (refused)
-        note_needed(rp_core.device_bytes + refused);
     *state = (struct rp_policy_state){
         .wanted = is_joint() || rp_core.config.plan_path,
         .plan = policy.plan,

@@ -7,7 +7,8 @@
  *                              beginning, a plan for the budget; measured on, and made anew when
  *                              the step changes
  *
- * The safe policy is `regions`: every plan's needs are met by what it keeps. A plan stops fitting
+ * The safe policy is `regions`: every plan's needs are met by what it keeps. Where that is more
+ * than the budget has room for, some of it is kept in host memory (refuge.h). A plan stops fitting
  * when the step's segments are not its own, when the step takes more memory than it says, or when
  * memory is refused; then the safe policy is in force again, from the next segment on, and the
  * summary says so.
@@ -36,7 +37,8 @@ void rp_policy_measured(const struct rp_step_cost *cost);
 uint32_t rp_policy_plan(void);
 /* Memory was refused, to the job or to copies that the plan wants: the plan falls. */
 void rp_policy_refused(void);
-/* The job was refused `bytes`: before there is a plan, for want of room for the safe policy. */
+/* The job was refused `bytes`, or a copy for which host memory was no refuge: before there is a
+ * plan, for want of room for the first steps. */
 void rp_policy_starved(uint64_t bytes);
 /* What the plan says that a step takes, of job and layer together, in bytes; UINT64_MAX where
  * there is none. */
@@ -53,8 +55,9 @@ struct rp_policy_state {
     const char *reason;       /* why none is in force, or why the last one fell */
     uint64_t steps;           /* measured under this plan */
     uint64_t median_ns, peak; /* of these */
-    uint64_t needed; /* what the safe policy, by which a joint one begins, would have taken at
-                      * least, where the budget had no room for it; else 0 */
+    uint64_t needed; /* what the steps that a joint policy begins by would have taken at least,
+                      * with all that could be in host memory there, where the budget had no room
+                      * for it; else 0 */
 };
 void rp_policy_state(struct rp_policy_state *state);
 

@@ -4,6 +4,7 @@
 #include "cuda/driver_real.h"
 #include "cuda/switches.h"
 #include "interpose/door/real.h"
+#include "interpose/plan/policy.h"
 #include "interpose/run/core.h"
 
 static struct {
@@ -24,6 +25,38 @@ const struct rp_bench *rp_refuge(void)
     refuge.bench = rp_core.bench;
     refuge.bench.store = store;
     return &refuge.bench;
+}
+
+struct rp_store *rp_refuge_store(uint64_t bytes)
+{
+    bool allowed = rp_policy_is_planned() && !rp_core.captures;
+    const struct rp_bench *bench = allowed ? rp_refuge() : NULL;
+    if (!bench) {
+        rp_policy_starved(rp_store_block_bytes(bytes));
+        return NULL;
+    }
+    rp_policy_refused();
+    rp_core.figures.bytes_in_refuge += bytes;
+    return bench->store;
+}
+
+uint64_t rp_refuge_move(struct rp_copies *copies, uint32_t owner)
+{
+    const struct rp_bench *bench = rp_refuge();
+    uint64_t moved = 0;
+    for (size_t i = 0; bench && i < copies->count; i++) {
+        struct rp_copy *copy = &copies->items[i];
+        uint64_t bytes = copy->hi - copy->lo;
+        if (copy->store != rp_core.bench.store || !rp_core_can_copy(copy->stream))
+            continue;
+        rp_meter(bench, owner, RP_COPYING_MOVE, bytes, copy->stream);
+        if (rp_copy_move(copy, bench) == RP_OK)
+            moved += bytes;
+    }
+    rp_core.figures.bytes_in_refuge += moved;
+    if (moved)
+        rp_policy_refused();
+    return moved;
 }
 
 void rp_refuge_abandon(void)

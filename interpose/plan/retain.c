@@ -245,19 +245,13 @@ void rp_retain_free(rp_alloc_id id, rp_stream in)
 /* The forward that is replayed last gives way first. */
 bool rp_retain_evict(void)
 {
-    const struct rp_bench *bench = NULL;
-    uint64_t bytes = 0;
-    for (size_t i = 0; !bytes && i < rp_executions_count(); i++) {
+    for (size_t i = 0; i < rp_executions_count(); i++) {
         const struct rp_execution *execution = rp_executions_at(i);
-        if (!execution->serves || !execution->outputs->copies.count)
-            continue;
-        bench = bench ? bench : rp_refuge();
-        bytes = bench ? rp_outputs_move(execution->outputs, bench) : 0;
+        if (execution->serves &&
+            rp_refuge_move(&execution->outputs->copies, execution->place) > 0)
+            return true;
     }
-    rp_core.figures.bytes_in_refuge += bytes;
-    if (bytes)
-        rp_policy_refused();
-    return bytes;
+    return false;
 }
 
 void rp_retain_decide(struct rp_execution *execution)

@@ -80,16 +80,28 @@ static bool all_are_halved(const struct rp_sample *sample)
     return true;
 }
 
-uint64_t rp_sample_median(const struct rp_sample *sample, size_t place, size_t member)
+uint64_t rp_sample_median_by(const struct rp_sample *sample, size_t place,
+                             rp_sample_value_fn value, const void *ctx)
 {
     uint64_t values[RP_COST_STEPS];
     size_t count = 0;
     bool all = all_are_halved(sample);
     for (size_t i = 0; i < sample->count; i++)
         if (all || !sample->steps[i]->halved)
-            values[count++] = *(const uint64_t *)member_of(sample->steps[i], place, member);
+            values[count++] = value(ctx, &sample->steps[i]->parts[place]);
     qsort(values, count, sizeof *values, compare);
     return values[count / 2];
+}
+
+static uint64_t value_of_member(const void *ctx, const struct rp_part *part)
+{
+    const size_t *member = ctx;
+    return *(const uint64_t *)((const char *)part + *member);
+}
+
+uint64_t rp_sample_median(const struct rp_sample *sample, size_t place, size_t member)
+{
+    return rp_sample_median_by(sample, place, value_of_member, &member);
 }
 
 static uint64_t more(uint64_t a, uint64_t b)

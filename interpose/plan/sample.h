@@ -28,6 +28,10 @@ uint64_t rp_sample_least_job(const struct rp_sample *sample);
 /* Of a number in nanoseconds: the median; of the steps with halves, which take longer, only where
  * there are no others. */
 uint64_t rp_sample_median(const struct rp_sample *sample, size_t place, size_t member);
+/* The same of any number, which `value` works out from a step's part. */
+typedef uint64_t (*rp_sample_value_fn)(const void *ctx, const struct rp_part *part);
+uint64_t rp_sample_median_by(const struct rp_sample *sample, size_t place,
+                             rp_sample_value_fn value, const void *ctx);
 /* Of a number of bytes: the most, in the first step too; steps need not be alike, and a plan
  * has to hold in each. */
 uint64_t rp_sample_most(const struct rp_sample *sample, size_t place, size_t member);

@@ -5,6 +5,7 @@
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/execution.h"
+#include "interpose/run/keep.h"
 
 bool rp_budget_is_set(void)
 {
@@ -53,7 +54,7 @@ bool rp_budget_admits(uint64_t bytes)
     uint64_t left = left_of(budget, bytes);
     trim(left);
     while (rp_store_reserved(rp_core.bench.store) > left && !rp_core.captures &&
-           rp_executions_spare(true))
+           (rp_executions_spare(true) || rp_keep_evict()))
         trim(left);
     return rp_store_reserved(rp_core.bench.store) <= left;
 }

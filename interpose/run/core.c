@@ -2,6 +2,7 @@
 #include "interpose/door/real.h"
 
 #include "interpose/plan/cost.h"
+#include "interpose/plan/refuge.h"
 #include "interpose/run/budget.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
@@ -58,6 +59,7 @@ enum rp_status rp_core_start(void)
     rp_core.driver = rp_driver_real(&rp_real);
     bench->driver = &rp_core.driver;
     bench->meter = rp_cost_meter;
+    bench->refuge = rp_refuge_store;
     rp_core.segments_wanted = rp_core.config.contract && rp_core.config.mode != RP_MODE_OBSERVE;
     enum rp_status status = rp_memory_create(&bench->memory);
     if (status == RP_OK)

@@ -27,7 +27,7 @@ struct rp_figures {
     uint64_t launches_served, transactions, unreplayed;
     uint64_t audits, audit_misses, audits_failed;
     uint64_t bytes_preserved, bytes_restored, bytes_reinstated;
-    uint64_t bytes_in_refuge; /* outputs that the device had no memory for */
+    uint64_t bytes_in_refuge; /* copies that the device had no memory for */
     uint64_t bytes_recalled; /* of what first runs made, kept in case a replay finds it ready */
     uint64_t bytes_held_peak, bytes_reserved; /* of stores whose context is gone */
     uint64_t device_peak; /* of job and layer together, at calls that change the job's part */

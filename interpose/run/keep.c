@@ -4,6 +4,7 @@
 #include "cuda/switches.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/policy.h"
+#include "interpose/plan/refuge.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/report.h"
@@ -132,6 +133,31 @@ static bool keep_spans(struct rp_execution *execution, const struct rp_footprint
         rp_report_lost(execution, call, id, span.lo, span.hi, status);
     }
     return true;
+}
+
+static uint64_t evict_kept(const struct rp_execution *execution)
+{
+    uint64_t bytes = rp_refuge_move(&execution->kept->copies, execution->place);
+    if (execution->recalled)
+        bytes += rp_refuge_move(&execution->recalled->copies, execution->place);
+    return bytes;
+}
+
+/* The forward that is replayed last gives way first, and what is put back soonest last. */
+bool rp_keep_evict(void)
+{
+    if (!rp_policy_is_planned())
+        return false;
+    for (size_t i = 0; i < rp_executions_count(); i++)
+        if (evict_kept(rp_executions_at(i)) > 0)
+            return true;
+    for (size_t i = 0; i < rp_transactions_count(); i++) {
+        const struct rp_scope *scope = rp_transactions_at(i);
+        struct rp_copies *stash = rp_transaction_stash_copies(scope->transaction);
+        if (rp_refuge_move(stash, scope->execution->place) > 0)
+            return true;
+    }
+    return false;
 }
 
 /* What of an exposed stretch the contract wants kept: state, wholly or by regions. */

@@ -34,6 +34,9 @@ void rp_keep_clobber(const struct rp_footprint *call, const struct rp_execution 
 /* The same of one execution and one stretch. */
 void rp_keep_bytes(struct rp_execution *execution, const struct rp_footprint *call,
                    rp_alloc_id id, uint64_t lo, uint64_t hi);
+/* The job is short of memory, in a run that is planned or is to be: moves what is kept of one
+ * execution, or stashed in one transaction, to the host. False when there is none. */
+bool rp_keep_evict(void);
 /* Policy whole: the forward touches state for the first time; its buffers are kept whole. */
 void rp_keep_touch(struct rp_execution *execution, const struct rp_footprint *call);
 

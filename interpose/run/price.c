@@ -13,8 +13,9 @@ struct fit {
     double pp, pb, bb, pt, bt;
 };
 
-static struct fit add_point(struct fit fit, double pieces, double bytes, double ns)
+static struct fit add_point(struct fit fit, struct rp_amount amount, double ns)
 {
+    double pieces = (double)amount.pieces, bytes = (double)amount.bytes;
     /* Relative errors: a large copy may not drown what many small ones tell of the fixed part. */
     double weight = ns > 0 ? 1 / (ns * ns) : 0;
     return (struct fit){fit.pp + weight * pieces * pieces, fit.pb + weight * pieces * bytes,
@@ -22,14 +23,21 @@ static struct fit add_point(struct fit fit, double pieces, double bytes, double 
                         fit.bt + weight * bytes * ns};
 }
 
+/* Of the copies of a kind, those within the device. */
+static struct rp_amount made_here(const struct rp_part *part, int what)
+{
+    const struct rp_amount *all = &part->copies[what], *abroad = &part->abroad[what];
+    return (struct rp_amount){.bytes = all->bytes - abroad->bytes,
+                              .pieces = all->pieces - abroad->pieces};
+}
+
 static struct fit add_kind(struct fit fit, const struct rp_step_cost *step, enum rp_copying what)
 {
     for (size_t k = 0; k < step->count; k++) {
         const struct rp_part *part = &step->parts[k];
-        const struct rp_amount *copies = &part->copies[what];
-        if (copies->pieces)
-            fit = add_point(fit, (double)copies->pieces, (double)copies->bytes,
-                            (double)part->copy_ns[what]);
+        struct rp_amount copies = made_here(part, what);
+        if (copies.pieces)
+            fit = add_point(fit, copies, (double)part->copy_ns[what]);
     }
     return fit;
 }
@@ -42,6 +50,23 @@ static struct fit fit_copies(const struct rp_step_cost *const *steps, size_t cou
         for (int what = 0; what < RP_COPYING_HALVES; what++)
             if (what != RP_COPYING_PRESERVE || !steps[i]->halved)
                 fit = add_kind(fit, steps[i], (enum rp_copying)what);
+    return fit;
+}
+
+/* Where there are none, a bound: those to host memory and from it are slower. */
+static struct fit fit_abroad(const struct rp_step_cost *const *steps, size_t count)
+{
+    struct fit fit = {0};
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < steps[i]->count; k++) {
+            const struct rp_part *part = &steps[i]->parts[k];
+            struct rp_amount sum = {0};
+            for (int what = 0; what < RP_COPYING_HALVES; what++) {
+                sum.bytes += part->abroad[what].bytes;
+                sum.pieces += part->abroad[what].pieces;
+            }
+            fit = add_point(fit, sum, (double)part->copy_ns[RP_COPYING_ABROAD]);
+        }
     return fit;
 }
 
@@ -99,8 +124,7 @@ bool rp_price_is_open(const struct rp_step_cost *step)
     struct fit sizes = {0};
     for (size_t k = 0; k < step->count; k++)
         for (int what = 0; what < RP_COPYING_COUNT; what++)
-            sizes = add_point(sizes, (double)step->parts[k].copies[what].pieces,
-                              (double)step->parts[k].copies[what].bytes, 1);
+            sizes = add_point(sizes, made_here(&step->parts[k], what), 1);
     return sizes.pp > 0 && !is_of_many_sizes(&sizes);
 }
 
@@ -109,7 +133,9 @@ bool rp_price_copies(const struct rp_step_cost *const *steps, size_t count,
 {
     struct fit fit = fit_copies(steps, count);
     double fixed = 0;
-    bool told = is_told(steps, count, &fit, &fixed);
+    bool told = fit.pp > 0 && is_told(steps, count, &fit, &fixed);
+    if (!(fit.pp > 0))
+        fit = fit_abroad(steps, count);
     if (fixed < 0 || !told)
         fixed = 0;
     double rate = rate_of(&fit, fixed);

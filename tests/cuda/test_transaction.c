@@ -533,6 +533,60 @@ static void halves_hold_what_a_single_copy_holds(void **state)
     keep_in_halves(100, 1123, RP_COPYING_PRESERVE, 1); /* halves would not be aligned */
 }
 
+/* ---- refuge ----------------------------------------------------------------------------- */
+
+static struct {
+    struct rp_store *store;
+    uint64_t asked;
+    enum rp_copying told[8];
+    size_t count;
+} refuge;
+
+static struct rp_store *give_refuge(uint64_t bytes)
+{
+    refuge.asked += bytes;
+    return refuge.store;
+}
+
+static void note_every_kind(uint32_t owner, enum rp_copying what, uint64_t bytes,
+                            rp_stream stream)
+{
+    (void)owner, (void)bytes, (void)stream;
+    assert_in_range(refuge.count, 0, 7);
+    refuge.told[refuge.count++] = what;
+}
+
+/* Preserved, stashed, restored and reinstated all the same, and the meter is told. */
+static void what_the_store_has_no_room_for_takes_refuge(void **state)
+{
+    (void)state;
+    static const enum rp_copying told[] = {
+        RP_COPYING_PRESERVE, RP_COPYING_ABROAD, RP_COPYING_STASH,     RP_COPYING_ABROAD,
+        RP_COPYING_RESTORE,  RP_COPYING_ABROAD, RP_COPYING_REINSTATE, RP_COPYING_ABROAD};
+    unsigned char seen[BYTES];
+    struct world world = begin_world();
+    settle(&world);
+    assert_int_equal(rp_store_create(&world.driver, world.bench.order, &refuge.store), RP_OK);
+    world.bench.refuge = give_refuge;
+    world.bench.meter = note_every_kind;
+    rp_store_limit(world.bench.store, 0);
+    preserve(&world, 8, 24, 1);
+    job_writes(&world, 1, 8, 24, 'n');
+    struct rp_transaction *transaction = begin(&world, 1);
+    job_reads(&world, 1, seen);
+    end(transaction);
+    rp_host_run(world.host, 1);
+    assert_bytes(seen, 0, BYTES, 'a');
+    assert_bytes(world.live, 8, 24, 'n');
+    assert_int_equal(refuge.asked, 2 * 16);
+    assert_int_equal(rp_store_held(world.bench.store), 0);
+    assert_int_equal(refuge.count, sizeof told / sizeof *told);
+    assert_memory_equal(refuge.told, told, sizeof told);
+    assert_int_equal(rp_kept_clear(world.kept), RP_OK);
+    rp_store_destroy(refuge.store);
+    end_world(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -550,6 +604,7 @@ int main(void)
         cmocka_unit_test(a_stream_that_captured_waits_for_what_was_released_meanwhile),
         cmocka_unit_test(what_is_restored_late_is_seen_by_all_streams_of_the_replay),
         cmocka_unit_test(halves_hold_what_a_single_copy_holds),
+        cmocka_unit_test(what_the_store_has_no_room_for_takes_refuge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
