@@ -26,6 +26,8 @@ struct births {
     uint64_t bytes, count;
 };
 
+enum { HINTS = 1024 };
+
 struct rp_memory {
     struct rp_idmap records; /* the dead too, until they are forgotten */
     struct record *oldest, *newest;
@@ -35,6 +37,7 @@ struct rp_memory {
 
     struct mapping *mappings; /* by address; never overlap */
     size_t mapping_count, mapping_capacity;
+    uint32_t *hints; /* by a hash of an address: the index of the mapping that held it last */
     struct view *views; /* by id, then address */
     size_t view_count, view_capacity;
     struct births *births; /* by size */
@@ -58,8 +61,18 @@ const char *rp_alloc_kind_name(enum rp_alloc_kind kind)
 
 enum rp_status rp_memory_create(struct rp_memory **out)
 {
-    *out = calloc(1, sizeof(**out));
-    return *out != NULL ? RP_OK : RP_NO_MEMORY;
+    struct rp_memory *memory = calloc(1, sizeof(*memory));
+    uint32_t *hints = calloc(HINTS, sizeof(*hints));
+
+    *out = memory;
+    if (memory != NULL && hints != NULL) {
+        memory->hints = hints;
+        return RP_OK;
+    }
+    free(memory);
+    free(hints);
+    *out = NULL;
+    return RP_NO_MEMORY;
 }
 
 static void record_destroy(struct record *record)
@@ -77,6 +90,7 @@ void rp_memory_destroy(struct rp_memory *memory)
         record_destroy(memory->records.slots[i].value);
     rp_idmap_release(&memory->records);
     free(memory->mappings);
+    free(memory->hints);
     free(memory->views);
     free(memory->births);
     free(memory);
@@ -361,14 +375,34 @@ const struct rp_alloc *rp_memory_get(const struct rp_memory *memory, rp_alloc_id
     return record != NULL ? &record->alloc : NULL;
 }
 
+static bool holds(const struct mapping *m, uint64_t address)
+{
+    return address - m->address < m->length;
+}
+
+/* The mapping at `address`, or NULL. Programs come to few addresses, and to each again and again:
+ * where it was last is looked at first, and is right if the mapping there holds the address, as
+ * no two do. */
+static const struct mapping *find_mapping(const struct rp_memory *memory, uint64_t address)
+{
+    uint32_t *hint = &memory->hints[(address * 0x9e3779b97f4a7c15u) >> 54];
+
+    if (*hint < memory->mapping_count && holds(&memory->mappings[*hint], address))
+        return &memory->mappings[*hint];
+    size_t at = seek_mapping(memory, address);
+    if (at == memory->mapping_count || !holds(&memory->mappings[at], address))
+        return NULL;
+    *hint = (uint32_t)at;
+    return &memory->mappings[at];
+}
+
 enum rp_status rp_memory_find(const struct rp_memory *memory, uint64_t address, rp_alloc_id *id,
                               uint64_t *offset, uint64_t *bytes_left)
 {
-    size_t at = seek_mapping(memory, address);
+    const struct mapping *m = find_mapping(memory, address);
 
-    if (at == memory->mapping_count || memory->mappings[at].address > address)
+    if (m == NULL)
         return RP_NOT_FOUND;
-    const struct mapping *m = &memory->mappings[at];
     if (id != NULL)
         *id = m->id;
     if (offset != NULL)

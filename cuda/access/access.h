@@ -74,8 +74,8 @@ enum rp_status rp_proof_build(const struct rp_ptx_module *module,
                               const struct rp_ptx_function *entry, struct rp_proof **out);
 void rp_proof_destroy(struct rp_proof *proof);
 
-/* The set of one launch, added to `out` (cleared first). `symbols` serves kernels that
- * touch module globals. */
+/* The set of one launch, reads before writes, added to `out` (cleared first). `symbols` serves
+ * kernels that touch module globals. */
 enum rp_status rp_proof_evaluate(const struct rp_proof *proof, const struct rp_launch *launch,
                                  rp_symbol_fn symbols, void *symbols_ctx,
                                  struct rp_access_set *out);

@@ -179,8 +179,8 @@ static void emit_hulls(struct emission *at, struct uniting *hulls,
 }
 
 /* Moves all covers of the kind of covers[first] behind it, and emits them. Returns the index
- * of the next kind. */
-static uint32_t emit_kind(struct emission *at, uint32_t first)
+ * of the next kind. Nothing from `past` on is of it. */
+static uint32_t emit_kind(struct emission *at, uint32_t first, uint32_t past)
 {
     struct rp_run *run = at->run;
     struct rp_cover *covers = run->covers;
@@ -189,7 +189,7 @@ static uint32_t emit_kind(struct emission *at, uint32_t first)
     size_t set_count = 0;
     at->kind = kind;
     uint32_t end = first + 1;
-    for (uint32_t i = end; i < run->found.cover_count; i++)
+    for (uint32_t i = end; i < past; i++)
         if (same_kind(&covers[i], &kind)) {
             struct rp_cover swap = covers[end];
             covers[end++] = covers[i];
@@ -236,18 +236,35 @@ static void emit_roots(struct emission *at, enum rp_effect effect)
     }
 }
 
+static void emit_worst(struct emission *at, enum rp_effect effect)
+{
+    at->kind = (struct rp_cover){.effect = (uint8_t)effect};
+    if (at->run->found.worst[effect])
+        emit(at, 0, UINT64_MAX, (enum rp_verdict)at->run->found.worst[effect]);
+}
+
+/* Moves the covers of reads to the front; how many there are. */
+static uint32_t reads_first(struct rp_run *run)
+{
+    uint32_t reads = 0;
+    for (uint32_t i = 0; i < run->found.cover_count; i++)
+        if (run->covers[i].effect == RP_READ) {
+            struct rp_cover swap = run->covers[reads];
+            run->covers[reads++] = run->covers[i];
+            run->covers[i] = swap;
+        }
+    return reads;
+}
+
 enum rp_status rp_run_emit(struct rp_run *run, struct rp_access_set *out)
 {
     struct emission at = {.run = run, .out = out, .status = RP_OK};
-    for (uint32_t i = 0; i < run->found.cover_count;)
-        i = emit_kind(&at, i);
-    emit_roots(&at, RP_READ);
-    emit_roots(&at, RP_WRITE);
+    uint32_t i = 0, past[] = {[RP_READ] = reads_first(run), [RP_WRITE] = run->found.cover_count};
     for (int effect = RP_READ; effect <= RP_WRITE; effect++) {
-        struct rp_cover kind = {.effect = (uint8_t)effect};
-        at.kind = kind;
-        if (run->found.worst[effect])
-            emit(&at, 0, UINT64_MAX, (enum rp_verdict)run->found.worst[effect]);
+        while (i < past[effect])
+            i = emit_kind(&at, i, past[effect]);
+        emit_roots(&at, (enum rp_effect)effect);
+        emit_worst(&at, (enum rp_effect)effect);
     }
     out->reason = run->found.reason;
     return at.status;

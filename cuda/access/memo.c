@@ -20,26 +20,26 @@ struct stretch {
     uint32_t offset, bytes;
 };
 
+/* One piece of memory, and small: between two launches a job's own work has emptied the caches.
+ * Behind the items stands the key. */
 struct evaluation {
-    uint64_t hash;
-    unsigned char *key;
-    struct rp_access *items; /* lo and hi from the pointer on, where that is a parameter */
-    size_t item_count;
-    enum rp_verdict reads, writes;
-    const char *reason;
+    struct rp_remembered what;
     uint64_t used; /* when last, as the memo counts what it is asked */
+    struct rp_access items[]; /* lo and hi from the pointer on, where that is a parameter */
 };
 
 struct rp_memo {
     const struct rp_proof *proof;
+    struct stretch *stretches;
+    size_t stretch_count, key_bytes;
+    uint64_t param_bytes; /* a launch with less is not remembered */
+    uint64_t asked, remembered;
+    uint64_t hashes[SLOTS]; /* 0: an empty slot; WAYS beside each other are one line */
+    struct evaluation *slots[SLOTS];
+    unsigned char key[MAX_KEY_BYTES];
     bool *used;          /* by root: its value counts, not only where it points */
     bool *used_now;      /* by the evaluation at hand */
     unsigned char *wanted; /* by parameter byte: addresses or guards are made of it */
-    struct stretch *stretches;
-    size_t stretch_count, key_bytes;
-    unsigned char key[MAX_KEY_BYTES];
-    uint64_t asked, remembered;
-    struct evaluation slots[SLOTS];
 };
 
 /* ---- the key ---------------------------------------------------------------------- */
@@ -90,14 +90,17 @@ static void gather_key(struct rp_memo *memo, const struct rp_launch *launch)
     }
 }
 
-/* ---- remembering ------------------------------------------------------------------ */
-
-static void forget(struct evaluation *slot)
+/* Gathers the launch's key, and says where in the memo it may lie: in any of the WAYS slots from
+ * *first on. */
+static uint64_t hash_of(struct rp_memo *memo, const struct rp_launch *launch, size_t *first)
 {
-    free(slot->key);
-    free(slot->items);
-    *slot = (struct evaluation){0};
+    gather_key(memo, launch);
+    uint64_t hash = XXH3_64bits(memo->key, memo->key_bytes);
+    *first = hash % (SLOTS / WAYS) * WAYS;
+    return hash ? hash : 1;
 }
+
+/* ---- finding ---------------------------------------------------------------------- */
 
 static uint64_t pointer_of(const struct rp_access *access, const struct rp_launch *launch)
 {
@@ -107,89 +110,113 @@ static uint64_t pointer_of(const struct rp_access *access, const struct rp_launc
     return pointer;
 }
 
-/* Where an evaluation with this hash may lie: in any of the WAYS slots from here on. */
-static struct evaluation *set_of(struct rp_memo *memo, uint64_t hash)
+/* False where the set would reach over the end of the address space: then the evaluation
+ * says what that means. */
+static bool holds(const struct rp_remembered *what, const struct rp_launch *launch)
 {
-    return &memo->slots[hash % (SLOTS / WAYS) * WAYS];
+    for (size_t i = 0; i < what->count; i++) {
+        const struct rp_access *item = &what->items[i];
+        uint64_t pointer = pointer_of(item, launch);
+        bool absolute = item->root_param == UINT32_MAX;
+        uint64_t lo = item->lo + pointer, hi = item->hi + pointer;
+        if (!absolute && (lo > hi || hi > HIGHEST_ADDRESS))
+            return false;
+    }
+    return true;
 }
 
 /* The key is the one that was gathered. */
-static struct evaluation *find(struct rp_memo *memo, uint64_t hash)
+static struct evaluation *find(const struct rp_memo *memo, uint64_t hash, size_t first)
 {
-    struct evaluation *set = set_of(memo, hash);
-    for (unsigned i = 0; i < WAYS; i++)
-        if (set[i].key && set[i].hash == hash &&
-            memcmp(set[i].key, memo->key, memo->key_bytes) == 0)
-            return &set[i];
+    for (size_t i = first; i < first + WAYS; i++) {
+        struct evaluation *at = memo->slots[i];
+        if (memo->hashes[i] == hash &&
+            memcmp(&at->items[at->what.count], memo->key, memo->key_bytes) == 0)
+            return at;
+    }
     return NULL;
 }
 
-static struct evaluation *oldest(struct rp_memo *memo, uint64_t hash)
+const struct rp_remembered *rp_memo_find(struct rp_memo *memo, const struct rp_launch *launch)
 {
-    struct evaluation *set = set_of(memo, hash), *least = set;
-    for (unsigned i = 1; i < WAYS; i++)
-        if (set[i].used < least->used)
-            least = &set[i];
+    size_t first;
+    memo->asked++;
+    if (launch->param_bytes < memo->param_bytes || memo->key_bytes > MAX_KEY_BYTES)
+        return NULL;
+    uint64_t hash = hash_of(memo, launch, &first);
+    struct evaluation *found = find(memo, hash, first);
+    if (!found || !holds(&found->what, launch))
+        return NULL;
+    found->used = memo->asked;
+    memo->remembered++;
+    return &found->what;
+}
+
+struct rp_access rp_remembered_access(const struct rp_access *item,
+                                      const struct rp_launch *launch)
+{
+    struct rp_access access = *item;
+    uint64_t pointer = pointer_of(item, launch);
+    if (item->root_param != UINT32_MAX)
+        access.root = pointer;
+    access.lo += pointer;
+    access.hi += pointer;
+    return access;
+}
+
+/* ---- remembering ------------------------------------------------------------------ */
+
+static void forget(struct rp_memo *memo, size_t slot)
+{
+    free(memo->slots[slot]);
+    memo->slots[slot] = NULL;
+    memo->hashes[slot] = 0;
+}
+
+static size_t oldest(const struct rp_memo *memo, size_t first)
+{
+    size_t least = first;
+    for (size_t i = first; i < first + WAYS && memo->slots[least]; i++)
+        if (!memo->slots[i] || memo->slots[i]->used < memo->slots[least]->used)
+            least = i;
     return least;
 }
 
-static void remember(struct rp_memo *memo, uint64_t hash, const struct rp_launch *launch,
-                     const struct rp_access_set *set)
+static struct evaluation *make_evaluation(const struct rp_memo *memo,
+                                          const struct rp_launch *launch,
+                                          const struct rp_access_set *set)
 {
-    struct evaluation *slot = oldest(memo, hash);
-    forget(slot);
-    if (set->count > MAX_ITEMS)
-        return;
-    struct evaluation made = {.hash = hash, .key = malloc(memo->key_bytes),
-                              .items = malloc((set->count + 1) * sizeof *made.items),
-                              .item_count = set->count, .reads = set->reads,
-                              .writes = set->writes, .reason = set->reason};
-    if (!made.key || !made.items) {
-        forget(&made);
-        return;
-    }
-    memcpy(made.key, memo->key, memo->key_bytes);
+    struct evaluation *made =
+        malloc(sizeof *made + set->count * sizeof *made->items + memo->key_bytes);
+    if (!made)
+        return NULL;
+    *made = (struct evaluation){.what = {made->items, set->count, set->reads, set->writes,
+                                         set->reason},
+                                .used = memo->asked};
     for (size_t i = 0; i < set->count; i++) {
         uint64_t pointer = pointer_of(&set->items[i], launch);
-        made.items[i] = set->items[i];
-        made.items[i].lo -= pointer;
-        made.items[i].hi -= pointer;
+        made->items[i] = set->items[i];
+        made->items[i].lo -= pointer;
+        made->items[i].hi -= pointer;
     }
-    made.used = memo->asked;
-    *slot = made;
+    memcpy(&made->items[set->count], memo->key, memo->key_bytes);
+    return made;
 }
 
-/* False where the set would reach over the end of the address space: then the evaluation
- * says what that means. */
-static bool place(const struct rp_access *relative, const struct rp_launch *launch,
-                  struct rp_access *out)
+static void remember(struct rp_memo *memo, const struct rp_launch *launch,
+                     const struct rp_access_set *set)
 {
-    uint64_t pointer = pointer_of(relative, launch);
-    *out = *relative;
-    if (relative->root_param == UINT32_MAX)
-        return true;
-    out->root = pointer;
-    out->lo += pointer;
-    out->hi += pointer;
-    return out->lo <= out->hi && out->hi <= HIGHEST_ADDRESS;
-}
-
-static enum rp_status recall(const struct evaluation *slot, const struct rp_launch *launch,
-                             struct rp_access_set *out)
-{
-    rp_access_set_clear(out);
-    for (size_t i = 0; i < slot->item_count; i++) {
-        struct rp_access access;
-        if (!place(&slot->items[i], launch, &access))
-            return RP_NOT_FOUND;
-        enum rp_status status = rp_access_set_add(out, &access);
-        if (status != RP_OK)
-            return status;
-    }
-    out->reads = slot->reads;
-    out->writes = slot->writes;
-    out->reason = slot->reason;
-    return RP_OK;
+    size_t first;
+    if (memo->key_bytes > MAX_KEY_BYTES || set->count > MAX_ITEMS)
+        return;
+    uint64_t hash = hash_of(memo, launch, &first);
+    struct evaluation *made = make_evaluation(memo, launch, set);
+    if (!made)
+        return;
+    size_t slot = oldest(memo, first);
+    forget(memo, slot);
+    memo->slots[slot] = made;
+    memo->hashes[slot] = hash;
 }
 
 /* A pointer that came to count as a number makes older keys too short. */
@@ -201,7 +228,7 @@ static void learn_use(struct rp_memo *memo)
         memo->used[i] |= memo->used_now[i];
     }
     for (size_t i = 0; more && i < SLOTS; i++)
-        forget(&memo->slots[i]);
+        forget(memo, i);
     if (more)
         plan_key(memo);
 }
@@ -215,6 +242,7 @@ enum rp_status rp_memo_create(const struct rp_proof *proof, struct rp_memo **out
     if (!memo)
         return RP_NO_MEMORY;
     memo->proof = proof;
+    memo->param_bytes = proof->refused ? UINT64_MAX : proof->param_bytes;
     memo->used = calloc(proof->root_count + 1, sizeof *memo->used);
     memo->used_now = calloc(proof->root_count + 1, sizeof *memo->used_now);
     memo->wanted = calloc(proof->param_bytes + 1, 1);
@@ -233,7 +261,7 @@ void rp_memo_destroy(struct rp_memo *memo)
     if (!memo)
         return;
     for (size_t i = 0; i < SLOTS; i++)
-        forget(&memo->slots[i]);
+        forget(memo, i);
     free(memo->used);
     free(memo->used_now);
     free(memo->wanted);
@@ -244,39 +272,41 @@ void rp_memo_destroy(struct rp_memo *memo)
 static enum rp_status evaluate_anew(struct rp_memo *memo, const struct rp_launch *launch,
                                     rp_symbol_fn symbols, void *ctx, struct rp_access_set *out)
 {
+    if (launch->param_bytes < memo->param_bytes)
+        return rp_proof_evaluate(memo->proof, launch, symbols, ctx, out);
     memset(memo->used_now, 0, memo->proof->root_count + 1);
     enum rp_status status =
         rp_run_evaluate(memo->proof, launch, symbols, ctx, memo->used_now, out);
     if (status != RP_OK)
         return status;
     learn_use(memo);
-    if (memo->key_bytes <= MAX_KEY_BYTES) {
-        gather_key(memo, launch);
-        remember(memo, XXH3_64bits(memo->key, memo->key_bytes), launch, out);
-    }
+    remember(memo, launch, out);
     return RP_OK;
+}
+
+/* To where the launch's pointers point. */
+static enum rp_status place(const struct rp_remembered *what, const struct rp_launch *launch,
+                            struct rp_access_set *out)
+{
+    enum rp_status status = RP_OK;
+    rp_access_set_clear(out);
+    for (size_t i = 0; status == RP_OK && i < what->count; i++) {
+        struct rp_access access = rp_remembered_access(&what->items[i], launch);
+        status = rp_access_set_add(out, &access);
+    }
+    out->reads = what->reads;
+    out->writes = what->writes;
+    out->reason = what->reason;
+    return status;
 }
 
 enum rp_status rp_memo_evaluate(struct rp_memo *memo, const struct rp_launch *launch,
                                 rp_symbol_fn symbols, void *symbols_ctx,
                                 struct rp_access_set *out)
 {
-    const struct rp_proof *proof = memo->proof;
-    memo->asked++;
-    if (proof->refused || launch->param_bytes < proof->param_bytes ||
-        memo->key_bytes > MAX_KEY_BYTES)
-        return rp_proof_evaluate(proof, launch, symbols, symbols_ctx, out);
-    gather_key(memo, launch);
-    uint64_t hash = XXH3_64bits(memo->key, memo->key_bytes);
-    struct evaluation *slot = find(memo, hash);
-    if (slot) {
-        slot->used = memo->asked;
-        enum rp_status status = recall(slot, launch, out);
-        memo->remembered += status == RP_OK;
-        if (status != RP_NOT_FOUND)
-            return status;
-    }
-    return evaluate_anew(memo, launch, symbols, symbols_ctx, out);
+    const struct rp_remembered *known = rp_memo_find(memo, launch);
+    return known ? place(known, launch, out)
+                 : evaluate_anew(memo, launch, symbols, symbols_ctx, out);
 }
 
 void rp_memo_counts(const struct rp_memo *memo, uint64_t *asked, uint64_t *remembered)

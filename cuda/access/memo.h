@@ -19,12 +19,29 @@ struct rp_memo;
 enum rp_status rp_memo_create(const struct rp_proof *proof, struct rp_memo **out);
 void rp_memo_destroy(struct rp_memo *memo);
 
+/* What is remembered of a launch. The lo and hi of an item with a root_param are counted from that
+ * parameter's value on, modulo 2^64; its `root` says nothing. Reads come before writes. */
+struct rp_remembered {
+    const struct rp_access *items;
+    size_t count;
+    enum rp_verdict reads, writes;
+    const char *reason;
+};
+
+/* What rp_proof_evaluate would find, or NULL where that is not known. It stands until the memo is
+ * asked for anything else. Nothing is allocated. */
+const struct rp_remembered *rp_memo_find(struct rp_memo *memo, const struct rp_launch *launch);
+
+/* One of its items, in addresses. */
+struct rp_access rp_remembered_access(const struct rp_access *item,
+                                      const struct rp_launch *launch);
+
 /* As rp_proof_evaluate, and with the same result. */
 enum rp_status rp_memo_evaluate(struct rp_memo *memo, const struct rp_launch *launch,
                                 rp_symbol_fn symbols, void *symbols_ctx,
                                 struct rp_access_set *out);
 
-/* How many evaluations were asked for, and how many of them were remembered. */
+/* How many launches were asked for, and how many of them were remembered. */
 void rp_memo_counts(const struct rp_memo *memo, uint64_t *asked, uint64_t *remembered);
 
 #endif

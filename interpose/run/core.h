@@ -33,6 +33,7 @@ struct rp_figures {
     uint64_t device_peak; /* of job and layer together, at calls that change the job's part */
     uint64_t drops, recalls, bytes_dropped; /* of holdings, of instances */
     uint64_t lacking; /* what recompute would have needed where it refused memory, in bytes */
+    uint64_t launches_remembered; /* decided as one before them was */
     uint64_t launches_by_verdict[6]; /* by enum rp_verdict of the writes */
 };
 

@@ -308,6 +308,7 @@ static json_t *summary_json(void)
     put_count(summary, "calls", rp_wrap_calls());
     put_count(summary, "tracked_calls", rp_core.seq);
     put_count(summary, "launches", count_launches(counts));
+    put_count(summary, "launches_remembered", rp_core.figures.launches_remembered);
     if (rp_core.config.audit) {
         put_count(summary, "audits", rp_core.figures.audits);
         put_count(summary, "audit_misses", rp_core.figures.audit_misses);

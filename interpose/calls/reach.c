@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/calls/reach.h"
+
+#include "cuda/switches.h"
+#include "interpose/calls/suspect.h"
+#include "interpose/run/core.h"
+
+#include <string.h>
+
+/* A wrong proof, for the audit to find. */
+static uint64_t claimed_end(uint64_t lo, uint64_t hi, enum rp_effect effect)
+{
+    bool whole = effect != RP_WRITE || rp_switch_on(RP_SWITCH_WHOLE_CLAIMS);
+    return whole ? hi : hi - (hi - lo) / 4;
+}
+
+/* Most ranges lie in the mapping that their pointer points into: one look tells. [lo, hi) counts
+ * from the pointer on, and may wrap. False: not this one. */
+static bool reach_near(struct rp_footprint *call, uint64_t lo, uint64_t hi, uint64_t pointer,
+                       const struct rp_reach *like, enum rp_status *status)
+{
+    rp_alloc_id id;
+    uint64_t offset, left;
+    if (lo > hi ||
+        rp_memory_find(rp_core.bench.memory, pointer, &id, &offset, &left) != RP_OK || hi > left)
+        return false;
+    hi = claimed_end(lo, hi, like->effect);
+    if (hi > lo)
+        *status = rp_footprint_reach_in(call, id, offset + lo, hi - lo, like);
+    return true;
+}
+
+/* A range that leaves the memory of its root is clipped to it, under the contract's stated
+ * assumption; without that assumption nothing is known any more. Where the assumption is wrong for
+ * certain, as each byte of an exact range is touched or none of it is the root's, the addresses
+ * count as they are: a kernel may go from one buffer to another by their distance. */
+static enum rp_status reach_range(struct rp_footprint *call, const struct rp_access *access,
+                                  struct rp_reach like)
+{
+    uint64_t start, end, address = access->root ? access->root : access->lo;
+    enum rp_status status = RP_OK;
+    if (access->lo >= access->hi ||
+        reach_near(call, access->lo - address, access->hi - address, address, &like, &status))
+        return status;
+    if (rp_memory_run(rp_core.bench.memory, address, &start, &end) != RP_OK) {
+        /* No tracked memory is there: host memory of the job's own, or a wild pointer. */
+        like.certain = false;
+        return rp_footprint_reach(call, access->lo, access->hi - access->lo, like, NULL);
+    }
+    bool leaves = access->lo < start || access->hi > end;
+    const struct rp_contract *contract = rp_core.config.contract;
+    if (leaves && contract && !contract->assume_in_bounds) {
+        call->reason = "a range leaves its allocation and \"assume_in_bounds\" is false";
+        return rp_footprint_everything(call, like.effect);
+    }
+    bool elsewhere = access->exact || access->hi <= start || access->lo >= end;
+    uint64_t lo = access->lo < start && !elsewhere ? start : access->lo;
+    uint64_t hi = access->hi > end && !elsewhere ? end : access->hi;
+    like.certain = like.certain && !leaves;
+    hi = claimed_end(lo, hi, like.effect);
+    return lo < hi ? rp_footprint_reach(call, lo, hi - lo, like, NULL) : RP_OK;
+}
+
+static struct rp_reach reach_like(const struct rp_access *access)
+{
+    return (struct rp_reach){.effect = (enum rp_effect)access->effect,
+                             .verdict = (enum rp_verdict)access->verdict,
+                             .certain = access->exact,
+                             .coupled = access->updates};
+}
+
+static enum rp_status reach_access(struct rp_footprint *call, const struct rp_launched *launch,
+                                   const struct rp_access *access)
+{
+    struct rp_reach like = reach_like(access);
+    switch (like.verdict) {
+    case RP_VERDICT_NONE: return RP_OK;
+    case RP_VERDICT_EXACT:
+    case RP_VERDICT_BOUNDED: return reach_range(call, access, like);
+    case RP_VERDICT_ROOT: {
+        enum rp_status status = rp_footprint_root(call, access->root, like);
+        return status == RP_NOT_FOUND ? RP_OK : status; /* the job's own host memory */
+    }
+    case RP_VERDICT_REACHABLE: return rp_suspect_reachable(call, launch, access->effect);
+    case RP_VERDICT_EVERYTHING: return rp_footprint_everything(call, like.effect);
+    }
+    return RP_OK;
+}
+
+/* ---- a launch --------------------------------------------------------------------- */
+
+/* What is remembered of a launch like this one: most of it lies near the launch's own pointers,
+ * and is added without a detour by addresses. */
+static enum rp_status reach_item(struct rp_footprint *call, const struct rp_launched *launch,
+                                 const struct rp_access *item)
+{
+    enum rp_status status = RP_OK;
+    if (item->root_param != UINT32_MAX && item->lo < item->hi &&
+        item->verdict <= RP_VERDICT_BOUNDED) {
+        const struct rp_reach like = reach_like(item);
+        uint64_t pointer;
+        memcpy(&pointer, launch->geometry.params + item->root_param, sizeof pointer);
+        if (reach_near(call, item->lo, item->hi, pointer, &like, &status))
+            return status;
+    }
+    struct rp_access access = rp_remembered_access(item, &launch->geometry);
+    return reach_access(call, launch, &access);
+}
+
+static enum rp_status reach_remembered(struct rp_footprint *call,
+                                       const struct rp_launched *launch,
+                                       const struct rp_remembered *known)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < known->count; i++)
+        status = reach_item(call, launch, &known->items[i]);
+    return status;
+}
+
+static enum rp_status reach_new(struct rp_footprint *call, const struct rp_launched *launch,
+                                struct rp_access_set *set)
+{
+    const struct rp_kernel *kernel = launch->kernel;
+    void *ctx = (void *)(uintptr_t)kernel;
+    enum rp_status status =
+        kernel->memo && rp_switch_on(RP_SWITCH_MEMO)
+            ? rp_memo_evaluate(kernel->memo, &launch->geometry, rp_kernel_symbol, ctx, set)
+            : rp_proof_evaluate(kernel->proof, &launch->geometry, rp_kernel_symbol, ctx, set);
+    for (size_t i = 0; status == RP_OK && i < set->count; i++)
+        status = reach_access(call, launch, &set->items[i]);
+    return status;
+}
+
+static void say(struct rp_footprint *call, enum rp_verdict reads, enum rp_verdict writes,
+                const char *reason)
+{
+    call->reads = reads > call->reads ? reads : call->reads;
+    call->writes = writes > call->writes ? writes : call->writes;
+    call->reason = call->reason ? call->reason : reason;
+}
+
+enum rp_status rp_reach_proved(struct rp_footprint *call, const struct rp_launched *launch)
+{
+    static struct rp_access_set set;
+    struct rp_memo *memo = launch->kernel->memo;
+    const struct rp_remembered *known =
+        memo && rp_switch_on(RP_SWITCH_MEMO) ? rp_memo_find(memo, &launch->geometry) : NULL;
+    rp_core.figures.launches_remembered += known != NULL;
+    enum rp_status status = known ? reach_remembered(call, launch, known)
+                                  : reach_new(call, launch, &set);
+    if (known)
+        say(call, known->reads, known->writes, known->reason);
+    else
+        say(call, set.reads, set.writes, set.reason);
+    return status;
+}
