@@ -35,17 +35,26 @@ static bool writes_all_of(const struct rp_footprint *call, const struct place *p
     return false;
 }
 
-/* Its content as it was, not as it will be: a copy would be made of it, or a recipe reads it. */
-static bool needs(const struct rp_execution *execution, const struct place *place)
+/* Bytes of its content that are wanted as they were: a copy would be made of them, or a recipe
+ * reads them. */
+static uint64_t wanted_by(const struct rp_execution *execution, const struct place *place)
 {
     const struct rp_live *live = rp_instance_live(execution->instance, place->id);
     struct rp_spans read = {0};
-    bool needed = execution->recipe && !execution->recipe->closed && live;
-    if (needed && rp_spans_within(&live->live_in, place->lo, place->hi, &read) == RP_OK &&
-        rp_spans_remove_all(&read, &live->kept) == RP_OK)
-        needed = read.count > 0; /* else it can't be told, and counts as needed */
+    uint64_t bytes = 0;
+    if (execution->recipe && !execution->recipe->closed && live) {
+        bool told = rp_spans_within(&live->live_in, place->lo, place->hi, &read) == RP_OK &&
+                    rp_spans_remove_all(&read, &live->kept) == RP_OK;
+        bytes = told ? rp_spans_bytes(&read) : UINT64_MAX;
+    }
     rp_spans_release(&read);
-    return needed;
+    return bytes;
+}
+
+static bool needs(struct rp_execution *execution, const struct place *place)
+{
+    uint64_t bytes = wanted_by(execution, place);
+    return bytes && !rp_loss_of_worthless(execution, bytes);
 }
 
 bool rp_claim_overwrites(const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,

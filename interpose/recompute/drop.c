@@ -7,9 +7,8 @@
 #include "interpose/recompute/exile.h"
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/holding.h"
-#include "interpose/recompute/liveness.h"
-#include "interpose/recompute/recall.h"
 #include "interpose/recompute/recipe.h"
+#include "interpose/recompute/victim.h"
 #include "interpose/run/budget.h"
 #include "tracker/array.h"
 
@@ -55,7 +54,7 @@ static bool is_unproved(const struct rp_footprint *call)
     return call->reads >= RP_VERDICT_REACHABLE || call->writes >= RP_VERDICT_REACHABLE;
 }
 
-static bool is_under_way(const struct rp_holding *holding)
+bool rp_drop_is_under_way(const struct rp_holding *holding)
 {
     for (size_t i = 0; i < drops.count && rp_switch_on(RP_SWITCH_INFLIGHT); i++) {
         const struct rp_footprint *call = drops.calls[i];
@@ -140,72 +139,7 @@ bool rp_drop_wait(void)
            rp_real.cuStreamSynchronize(drops.stream) == CUDA_SUCCESS;
 }
 
-/* ---- victims ------------------------------------------------------------------------ */
-
-static bool is_written_by(const struct rp_recipe *recipe, const struct rp_holding *holding)
-{
-    for (size_t i = 0; i < recipe->reach_count; i++) {
-        const struct rp_reach *reach = &recipe->reaches[i];
-        if (reach->effect == RP_WRITE && reach->id == holding->id && reach->lo < holding->hi &&
-            holding->lo < reach->hi)
-            return true;
-    }
-    return false;
-}
-
-/* What a recipe that is being followed reads, or writes over: there must be memory for both. */
-static bool is_wanted_by_busy(const struct rp_holding *holding)
-{
-    for (size_t i = 0; i < rp_executions_count(); i++) {
-        const struct rp_execution *execution = rp_executions_at(i);
-        if (!execution->recipe || !execution->recipe->busy)
-            continue;
-        const struct rp_live *live = rp_instance_live(execution->instance, holding->id);
-        if (live && rp_spans_overlaps(&live->live_in, holding->lo, holding->hi))
-            return true;
-        if (is_written_by(execution->recipe, holding))
-            return true;
-    }
-    return false;
-}
-
-static bool has_memory(const struct rp_holding *holding)
-{
-    return rp_backing_missing(holding->backed, holding->lo, holding->hi) == 0;
-}
-
-static bool may_go(const struct rp_holding *holding)
-{
-    const struct rp_execution *owner = holding->owner;
-    if (rp_backing_is_shared() || !has_memory(holding) || owner->recipe->busy ||
-        is_under_way(holding) || is_wanted_by_busy(holding))
-        return false;
-    return holding->state == RP_HOLDING_DROPPED ||
-           (rp_recipe_is_good(owner) && rp_holding_is_own(holding) &&
-            rp_recall_is_possible(owner));
-}
-
-/* True when `a` is the better one to go: what is missed later, or never. */
-static bool goes_first(const struct rp_holding *a, const struct rp_holding *b)
-{
-    if ((a->state == RP_HOLDING_DROPPED) != (b->state == RP_HOLDING_DROPPED))
-        return a->state == RP_HOLDING_DROPPED;
-    uint64_t missed_a = rp_liveness_next(a), missed_b = rp_liveness_next(b);
-    if (missed_a != missed_b)
-        return missed_a > missed_b;
-    return a->owner->instance->id < b->owner->instance->id;
-}
-
-static struct rp_holding *best_victim(void)
-{
-    struct rp_holding *best = NULL;
-    for (size_t i = 0; i < rp_holdings_count(); i++) {
-        struct rp_holding *holding = rp_holdings_at(i);
-        if ((!best || goes_first(holding, best)) && may_go(holding))
-            best = holding;
-    }
-    return best;
-}
+/* ---- dropping ------------------------------------------------------------------------ */
 
 static uint64_t drop(struct rp_holding *holding)
 {
@@ -230,10 +164,13 @@ static uint64_t drop_holdings(uint64_t bytes)
 {
     uint64_t freed = 0;
     struct rp_holding *victim;
-    while (freed < bytes && (victim = best_victim()) != NULL) {
+    if (bytes)
+        rp_victims_rank();
+    while (freed < bytes && (victim = rp_victim_best()) != NULL) {
         if (!rp_fence_wait(rp_holding_used(victim)))
             break;
         freed += drop(victim);
+        rp_victim_went(victim);
     }
     return freed;
 }

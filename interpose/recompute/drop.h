@@ -7,12 +7,14 @@
 #ifndef RP_INTERPOSE_DROP_H
 #define RP_INTERPOSE_DROP_H
 
-#include "interpose/recompute/backing.h"
-#include "interpose/run/footprint.h"
+#include "interpose/recompute/holding.h"
 
 /* A call that was tracked and has not come back: what it meets stays. */
 void rp_drop_guard(const struct rp_footprint *call);
 void rp_drop_unguard(const struct rp_footprint *call);
+
+/* True when such a call may meet the holding. */
+bool rp_drop_is_under_way(const struct rp_holding *holding);
 
 /* Adds to `spans` what somebody is about to use of the allocation: calls under way, and recipes
  * that are being followed. */

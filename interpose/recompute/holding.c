@@ -131,12 +131,22 @@ void rp_holdings_forget_all(void)
 
 /* ---- what a forward holds --------------------------------------------------------- */
 
+/* By what the recipe does, for the same step may find its memory elsewhere the next time. */
+static uint32_t first_write(const struct rp_recipe *recipe, const struct rp_holding *holding)
+{
+    for (size_t i = 0; i < recipe->reach_count; i++) {
+        const struct rp_reach *reach = &recipe->reaches[i];
+        if (reach->effect == RP_WRITE && meets(holding, reach->id, reach->lo, reach->hi))
+            return (uint32_t)i;
+    }
+    return UINT32_MAX;
+}
+
 static enum rp_status add_holding(struct rp_execution *execution, rp_alloc_id id,
                                   struct rp_backed *backed, struct rp_span span)
 {
     struct rp_holding holding = {.id = id, .lo = span.lo, .hi = span.hi, .backed = backed,
-                                 .owner = execution, .nth = (uint32_t)execution->recipe->held,
-                                 .used = rp_fence_now()};
+                                 .owner = execution, .used = rp_fence_now()};
     rp_backing_inside(backed, &holding.lo, &holding.hi);
     if (holding.lo == holding.hi)
         return RP_OK;
@@ -144,6 +154,7 @@ static enum rp_status add_holding(struct rp_execution *execution, rp_alloc_id id
                                     sizeof *holdings.items);
     if (!bigger)
         return RP_NO_MEMORY;
+    holding.nth = first_write(execution->recipe, &holding);
     holdings.items = bigger;
     holdings.items[holdings.count++] = holding;
     execution->recipe->held++;

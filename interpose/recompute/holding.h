@@ -18,10 +18,12 @@ struct rp_holding {
     uint64_t lo, hi; /* bytes of the allocation */
     struct rp_backed *backed;
     struct rp_execution *owner;
-    uint32_t nth; /* of its owner's */
+    uint32_t nth; /* the stretch of its owner's recipe that writes it first */
     enum rp_holding_state state;
     uint64_t used; /* the last time, by rp_fence_now */
     bool claimed; /* dropped, and a call is under way that overwrites all of it */
+    uint64_t next; /* use, as the place of a call in the step; see rp_victims_rank ... */
+    bool is_input; /* ... as of this: a forward that somebody is going to use reads it */
 };
 
 /* The forward is over: what it has written for certain, and not read before, is held for it. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/recompute/liveness.h"
 
+#include "interpose/run/core.h"
 #include "tracker/array.h"
 
 /* One use of one holding, in the order in which they came. */
 struct use {
     uint32_t place, nth;
+    bool is_old; /* its forward was one of an earlier step */
     uint64_t at;
 };
 
@@ -34,6 +36,8 @@ static int by_holding(const void *a, const void *b)
         return one->place < other->place ? -1 : 1;
     if (one->nth != other->nth)
         return one->nth < other->nth ? -1 : 1;
+    if (one->is_old != other->is_old)
+        return one->is_old ? 1 : -1;
     return one->at < other->at ? -1 : one->at > other->at;
 }
 
@@ -49,6 +53,11 @@ void rp_liveness_step_begins(void)
               by_holding);
 }
 
+static bool is_old(const struct rp_holding *holding)
+{
+    return holding->owner->instance->step != rp_core.step;
+}
+
 static void see(const struct rp_holding *holding)
 {
     struct uses *seen = &liveness.seen;
@@ -59,23 +68,43 @@ static void see(const struct rp_holding *holding)
     if (!bigger)
         return;
     seen->items = bigger;
-    seen->items[seen->count++] =
-        (struct use){holding->owner->place, holding->nth, liveness.at};
+    seen->items[seen->count++] = (struct use){holding->owner->place, holding->nth,
+                                              is_old(holding), liveness.at};
+}
+
+static bool meets(const struct rp_reach *reach, const struct rp_holding *holding)
+{
+    return reach->id == holding->id && reach->lo < holding->hi && holding->lo < reach->hi;
+}
+
+static bool overwrites(const struct rp_reach *reach, const struct rp_holding *holding)
+{
+    return reach->effect == RP_WRITE && reach->certain && reach->lo <= holding->lo &&
+           holding->hi <= reach->hi;
+}
+
+/* To overwrite all of it is not to use it. */
+static bool uses(const struct rp_footprint *call, const struct rp_holding *holding)
+{
+    bool any = false, is_overwritten = false;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (!meets(reach, holding))
+            continue;
+        if (reach->effect != RP_WRITE)
+            return true;
+        any = true;
+        is_overwritten |= overwrites(reach, holding);
+    }
+    return any && !is_overwritten;
 }
 
 void rp_liveness_call(const struct rp_footprint *call)
 {
     liveness.at++;
-    for (size_t i = 0; i < rp_holdings_count(); i++) {
-        const struct rp_holding *holding = rp_holdings_at(i);
-        for (size_t j = 0; j < call->count; j++) {
-            const struct rp_reach *reach = &call->reaches[j];
-            if (reach->id != holding->id || reach->lo >= holding->hi || holding->lo >= reach->hi)
-                continue;
-            see(holding);
-            break;
-        }
-    }
+    for (size_t i = 0; i < rp_holdings_count(); i++)
+        if (uses(call, rp_holdings_at(i)))
+            see(rp_holdings_at(i));
 }
 
 /* Index of the first known use that is not before `wanted`. */
@@ -92,14 +121,19 @@ static size_t seek(const struct use *wanted)
     return lo;
 }
 
+static bool is_of(const struct use *use, const struct use *wanted)
+{
+    return use->place == wanted->place && use->nth == wanted->nth &&
+           use->is_old == wanted->is_old;
+}
+
 uint64_t rp_liveness_next(const struct rp_holding *holding)
 {
-    const struct use wanted = {holding->owner->place, holding->nth, liveness.at + 1};
+    const struct use wanted = {holding->owner->place, holding->nth, is_old(holding),
+                               liveness.at + 1};
     if (!liveness.known.count)
         return UINT64_MAX / 2 - holding->owner->place;
     size_t at = seek(&wanted);
     const struct use *next = &liveness.known.items[at];
-    return at < liveness.known.count && next->place == wanted.place && next->nth == wanted.nth
-               ? next->at
-               : UINT64_MAX;
+    return at < liveness.known.count && is_of(next, &wanted) ? next->at : UINT64_MAX;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/recompute/loss.h"
 
+#include "cuda/switches.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/recall.h"
@@ -18,6 +19,28 @@ void rp_loss_let_go(struct rp_execution *execution)
     execution->recipe->closed = true;
     rp_holdings_release(execution);
     rp_kept_clear(execution->kept);
+}
+
+static uint64_t held_bytes(const struct rp_execution *execution)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < rp_holdings_count(); i++)
+        if (rp_holdings_at(i)->owner == execution)
+            bytes += rp_holdings_at(i)->hi - rp_holdings_at(i)->lo;
+    return bytes;
+}
+
+bool rp_loss_of_worthless(struct rp_execution *execution, uint64_t bytes)
+{
+    const struct rp_recipe *recipe = execution->recipe;
+    if (!recipe || !recipe->over || recipe->closed || recipe->dropped || recipe->busy ||
+        !rp_switch_on(RP_SWITCH_WORTH))
+        return false;
+    uint64_t held = held_bytes(execution), kept = rp_kept_bytes(execution->kept);
+    if (kept < held && bytes < held - kept)
+        return false;
+    rp_loss_let_go(execution);
+    return true;
 }
 
 void rp_loss_let_go_of_empty(void)

@@ -12,6 +12,9 @@
 
 /* Nothing of it is dropped, and nothing will be. */
 void rp_loss_let_go(struct rp_execution *execution);
+/* The same, where copies of `bytes` more of what it has read would take as much memory as its
+ * outputs could give. False when it is not let go of. */
+bool rp_loss_of_worthless(struct rp_execution *execution, uint64_t bytes);
 /* The same of all that have no outputs any more. */
 void rp_loss_let_go_of_empty(void);
 /* The allocation dies, or its bytes get another address. */

@@ -60,6 +60,8 @@ struct rp_recipe {
     size_t held, dropped; /* its holdings, and those without content ... */
     size_t claimed;       /* ... of which somebody is about to make another */
     uint64_t times;       /* that it was followed */
+    uint64_t next;        /* place in the step of the next use of an output, ... */
+    uint64_t missed;      /* ... and of one that no other forward reads; see rp_victims_rank */
 };
 
 /* A call of the forward is about to go out. */

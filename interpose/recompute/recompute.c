@@ -105,6 +105,11 @@ bool rp_recompute_protects(const struct rp_execution *execution)
     return !rp_recompute_is_on() || !execution->recipe || rp_recipe_is_good(execution);
 }
 
+bool rp_recompute_lets_go(struct rp_execution *execution, uint64_t bytes)
+{
+    return rp_recompute_is_on() && bytes && rp_loss_of_worthless(execution, bytes);
+}
+
 bool rp_recompute_needs(const struct rp_execution *execution)
 {
     return execution->recipe && execution->recipe->dropped;

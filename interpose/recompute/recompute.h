@@ -31,6 +31,9 @@ void rp_recompute_forward_ends(struct rp_execution *execution);
 bool rp_recompute_protects(const struct rp_execution *execution);
 /* A copy of what it has read can't be kept. True when it can do without from now on. */
 bool rp_recompute_does_without(struct rp_execution *execution, rp_stream stream);
+/* So many bytes of what it has read are about to be overwritten. True when copies of them would
+ * take as much memory as its outputs could give: from now on these stay, and none are wanted. */
+bool rp_recompute_lets_go(struct rp_execution *execution, uint64_t bytes);
 /* True when it may not end: something of it is dropped. */
 bool rp_recompute_needs(const struct rp_execution *execution);
 /* It ends. */

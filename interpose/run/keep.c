@@ -213,7 +213,7 @@ void rp_keep_bytes(struct rp_execution *execution, const struct rp_footprint *ca
     bool kept = true;
     if (status != RP_OK)
         rp_report_lost(execution, call, id, lo, hi, status);
-    else
+    else if (!rp_recompute_lets_go(execution, rp_spans_bytes(&wanted)))
         kept = keep_spans(execution, call, id, &wanted);
     rp_spans_release(&exposed);
     rp_spans_release(&wanted);

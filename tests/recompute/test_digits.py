@@ -75,6 +75,15 @@ class Digits(unittest.TestCase):
         self.assertTrue(run.bytes == bare.bytes and run.bytes)
         self.assertLessEqual(run.peak, bare.peak // 2)
 
+    @unittest.skipUnless(HAS_SWITCHES, "built without switches")
+    def test_outputs_of_one_forward_go_together(self):
+        deep = ["-n", "3", "-b", "128", "-l", "16"]
+        budget = int(Run("-m", "check", "-c", CONTRACT, job=deep).peak * 0.45)
+        recalls = [under(budget, {"REPRISE_TEST_DISABLE": disabled}, deep).recompute["recalls"]
+                   for disabled in ("", "together")]
+        self.assertGreater(recalls[0], 0)
+        self.assertLess(recalls[0], recalls[1])
+
     def test_a_device_that_is_too_small(self):
         small = {"REPRISE_SOFT_MEMORY": str(int(self.bare.peak * 0.8))}
         bare = Run("-m", "observe", environment=small)

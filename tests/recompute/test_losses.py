@@ -56,13 +56,17 @@ class Losses(unittest.TestCase):
         self.recalled("copied")
 
     def test_a_call_that_finds_no_memory_is_refused_and_can_be_made_again(self):
-        figures = self.same("refused", "-b", "128KiB", disabled="refuge")["recompute"]
+        figures = self.same("refused", "-b", "128KiB", disabled="refuge,worth")["recompute"]
         self.assertGreater(figures["needed_bytes"], 0)
         self.assertEqual(figures["recalls"], 1)
 
     def test_memory_of_the_host_serves_instead(self):
-        summary = self.same("refused", "-b", "128KiB", disabled="")
+        summary = self.same("refused", "-b", "128KiB", disabled="worth")
         self.assertGreater(summary["bytes_kept_on_host"], 0)
+
+    def test_nothing_is_kept_for_outputs_that_give_no_more_than_that_takes(self):
+        self.assertEqual(self.same("refused", disabled="")["bytes_preserved"], 0)
+        self.assertGreater(self.same("refused", disabled="worth")["bytes_preserved"], 0)
 
     def test_pages_of_one_block_that_the_job_divides(self):
         self.recalled("block")
