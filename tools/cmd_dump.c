@@ -6,6 +6,7 @@
 #include "tools/builder.h"
 #include "tools/event_shape.h"
 #include "tools/event_text.h"
+#include "tools/follow.h"
 #include "tools/group.h"
 #include "tools/output.h"
 #include "tools/pen.h"
@@ -13,10 +14,10 @@
 #include "tools/reading.h"
 #include "tools/say.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ENOUGH_TO_WRITE = 1 << 16 };
@@ -26,8 +27,6 @@ struct dump {
     const struct rp_filter *filter;
     struct rp_output output;
     bool json;
-    uint64_t pid;
-    unsigned gone;          /* looks since the job that is followed ended */
     struct rp_builder text; /* not yet written */
     bool any_line, no_memory;
 };
@@ -168,10 +167,8 @@ static void add_property(struct rp_builder *text, const struct rp_trace_reader *
 static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reader *reader)
 {
     struct dump *dump = ctx;
-    const char *pid = rp_trace_property(reader, "pid");
 
-    dump->pid = pid ? strtoull(pid, NULL, 10) : 0;
-    dump->gone = 0;
+    write_text(dump); /* of processes that are followed side by side with this one */
     if (dump->json) {
         struct rp_builder line = {0};
         rp_builder_puts(&line, "{\"format\":\"reprise-dump\",\"version\":1,\"trace\":");
@@ -205,32 +202,29 @@ static void interrupt(int signal)
     interrupted = 1;
 }
 
-/* The trace ends here for now: shows what there is, and waits as long as the job lives. */
-static bool wait_for_more(void *ctx)
+/* Whether nobody reads what is printed any more, as far as that shows without printing. */
+static bool is_unread(struct dump *dump, int wait_ms)
+{
+    struct pollfd out = {.fd = fileno(dump->output.file)};
+    return poll(&out, 1, wait_ms) > 0 && (out.revents & (POLLERR | POLLHUP));
+}
+
+/* All that there is for now has been read: shows it, and waits. */
+static bool pause_following(void *ctx)
 {
     struct dump *dump = ctx;
-    bool alive = dump->pid > 0 && kill((pid_t)dump->pid, 0) == 0;
-    const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * 1000000L};
 
     write_text(dump);
     fflush(dump->output.file);
-    if (interrupted || !rp_output_open(&dump->output))
-        return false;
-    /* What it wrote last may have come after the look that found nothing. */
-    if (!alive && dump->gone++ > 0)
-        return false;
-    nanosleep(&pause, NULL);
-    return true;
+    return !interrupted && rp_output_open(&dump->output) && !is_unread(dump, LOOK_AGAIN_MS) &&
+           !interrupted;
 }
 
 static int dump_source(struct dump *dump, const struct rp_source *source)
 {
-    bool follow = rp_option_given(dump->options, RP_OPT_FOLLOW);
-    const struct rp_group_visitor visitor = {.begin = begin_trace,
-                                             .group = take_group,
-                                             .end = end_trace,
-                                             .ctx = dump,
-                                             .wait = follow ? wait_for_more : NULL};
+    bool follow = source->follow;
+    const struct rp_group_visitor visitor = {
+        .begin = begin_trace, .group = take_group, .end = end_trace, .ctx = dump};
     if (!rp_source_has_trace(source))
         return RP_EXIT_DATA;
     rp_output_begin(&dump->output, dump->options);
@@ -238,7 +232,8 @@ static int dump_source(struct dump *dump, const struct rp_source *source)
         rp_progress_silence();
     if (follow)
         signal(SIGINT, interrupt);
-    int code = rp_groups_read(source, dump->filter, &visitor);
+    int code = follow ? rp_follow(source, dump->filter, &visitor, pause_following)
+                      : rp_groups_read(source, dump->filter, &visitor);
     rp_builder_release(&dump->text);
     if (dump->no_memory) {
         rp_say("out of memory");

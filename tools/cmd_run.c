@@ -127,6 +127,36 @@ static void rescue(const struct rp_run *run, const struct rp_job *job)
                (unsigned long long)rescued.events);
 }
 
+/* How many hazards there were. */
+static uint64_t tell_outcome(const struct rp_run *run)
+{
+    struct rp_outcome outcome;
+
+    rp_outcome_read(run->folder, &outcome);
+    if (!rp_option_given(&run->options, RP_OPT_QUIET))
+        rp_outcome_say(&outcome, run->folder, run->contract,
+                       rp_option_given(&run->options, RP_OPT_VERBOSE));
+    uint64_t hazards = outcome.hazards;
+    rp_outcome_release(&outcome);
+    return hazards;
+}
+
+/* Whoever removed the folder took with it what would tell of hazards: that is said in any case. */
+static uint64_t tell(struct rp_run *run)
+{
+    char asked_for[PATH_MAX];
+
+    memcpy(asked_for, run->folder, sizeof(asked_for));
+    if (!rp_folder_find(run->held, run->folder)) {
+        rp_say("%s was removed while the job ran: what the run has recorded%s is lost",
+               asked_for, run->contract ? ", with any hazards," : "");
+        return 0;
+    }
+    if (strcmp(asked_for, run->folder) != 0)
+        rp_say("%s was renamed while the job ran", asked_for);
+    return tell_outcome(run);
+}
+
 static int run_job(struct rp_run *run)
 {
     struct rp_job job;
@@ -138,14 +168,8 @@ static int run_job(struct rp_run *run)
         return error == ENOENT ? RP_EXIT_NOT_FOUND : RP_EXIT_CANNOT_RUN;
     }
     rescue(run, &job);
-    struct rp_outcome outcome;
-    rp_outcome_read(run->folder, &outcome);
-    if (!rp_option_given(&run->options, RP_OPT_QUIET))
-        rp_outcome_say(&outcome, run->folder, run->contract,
-                       rp_option_given(&run->options, RP_OPT_VERBOSE));
     const struct rp_option_value *wanted = &run->options.values[RP_OPT_ERROR_EXITCODE];
-    bool hazards = outcome.hazards > 0;
-    rp_outcome_release(&outcome);
+    bool hazards = tell(run) > 0;
     int code = rp_job_exit_code(&job);
     return hazards && wanted->text ? (int)wanted->number : code;
 }

@@ -122,8 +122,7 @@ static bool remove_run(const char *folder)
     return rmdir(folder) == 0;
 }
 
-/* Whether a run that goes on holds it: somebody has renamed it then. */
-static bool is_in_use(const char *folder)
+bool rp_folder_is_in_use(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool in_use = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -149,7 +148,7 @@ static int move_aside(const char *name)
     char old[PATH_MAX];
 
     if (find_old(name, old)) {
-        if (is_in_use(old)) {
+        if (rp_folder_is_in_use(old)) { /* somebody has renamed it */
             errno = EBUSY;
         } else {
             if (holds(old, MARK))
@@ -272,6 +271,21 @@ int rp_folder_create(const char *name, char path[PATH_MAX], int *held)
     if (code == CLAIMED && !realpath(tried, path))
         code = say_why(tried);
     return code;
+}
+
+bool rp_folder_find(int held, char path[PATH_MAX])
+{
+    char link[64], now[PATH_MAX];
+
+    if (is_at(held, path))
+        return true;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", held);
+    ssize_t length = readlink(link, now, sizeof(now) - 1);
+    now[length > 0 ? length : 0] = 0;
+    if (length <= 0 || !is_at(held, now)) /* "NAME (deleted)" is none */
+        return false;
+    memcpy(path, now, (size_t)length + 1);
+    return true;
 }
 
 bool rp_folder_write(const char *folder, const char *name, const char *text, size_t length)

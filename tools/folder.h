@@ -26,6 +26,14 @@ bool rp_folder_name(const char *pattern, char *name, size_t size);
  * could not and has said why. */
 int rp_folder_create(const char *name, char path[PATH_MAX], int *held);
 
+/* The name that the folder `held` has now, if somebody has renamed it meanwhile: `path` becomes
+ * that. False when it was removed. */
+bool rp_folder_find(int held, char path[PATH_MAX]);
+
+/* Whether a run that goes on holds it: `reprise run`, or a process of the job. False too where the
+ * file system knows no locks. */
+bool rp_folder_is_in_use(const char *folder);
+
 /* FOLDER/NAME. False, with ENAMETOOLONG, when it does not fit; `path` is empty then. */
 bool rp_path_join(char path[PATH_MAX], const char *folder, const char *name);
 

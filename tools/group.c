@@ -22,7 +22,8 @@ struct thread {
     size_t used, room;
 };
 
-struct groups {
+/* What is held of one trace. */
+struct rp_groups {
     const struct rp_filter *filter;
     const struct rp_group_visitor *visitor;
     struct rp_filter_state state;
@@ -110,13 +111,13 @@ static void settle(struct thread *thread)
 
 /* ---- groups ------------------------------------------------------------------- */
 
-static bool passes(const struct groups *groups, const struct thread *thread)
+static bool passes(const struct rp_groups *groups, const struct thread *thread)
 {
     return !groups->filter || (thread->facets == groups->filter->facets &&
                                rp_filter_id(groups->filter, thread->events[0].id));
 }
 
-static bool show(struct groups *groups, struct thread *thread, bool leaves)
+static bool show(struct rp_groups *groups, struct thread *thread, bool leaves)
 {
     const struct rp_group_visitor *visitor = groups->visitor;
     const struct rp_group group = {thread->events, thread->count, thread->enters, leaves,
@@ -134,7 +135,7 @@ static bool show(struct groups *groups, struct thread *thread, bool leaves)
 }
 
 /* Shows the group if it passes, and starts the next. */
-static bool finish(struct groups *groups, struct thread *thread, bool leaves)
+static bool finish(struct rp_groups *groups, struct thread *thread, bool leaves)
 {
     bool go_on = true;
 
@@ -146,7 +147,7 @@ static bool finish(struct groups *groups, struct thread *thread, bool leaves)
     return go_on;
 }
 
-static struct thread *thread_of(struct groups *groups, uint64_t id)
+static struct thread *thread_of(struct rp_groups *groups, uint64_t id)
 {
     if (groups->last && groups->last->id == id)
         return groups->last;
@@ -165,7 +166,7 @@ static struct thread *thread_of(struct groups *groups, uint64_t id)
     return groups->last = groups->threads[groups->thread_count++] = thread;
 }
 
-static bool add(struct groups *groups, struct thread *thread, const struct rp_event *event)
+static bool add(struct rp_groups *groups, struct thread *thread, const struct rp_event *event)
 {
     const struct rp_event_shape *shape = rp_event_shape(event->def);
     bool good = keep(thread, event, shape->texts);
@@ -179,14 +180,11 @@ static bool add(struct groups *groups, struct thread *thread, const struct rp_ev
     return good;
 }
 
-static bool take_event(void *ctx, const struct rp_trace_reader *reader,
-                       const struct rp_event *event)
+bool rp_groups_take(struct rp_groups *groups, const struct rp_event *event)
 {
-    struct groups *groups = ctx;
     struct thread *thread = thread_of(groups, event->thread);
     const struct rp_event_shape *shape = rp_event_shape(event->def);
     bool enters = shape->enters, leaves = shape->leaves;
-    (void)reader;
 
     if (!thread) {
         groups->no_memory = true;
@@ -205,7 +203,7 @@ static bool take_event(void *ctx, const struct rp_trace_reader *reader,
 
 /* ---- traces ------------------------------------------------------------------- */
 
-static void release_threads(struct groups *groups)
+static void release_threads(struct rp_groups *groups)
 {
     for (size_t i = 0; i < groups->thread_count; i++) {
         free(groups->threads[i]->events);
@@ -220,9 +218,18 @@ static void release_threads(struct groups *groups)
     rp_filter_state_release(&groups->state);
 }
 
-static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reader *reader)
+struct rp_groups *rp_groups_create(const struct rp_filter *filter,
+                                   const struct rp_group_visitor *visitor)
 {
-    struct groups *groups = ctx;
+    struct rp_groups *groups = calloc(1, sizeof(*groups));
+    if (groups)
+        *groups = (struct rp_groups){.filter = filter, .visitor = visitor};
+    return groups;
+}
+
+bool rp_groups_begin(struct rp_groups *groups, const char *path,
+                     const struct rp_trace_reader *reader)
+{
     const char *pid = rp_trace_property(reader, "pid");
 
     groups->pid = pid ? strtoull(pid, NULL, 10) : 0;
@@ -230,11 +237,8 @@ static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reade
     return !groups->visitor->begin || groups->visitor->begin(groups->visitor->ctx, path, reader);
 }
 
-/* What was still going on when the trace ended: with a crash, the call that it was in. */
-static void end_trace(void *ctx, const char *path, const char *broken)
+void rp_groups_end(struct rp_groups *groups, const char *path, const char *broken)
 {
-    struct groups *groups = ctx;
-
     for (size_t i = 0; i < groups->thread_count; i++)
         finish(groups, groups->threads[i], false);
     release_threads(groups);
@@ -242,30 +246,54 @@ static void end_trace(void *ctx, const char *path, const char *broken)
         groups->visitor->end(groups->visitor->ctx, path, broken);
 }
 
-static bool wait(void *ctx)
+void rp_groups_destroy(struct rp_groups *groups, bool *any_passed, bool *no_memory)
 {
-    struct groups *groups = ctx;
-    return groups->visitor->wait(groups->visitor->ctx);
+    *any_passed |= groups->any_passed;
+    *no_memory |= groups->no_memory;
+    release_threads(groups);
+    free(groups);
+}
+
+int rp_groups_code(const struct rp_filter *filter, const struct rp_group_visitor *visitor,
+                   int code, bool any_passed, bool no_memory)
+{
+    if (no_memory) {
+        rp_say("out of memory");
+        return RP_EXIT_FAILURE;
+    }
+    if (code == RP_EXIT_OK && filter && !rp_filter_is_open(filter) && !any_passed)
+        return visitor->held_back ? RP_EXIT_NO : rp_filter_none(filter);
+    return code;
+}
+
+/* ---- a source, trace after trace --------------------------------------------------- */
+
+static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reader *reader)
+{
+    return rp_groups_begin(ctx, path, reader);
+}
+
+static bool take_event(void *ctx, const struct rp_trace_reader *reader,
+                       const struct rp_event *event)
+{
+    (void)reader;
+    return rp_groups_take(ctx, event);
+}
+
+static void end_trace(void *ctx, const char *path, const char *broken)
+{
+    rp_groups_end(ctx, path, broken);
 }
 
 int rp_groups_read(const struct rp_source *source, const struct rp_filter *filter,
                    const struct rp_group_visitor *visitor)
 {
-    struct groups groups = {.filter = filter, .visitor = visitor};
-    const struct rp_event_visitor events = {.begin = begin_trace,
-                                            .event = take_event,
-                                            .end = end_trace,
-                                            .ctx = &groups,
-                                            .wait = visitor->wait ? wait : NULL};
+    struct rp_groups groups = {.filter = filter, .visitor = visitor};
+    const struct rp_event_visitor events = {
+        .begin = begin_trace, .event = take_event, .end = end_trace, .ctx = &groups};
     int code = rp_source_read(source, &events);
 
     release_threads(&groups);
-    if (groups.no_memory) {
-        rp_say("out of memory");
-        return RP_EXIT_FAILURE;
-    }
-    if (code == RP_EXIT_OK && source->trace_count > 0 && filter && !rp_filter_is_open(filter) &&
-        !groups.any_passed)
-        return visitor->held_back ? RP_EXIT_NO : rp_filter_none(filter);
-    return code;
+    return rp_groups_code(filter, visitor, code, groups.any_passed || source->trace_count == 0,
+                          groups.no_memory);
 }

@@ -27,7 +27,6 @@ struct rp_group_visitor {
     bool (*group)(void *ctx, const struct rp_group *group);
     void (*end)(void *ctx, const char *path, const char *broken);
     void *ctx;
-    bool (*wait)(void *ctx); /* as of rp_event_visitor; may be NULL */
     /* Every group that the filter does not let pass, valid until this returns; may be NULL. */
     void (*held_back)(void *ctx, const struct rp_group *group);
 };
@@ -38,5 +37,23 @@ struct rp_group_visitor {
  * is held back: it may know more. */
 int rp_groups_read(const struct rp_source *source, const struct rp_filter *filter,
                    const struct rp_group_visitor *visitor);
+
+/* The same by hand, for who reads several traces side by side: one such for each. `visitor` and
+ * `filter` must outlive it. */
+struct rp_groups;
+/* NULL: out of memory. */
+struct rp_groups *rp_groups_create(const struct rp_filter *filter,
+                                   const struct rp_group_visitor *visitor);
+bool rp_groups_begin(struct rp_groups *groups, const char *path,
+                     const struct rp_trace_reader *reader);
+/* False to end all reading. */
+bool rp_groups_take(struct rp_groups *groups, const struct rp_event *event);
+/* What was still going on when the trace ended is shown: with a crash, the call that it was in. */
+void rp_groups_end(struct rp_groups *groups, const char *path, const char *broken);
+/* Sets what it was so for. */
+void rp_groups_destroy(struct rp_groups *groups, bool *any_passed, bool *no_memory);
+/* The exit code as of rp_groups_read, `code` being that of rp_source_read; says what is to say. */
+int rp_groups_code(const struct rp_filter *filter, const struct rp_group_visitor *visitor,
+                   int code, bool any_passed, bool no_memory);
 
 #endif

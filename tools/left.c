@@ -3,9 +3,13 @@
 
 #include "tools/say.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* A name means the same wherever it stands, and so its type is the same; but for `program`, a
  * number in a summary and a text in run.json. */
@@ -116,12 +120,32 @@ static bool check_version(const json_t *document, const char *format, char *why,
     return false;
 }
 
+/* Not a pipe, which nobody may write to. -1 with errno set. */
+static int open_file(const char *path)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0 || (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)))
+        return fd;
+    close(fd);
+    errno = 0;
+    return -1;
+}
+
 json_t *rp_left_load(const char *path, const char *format, const char *otherwise)
 {
     json_error_t error;
-    json_t *document = json_load_file(path, 0, &error);
     char why[256] = "";
+    int fd = open_file(path);
 
+    if (fd < 0) {
+        rp_say("%s: %s%s", path, errno ? "can't be read: " : otherwise,
+               errno ? strerror(errno) : ": this is no file");
+        return NULL;
+    }
+    json_t *document = json_loadfd(fd, 0, &error);
+    close(fd);
     if (document && check_version(document, format, why, sizeof(why)) &&
         check(document, why, sizeof(why)))
         return document;

@@ -101,7 +101,7 @@ enum rp_option_type {
     X(LOSSY, "lossy", 0, FLAG, RP_ENV, RP_COMMAND_RUN, NULL,                                      \
       "lose events rather than slow the job; counted")                                            \
     X(FOLLOW, "follow", 0, FLAG, RP_NO_ENV, RP_COMMAND_DUMP, NULL,                                \
-      "go on as each process there does, until it ends")                                          \
+      "go on with what the job does, until it ends")                                              \
     X(QUIET, "quiet", 'q', FLAG, RP_NO_ENV, RP_COMMAND_RUN | RP_WRITING, NULL,                    \
       "don't say at the end what was written")                                                    \
     X(VERBOSE, "verbose", 'v', FLAG, RP_NO_ENV, RP_COMMAND_RUN | RP_COMMAND_DOCTOR, NULL,         \

@@ -43,7 +43,8 @@ static int open_folder(struct rp_source *source)
             source->trace_count++;
     }
     rp_folder_list_free(names, count);
-    if (source->trace_count == 0 && source->summaries.count == 0) {
+    if (source->trace_count == 0 && source->summaries.count == 0 &&
+        !(source->follow && rp_folder_is_in_use(source->name))) {
         rp_say("%s holds no trace and no summary of a run", source->name);
         return RP_EXIT_DATA;
     }
@@ -67,7 +68,7 @@ int rp_source_open(const struct rp_command *command, const struct rp_options *op
     struct stat info;
     bool named = options->rest_count > 0;
 
-    *source = (struct rp_source){0};
+    *source = (struct rp_source){.follow = rp_option_given(options, RP_OPT_FOLLOW)};
     if (options->rest_count > 1)
         return rp_say_usage(command->name, "one folder or trace at a time, not '%s' too",
                             options->rest[1]);
@@ -99,9 +100,11 @@ void rp_source_close(struct rp_source *source)
 
 bool rp_source_has_trace(const struct rp_source *source)
 {
-    if (source->trace_count == 0)
+    bool has = source->trace_count > 0 ||
+               (source->follow && source->is_folder && rp_folder_is_in_use(source->name));
+    if (!has)
         rp_say("%s holds no trace; was the job run with --no-trace?", source->name);
-    return source->trace_count > 0;
+    return has;
 }
 
 /* ---- fields ------------------------------------------------------------------- */

@@ -16,6 +16,7 @@ struct rp_source {
     size_t trace_count;
     struct rp_summaries summaries; /* empty for a single trace */
     json_t *run;                   /* run.json: what `reprise run` was asked for; or NULL */
+    bool follow;                   /* what a run that goes on will write is wanted too */
     bool damaged;                  /* a summary or run.json; it has been said */
 };
 
@@ -37,8 +38,6 @@ struct rp_event_visitor {
     rp_event_fn event;
     void (*end)(void *ctx, const char *path, const char *broken); /* why it broke off, or NULL */
     void *ctx;
-    /* Asked where a trace breaks off, before it is over: rp_trace_reader_follow. May be NULL. */
-    bool (*wait)(void *ctx);
     /* Given by those who only count: rp_trace_reader_brief. May be NULL. */
     bool (*needs)(void *ctx, const struct rp_event_def *def);
 };

@@ -2,12 +2,12 @@
 /* Reading a source: trace by trace, each in its files.
  *
  * A trace that keeps only its end is two files: what was put aside, NAME.0.rpt, and NAME.rpt, which
- * goes on from it. While the job runs a file that is full becomes NAME.0.rpt, in the place of the
- * one before, and NAME.rpt begins anew: who follows the job goes on there. */
+ * goes on from it. */
 #include "tools/event_shape.h"
 #include "tools/progress.h"
 #include "tools/say.h"
 #include "tools/source.h"
+#include "tools/trace_name.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -17,38 +17,11 @@
 
 enum { EVENTS_BETWEEN_LOOKS = 4096 };
 
-static const char tail[] = ".rpt", older_tail[] = ".0.rpt";
-
-/* ---- names -------------------------------------------------------------------- */
-
-static bool ends_with(const char *path, const char *end)
-{
-    size_t length = strlen(path), cut = strlen(end);
-    return length > cut && strcmp(path + length - cut, end) == 0;
-}
-
-static bool is_older(const char *path)
-{
-    return ends_with(path, older_tail);
-}
-
-/* The other one of the two files of a trace; false for what has no such name. */
-static bool other_name(char *other, size_t size, const char *path)
-{
-    bool older = is_older(path);
-    const char *mine = older ? older_tail : tail, *its = older ? tail : older_tail;
-
-    if (!ends_with(path, mine))
-        return false;
-    size_t stem = strlen(path) - strlen(mine);
-    return (size_t)snprintf(other, size, "%.*s%s", (int)stem, path, its) < size;
-}
-
 static bool goes_on(const struct rp_source *source, size_t at)
 {
     char newer[PATH_MAX];
-    return at > 0 && is_older(source->traces[at - 1]) &&
-           other_name(newer, sizeof(newer), source->traces[at - 1]) &&
+    return at > 0 && rp_trace_name_is_older(source->traces[at - 1]) &&
+           rp_trace_name_other(source->traces[at - 1], newer, sizeof(newer)) &&
            strcmp(newer, source->traces[at]) == 0;
 }
 
@@ -98,8 +71,6 @@ static bool read_file(struct trace *trace, const struct rp_event_visitor *visito
     struct rp_event event;
     bool wanted = true;
 
-    if (visitor->wait)
-        rp_trace_reader_follow(reader, visitor->wait, visitor->ctx);
     if (visitor->needs)
         rp_trace_reader_brief(reader, visitor->needs, visitor->ctx);
     while (wanted && (status = rp_trace_next(reader, &event)) == RP_OK) {
@@ -142,7 +113,7 @@ static bool read_on(struct trace *trace, const struct rp_source *source, size_t 
         if (!read_file(trace, visitor, code))
             return false;
     }
-    if (source->is_folder && !trace->broken && is_older(source->traces[*at]))
+    if (source->is_folder && !trace->broken && rp_trace_name_is_older(source->traces[*at]))
         say_broken(trace, code,
                    "%s: breaks off after %" PRIu64 " events: the file that goes on from it is "
                    "missing",
@@ -150,89 +121,7 @@ static bool read_on(struct trace *trace, const struct rp_source *source, size_t 
     return true;
 }
 
-/* ---- the files of a trace that is being written ---------------------------------- */
-
-/* The file of that name if it begins with the event that is due or a later one; NULL otherwise. */
-static struct rp_trace_reader *open_later(const char *path, uint64_t due)
-{
-    struct rp_trace_reader *reader;
-    char message[512];
-
-    if (rp_trace_reader_open(path, &reader, message, sizeof(message)) != RP_OK)
-        return NULL; /* between two files there is none, or one without its header */
-    if (rp_trace_reader_next_id(reader) >= due)
-        return reader;
-    rp_trace_reader_close(reader);
-    return NULL;
-}
-
-/* Of both names: the newer file may have become the older one meanwhile. */
-static struct rp_trace_reader *open_due(const char *path, uint64_t due)
-{
-    char other[PATH_MAX];
-    struct rp_trace_reader *first = open_later(path, due), *second = NULL;
-
-    if ((!first || rp_trace_reader_next_id(first) > due) &&
-        other_name(other, sizeof(other), path))
-        second = open_later(other, due);
-    if (!first || !second)
-        return first ? first : second;
-    bool swap = rp_trace_reader_next_id(second) < rp_trace_reader_next_id(first);
-    rp_trace_reader_close(swap ? first : second);
-    return swap ? second : first;
-}
-
-static struct rp_trace_reader *await_due(const char *path, uint64_t due,
-                                         const struct rp_event_visitor *visitor)
-{
-    struct rp_trace_reader *reader;
-
-    while (!(reader = open_due(path, due)) && visitor->wait(visitor->ctx))
-        ;
-    return reader;
-}
-
-static bool keeps_last(const struct rp_trace_reader *reader)
-{
-    const char *keep = rp_trace_property(reader, "keep");
-    return keep && strcmp(keep, "last") == 0;
-}
-
-/* File after file, as the job turns to them. True to go on with other traces. */
-static bool follow(struct trace *trace, const char *path, const struct rp_event_visitor *visitor,
-                   int *code)
-{
-    while (keeps_last(trace->reader) && rp_trace_reader_whole(trace->reader)) {
-        uint64_t due = rp_trace_reader_next_id(trace->reader);
-        struct rp_trace_reader *next = await_due(path, due, visitor);
-        if (!next)
-            return true;
-        uint64_t first = rp_trace_reader_next_id(next);
-        if (first > due)
-            rp_say("%s: %" PRIu64 " events were dropped before they could be read", path,
-                   first - due);
-        rp_trace_reader_go_on(trace->reader, next);
-        if (!read_file(trace, visitor, code))
-            return false;
-    }
-    return true;
-}
-
 /* ---- all traces --------------------------------------------------------------- */
-
-static bool read_files(struct trace *trace, const struct rp_source *source, size_t *at,
-                       const struct rp_event_visitor *visitor, int *code)
-{
-    const char *path = source->traces[*at];
-
-    if (!read_file(trace, visitor, code))
-        return false;
-    if (!visitor->wait)
-        return read_on(trace, source, at, visitor, code);
-    while (*at + 1 < source->trace_count && goes_on(source, *at + 1))
-        ++*at;
-    return follow(trace, path, visitor, code);
-}
 
 static bool read_trace(const struct rp_source *source, size_t *at,
                        const struct rp_event_visitor *visitor, uint64_t *bytes, int *code)
@@ -245,7 +134,7 @@ static bool read_trace(const struct rp_source *source, size_t *at,
     if (!trace.reader)
         return true;
     if (!visitor->begin || visitor->begin(visitor->ctx, path, trace.reader)) {
-        wanted = read_files(&trace, source, at, visitor, code);
+        wanted = read_file(&trace, visitor, code) && read_on(&trace, source, at, visitor, code);
         if (visitor->end)
             visitor->end(visitor->ctx, path, trace.broken ? trace.message : NULL);
     }

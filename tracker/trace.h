@@ -217,9 +217,12 @@ void rp_trace_reader_close(struct rp_trace_reader *reader);
  * stay the pointers that they are. `next` is gone then. */
 void rp_trace_reader_go_on(struct rp_trace_reader *reader, struct rp_trace_reader *next);
 
-/* Where the file ends before its end mark, as that of a running job does, `wait` is asked before
- * the reading is over: true to look again for more, after a while that `wait` has spent. */
-void rp_trace_reader_follow(struct rp_trace_reader *reader, bool (*wait)(void *ctx), void *ctx);
+/* Whether the file may grow, as that of a running job does; at first it is not thought to. Where a
+ * file that grows ends before its end mark, rp_trace_next answers RP_END for now, and goes on when
+ * it is called again and there is more. */
+void rp_trace_reader_follow(struct rp_trace_reader *reader, bool grows);
+/* Behind RP_END: whether more may come. */
+bool rp_trace_reader_awaits(const struct rp_trace_reader *reader);
 
 /* For who only counts: from now on the events of a chunk may come as one for all of a type that
  * agree in their NAME fields. `count` says for how many it stands; id and time are those of the

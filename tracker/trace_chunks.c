@@ -232,7 +232,7 @@ static enum rp_status end_here(struct rp_trace_reader *reader)
 {
     rp_input_skip(&reader->input, RP_TRACE_CHUNK_BYTES);
     reader->finished = true;
-    reader->input.wait = NULL;
+    reader->input.grows = false;
     uint64_t end = reader->input.offset;
     bool more = rp_input_want(&reader->input, 1) > 0;
     rp_input_release(&reader->input);
@@ -246,9 +246,26 @@ static enum rp_status end_here(struct rp_trace_reader *reader)
                            end, reader->next_id);
 }
 
+/* Whether all bytes of the next chunk are there, or damaged ones, which need no more. */
+static bool is_there(struct rp_trace_reader *reader)
+{
+    struct rp_trace_chunk chunk;
+
+    if (rp_input_want(&reader->input, RP_TRACE_CHUNK_BYTES) < RP_TRACE_CHUNK_BYTES)
+        return false;
+    if (!rp_trace_chunk_unpack(rp_input_window(&reader->input), &chunk) ||
+        chunk.stored_bytes > RP_TRACE_MAX_STORED)
+        return true;
+    size_t whole = RP_TRACE_CHUNK_BYTES + (size_t)chunk.stored_bytes;
+    return rp_input_want(&reader->input, whole) >= whole;
+}
+
 enum rp_status rp_trace_chunk_open(struct rp_trace_reader *reader)
 {
     struct rp_trace_chunk chunk = {.flags = 0};
+
+    if (reader->input.grows && !is_there(reader) && reader->input.error == 0)
+        return RP_END;
     enum rp_status status = next_header(reader, &chunk);
 
     if (status != RP_OK)

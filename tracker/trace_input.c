@@ -5,18 +5,43 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+/* A pipe that has a name in a folder; not one that a shell has opened for us, which shows as
+ * /dev/fd/N: somebody writes to that. */
+static bool is_named_pipe(int fd)
+{
+    struct stat info;
+    struct statfs place;
+
+    return fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) && fstatfs(fd, &place) == 0 &&
+           place.f_type != PIPEFS_MAGIC;
+}
+
+/* Without waiting for the other end of a pipe; what is read is waited for. */
+static int open_at_once(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd >= 0)
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    return fd;
+}
 
 bool rp_input_open(struct rp_trace_input *input, const char *path)
 {
     bool is_stdin = strcmp(path, "-") == 0;
 
     *input = (struct rp_trace_input){.is_stdin = is_stdin};
-    input->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    input->fd = is_stdin ? STDIN_FILENO : open_at_once(path);
     input->error = input->fd < 0 ? errno : 0;
-    return input->fd >= 0;
+    input->is_named_pipe = !is_stdin && input->fd >= 0 && is_named_pipe(input->fd);
+    return input->fd >= 0 && !input->is_named_pipe;
 }
 
 void rp_input_release(struct rp_trace_input *input)
@@ -50,8 +75,8 @@ size_t rp_input_want(struct rp_trace_input *input, size_t bytes)
         ssize_t n = read(input->fd, data + input->end, input->capacity - input->end);
         if (n > 0) {
             input->end += (size_t)n;
-        } else if (n == 0 && input->wait != NULL && input->wait(input->wait_ctx)) {
-            continue;
+        } else if (n == 0 && input->grows) {
+            break;
         } else if (n == 0 || errno != EINTR) {
             input->error = n < 0 ? errno : 0;
             input->eof = true;

@@ -15,8 +15,8 @@ struct rp_trace_input {
     bool is_stdin; /* not ours to close */
     int error;     /* errno of a failed read */
     bool eof;
-    bool (*wait)(void *ctx); /* at the end of a file that may grow; NULL: it does not */
-    void *wait_ctx;
+    bool is_named_pipe; /* refused: to open one is to wait for who writes to it */
+    bool grows; /* its end is not yet the end: there may be more when it is read again */
 
     uint8_t *data; /* the window: bytes [begin, end) of it are read but not yet used */
     size_t begin, end, capacity;
@@ -28,7 +28,8 @@ bool rp_input_open(struct rp_trace_input *input, const char *path);
 /* Nothing happens the second time. */
 void rp_input_release(struct rp_trace_input *input);
 
-/* Reads until the window holds `bytes`, or the input ends or fails. Returns what it holds. */
+/* Reads until the window holds `bytes`, or the input ends, here and now if it grows, or fails.
+ * Returns what it holds. */
 size_t rp_input_want(struct rp_trace_input *input, size_t bytes);
 
 static inline const uint8_t *rp_input_window(const struct rp_trace_input *input)

@@ -133,6 +133,15 @@ void rp_trace_reader_brief(struct rp_trace_reader *reader,
     reader->needs_ctx = ctx;
 }
 
+static enum rp_status report_unopened(struct rp_trace_reader *reader)
+{
+    if (reader->input.is_named_pipe)
+        return rp_trace_report(reader, RP_DAMAGED,
+                               "this is a named pipe, no trace; what comes through it can be read "
+                               "from standard input, as -");
+    return rp_trace_report(reader, RP_IO, "can't be read: %s", strerror(reader->input.error));
+}
+
 enum rp_status rp_trace_reader_open(const char *path, struct rp_trace_reader **out, char *message,
                                     size_t message_size)
 {
@@ -147,9 +156,7 @@ enum rp_status rp_trace_reader_open(const char *path, struct rp_trace_reader **o
         return RP_NO_MEMORY;
     }
     enum rp_status status =
-        rp_input_open(&reader->input, path)
-            ? read_header(reader)
-            : rp_trace_report(reader, RP_IO, "can't be read: %s", strerror(reader->input.error));
+        rp_input_open(&reader->input, path) ? read_header(reader) : report_unopened(reader);
     if (status != RP_OK) {
         snprintf(message, message_size, "%s", reader->message);
         rp_trace_reader_close(reader);
@@ -159,10 +166,14 @@ enum rp_status rp_trace_reader_open(const char *path, struct rp_trace_reader **o
     return RP_OK;
 }
 
-void rp_trace_reader_follow(struct rp_trace_reader *reader, bool (*wait)(void *ctx), void *ctx)
+void rp_trace_reader_follow(struct rp_trace_reader *reader, bool grows)
 {
-    reader->input.wait = wait;
-    reader->input.wait_ctx = ctx;
+    reader->input.grows = grows;
+}
+
+bool rp_trace_reader_awaits(const struct rp_trace_reader *reader)
+{
+    return reader->input.grows && !reader->finished;
 }
 
 void rp_trace_reader_go_on(struct rp_trace_reader *reader, struct rp_trace_reader *next)

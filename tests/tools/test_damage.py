@@ -53,6 +53,28 @@ class Damage(harness.Case):
         self.assertTrue(lines and all(line.startswith("reprise: ") for line in lines), lines)
         self.assertIn(name, lines[0])
 
+    def test_a_pipe_that_is_called_like_a_trace_is_not_waited_for(self):
+        os.mkfifo(self.run_folder / "trace-7.rpt")
+        for reader in READERS:
+            for place in (), (self.run_folder / "trace-7.rpt",):
+                with self.subTest(reader, place=place):
+                    done = self.read(reader, *place)
+                    self.assertDamaged(done, "trace-7.rpt: this is a named pipe, no trace")
+
+    def test_a_trace_through_a_pipe_of_the_shell(self):
+        done = subprocess.run(["bash", "-c", 'exec "$0" dump <(cat "$1")', harness.REPRISE,
+                               self.trace], capture_output=True, env=harness.environment(),
+                              timeout=harness.PATIENCE, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, self.read("dump").stdout))
+
+    def test_what_stands_beside_a_trace_and_is_no_file(self):
+        for name in ("summary-7.json", "run.json"):
+            for make in (os.mkfifo, os.mkdir):
+                with self.subTest(name, make=make):
+                    make(self.run_folder / name)
+                    self.assertDamaged(self.read("info"), f"{name}: ")
+                    (os.rmdir if make is os.mkdir else os.unlink)(self.run_folder / name)
+
     def test_a_whole_one_is_none(self):
         for reader in READERS:
             with self.subTest(reader):
@@ -136,6 +158,10 @@ class Damage(harness.Case):
                 done = self.read(reader, **somebody)
                 self.assertDamaged(done)
                 self.assertIn("Permission denied", done.stderr.decode())
+        summary = self.run_folder / "summary-4242.json"
+        summary.touch(0)
+        self.assertIn(b"summary-4242.json: can't be read: Permission denied\n",
+                      self.read("info", **somebody).stderr)
         self.run_folder.chmod(0)
         for reader in READERS:
             with self.subTest([reader, "folder"]):

@@ -10,7 +10,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 
 import harness
 import schema
@@ -192,35 +191,6 @@ class Job(harness.Case):
         self.assertGreater(summary["trace_lost"], 0)
         self.assertEqual(summary["trace_events"] - summary["trace_lost"],
                          process.get("events", 0))
-
-    def test_dump_follows_a_running_job(self):
-        job = subprocess.Popen([harness.REPRISE, "run", "-q", "-d", "soft", "--", str(DIGITS), "-n",
-                                "150"], cwd=self.folder, env=harness.environment(),
-                               stdout=subprocess.DEVNULL)
-        while not list(self.folder.glob("reprise.data/trace-*.rpt")):
-            time.sleep(0.01)
-        trace, = self.folder.glob("reprise.data/trace-*.rpt")
-        while trace.stat().st_size < 1000:
-            time.sleep(0.01)
-        followed = self.reprise("dump", "--follow", str(trace))
-        self.assertEqual(job.wait(), 0)
-        self.assertEqual(followed.returncode, 0, followed.stderr)
-        self.assertEqual(followed.stdout, self.reprise("dump").stdout)
-
-    def test_dump_follows_a_job_that_keeps_only_its_end(self):
-        job = subprocess.Popen([harness.REPRISE, "run", "-q", "-d", "soft", "--last", "160KiB", "--",
-                                str(DIGITS), "-n", "150"], cwd=self.folder,
-                               env=harness.environment(), stdout=subprocess.DEVNULL)
-        while not list(self.folder.glob("reprise.data/trace-*.rpt")):
-            time.sleep(0.01)
-        followed = self.reprise("dump", "--follow", "--json")
-        self.assertEqual(job.wait(), 0)
-        self.assertEqual((followed.returncode, followed.stderr), (0, ""))
-        kept = self.reprise("dump", "--json").stdout.splitlines()[1:]
-        lines = followed.stdout.splitlines()[1:]
-        self.assertLess(0, json.loads(kept[0])["id"], "the ring has turned")
-        self.assertEqual(sorted(json.loads(line)["id"] for line in lines), list(range(len(lines))))
-        self.assertEqual(set(kept), set(lines[-len(kept):]))
 
     def test_documents_are_what_their_schemas_say(self):
         for mode in ("observe", "check", "guard"):

@@ -338,6 +338,18 @@ class Folder(RunCase):
         self.assertEqual((run["mode"], run["contract"]), ("check", "contract.json"))
         self.assertEqual(run["command"][:2], ["sh", "-c"])
 
+    def test_a_folder_that_is_removed_meanwhile(self):
+        for words in ([], ["-q"], ["-c", "contract.json"]):
+            with self.subTest(words):
+                done = self.run_job(*words, "--", "sh", "-c", "rm -r reprise.data; exit 3")
+                self.assertRefused(done, 3, "reprise.data was removed while the job ran", "lost")
+                self.assertEqual("hazards" in done.stderr, "-c" in words)
+
+    def test_a_folder_that_is_renamed_meanwhile(self):
+        done = self.run_job("-v", "--", "sh", "-c", "mv reprise.data elsewhere")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("reprise.data was renamed while the job ran\n", done.stderr)
+
     def test_an_old_run_is_renamed_and_the_one_before_it_removed(self):
         for number in range(3):
             self.run_job("sh", "-c", f"exit {number}")

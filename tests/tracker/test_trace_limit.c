@@ -108,9 +108,8 @@ struct growing {
 };
 
 /* The file grows by a little each time that it is looked at. */
-static bool grow(void *ctx)
+static bool grow(struct growing *growing)
 {
-    struct growing *growing = ctx;
     size_t more = growing->whole.size - growing->shown < 97 ? growing->whole.size - growing->shown
                                                             : 97;
     FILE *file = fopen(trace_path, "ab");
@@ -129,6 +128,7 @@ static void a_growing_trace_can_be_followed(void **state)
     struct rp_event event;
     char message[256];
     uint64_t count = 0;
+    enum rp_status status;
     struct rp_trace_writer *writer = open_writer(NULL);
 
     emit_too_much(writer, 50);
@@ -137,14 +137,42 @@ static void a_growing_trace_can_be_followed(void **state)
     assert_int_equal(truncate(trace_path, 200), 0);
 
     assert_ok(rp_trace_reader_open(trace_path, &reader, message, sizeof(message)));
-    rp_trace_reader_follow(reader, grow, &growing);
-    while (rp_trace_next(reader, &event) == RP_OK)
-        count++;
+    rp_trace_reader_follow(reader, true);
+    while ((status = rp_trace_next(reader, &event)) == RP_OK || rp_trace_reader_awaits(reader)) {
+        count += status == RP_OK;
+        assert_true(status == RP_OK || grow(&growing));
+    }
+    assert_int_equal(status, RP_END);
     assert_int_equal(count, 50);
     assert_true(rp_trace_reader_whole(reader));
     assert_true(growing.asked > 10);
     rp_trace_reader_close(reader);
     free(growing.whole.data);
+}
+
+static void what_never_grew_on_breaks_off(void **state)
+{
+    (void)state;
+    struct rp_trace_reader *reader;
+    struct rp_event event;
+    enum rp_status status;
+    char message[256];
+    struct rp_trace_writer *writer = open_writer(NULL);
+
+    emit_too_much(writer, 50);
+    assert_ok(rp_trace_writer_close(writer));
+    assert_int_equal(truncate(trace_path, (off_t)size_of(trace_path) - 1), 0);
+    assert_ok(rp_trace_reader_open(trace_path, &reader, message, sizeof(message)));
+    rp_trace_reader_follow(reader, true);
+    while ((status = rp_trace_next(reader, &event)) == RP_OK)
+        ;
+    assert_int_equal(status, RP_END);
+    assert_true(rp_trace_reader_awaits(reader));
+    rp_trace_reader_follow(reader, false);
+    assert_int_equal(rp_trace_next(reader, &event), RP_DAMAGED);
+    assert_true(rp_trace_reader_broke_off(reader));
+    assert_int_equal(rp_trace_next(reader, &event), RP_END);
+    rp_trace_reader_close(reader);
 }
 
 int main(void)
@@ -155,6 +183,7 @@ int main(void)
         TEST(the_last_part_is_kept_in_two_files),
         TEST(a_short_trace_is_one_file),
         TEST(a_growing_trace_can_be_followed),
+        TEST(what_never_grew_on_breaks_off),
     };
     return cmocka_run_group_tests_name("trace limit", tests, NULL, NULL);
 }
