@@ -51,10 +51,12 @@ static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reade
     const char *command = rp_trace_property(reader, "command");
     const char *start = rp_trace_property(reader, "start_ns");
     const char *pid = rp_trace_property(reader, "pid");
+    const char *rank = rp_trace_property(reader, "rank");
     (void)path;
 
     snprintf(exporting->command, sizeof(exporting->command), "%s", command ? command : "");
     exporting->run.command = exporting->command;
+    snprintf(exporting->run.rank, sizeof(exporting->run.rank), "%s", rank ? rank : "");
     exporting->run.start_ns = start ? strtoull(start, NULL, 10) : 0;
     exporting->run.pid = pid ? strtoull(pid, NULL, 10) : 0;
     if (exporting->run.start_ns < exporting->run.earliest_ns) /* a trace from a pipe */

@@ -3,6 +3,7 @@
 #include "tools/file.h"
 #include "tools/group.h"
 #include "tools/hazards.h"
+#include "tools/output.h"
 #include "tools/reading.h"
 #include "tools/report/page.h"
 #include "tools/report/timeline.h"
@@ -194,7 +195,9 @@ static bool write_data(struct rp_file *file, const struct report *report,
     rp_say_hush(true);
     json_t *survey = rp_survey(source, filter, &surveyed);
     json_t *summaries = summaries_of(source, filter);
-    json_t *hazards = rp_hazards_collect(source, filter, &replays, &hidden, &collected);
+    json_t *known = rp_hazards_collect(source, filter, &replays, &hidden, &collected);
+    json_t *hazards = rp_output_shown(known); /* names are those of the timelines */
+    json_decref(known);
     rp_say_hush(false);
     if (*code == RP_EXIT_OK)
         *code = surveyed == RP_EXIT_OK ? collected : surveyed;

@@ -103,6 +103,23 @@ class Chrome(ExportCase):
         self.assertEqual(self.of("s") + self.of("f"), [])
         self.assertTrue(self.of("X", name="restore"))
 
+    def test_an_arrow_that_would_lead_nowhere_does_not_begin(self):
+        self.events = json.loads(self.export("chrome", "--calls", "0-12"))["traceEvents"]
+        self.assertTrue(self.of("X", name="preserve"))
+        self.assertEqual(self.of("X", name="restore"), [])
+        self.assertEqual(self.of("s", cat="preserved"), [])
+
+    def test_ranks_are_named(self):
+        for path in self.run_folder.iterdir():
+            path.unlink()
+        for rank in (0, 3):
+            self.write(f"property rank {rank}\n" + CALLS.format(pid=rank + 1, command="./train") +
+                       STORY, rank + 1)
+        self.events = json.loads(self.export("chrome"))["traceEvents"]
+        self.assertEqual({event["args"]["name"] for event in self.of("M", name="process_name")},
+                         {"rank 0: ./train", "rank 3: ./train", "rank 0: device of process 1",
+                          "rank 3: device of process 4"})
+
     def test_what_stands_on_the_stream(self):
         kernels = [event["name"] for event in self.of("X", cat="kernel")]
         self.assertEqual(kernels, ["bn_forward"] * 4)

@@ -105,6 +105,21 @@ class Report(harness.Case):
         self.assertEqual(mark[3]["buffer"], 'odd"name')
         self.assertEqual(data["hazards"][0]["hazard"], "stale-read")
 
+    def test_a_hazard_has_the_names_of_its_mark(self):
+        """By them the page leads from one to the other."""
+        fields = {"hazard": "stale-read", "segment": "block\none", "buffer": "queue\t"}
+        (self.run_folder / "trace-4242.rpt").unlink()
+        self.write(CALLS.format(pid=4242, command="x") + "note step step=1\nnote hazard "
+                   "hazard=stale-read segment=block%0Aone buffer=queue%09 step=1\n", 4242)
+        (self.run_folder / "summary-4242.json").write_text(json.dumps(
+            {"format": "reprise-summary", "version": 1, "pid": 4242, "mode": "check",
+             "segments": [{"name": "block\none", "forwards": 1, "replays": 1}],
+             "hazards": [{**fields, "step": 1, "count": 1, "order": 0}]}))
+        data = self.data()
+        mark = next(mark for mark in data["processes"][0]["marks"] if mark[1] == "hazard")
+        hazard, = data["hazards"]
+        self.assertEqual({key: hazard[key] for key in fields}, {key: mark[3][key] for key in fields})
+
     def test_against_an_earlier_run(self):
         old = self.folder / "old"
         old.mkdir()

@@ -28,7 +28,7 @@ struct chrome {
     uint64_t next_tid; /* Perfetto names a thread by its tid alone, so each is used once */
     uint64_t first_tid;
     uint64_t flow;
-    struct rp_idmap preserved; /* flows that began and have not ended */
+    struct rp_idmap preserved; /* what is not restored yet: where its flow would begin */
     uint64_t shown_bytes, shown_held;
 };
 
@@ -238,14 +238,28 @@ static uint64_t flow_of_bytes(const struct rp_event *event)
     return id ? id : 1;
 }
 
-/* A flow ends only where its start was written: the trace may have lost that, or the filter. */
-static bool is_joined(struct rp_export *run, struct chrome *chrome, bool preserve, uint64_t flow)
+static void add_preserved_flow(struct rp_export *run, struct chrome *chrome, const char *phase,
+                               uint64_t flow, uint64_t end_ns)
 {
-    if (!preserve)
-        return rp_idmap_remove(&chrome->preserved, flow) != NULL;
-    if (!rp_idmap_find(&chrome->preserved, flow))
-        run->no_memory |= rp_idmap_insert(&chrome->preserved, flow, chrome) != RP_OK;
-    return true;
+    add_flow(run, chrome, phase, "preserved", flow, device_pid(run), chrome->first_tid, end_ns - 1);
+}
+
+/* A flow is written when both its ends are known: the trace may have lost one, or the filter. */
+static void join(struct rp_export *run, struct chrome *chrome, bool preserve, uint64_t flow)
+{
+    uint64_t end_ns = chrome->tracks[0].end_ns;
+
+    if (!preserve) {
+        uintptr_t begin_ns = (uintptr_t)rp_idmap_remove(&chrome->preserved, flow);
+        if (!begin_ns)
+            return;
+        add_preserved_flow(run, chrome, "s", flow, begin_ns);
+        add_preserved_flow(run, chrome, "f", flow, end_ns);
+    } else if (!rp_idmap_find(&chrome->preserved, flow)) {
+        /* What is kept is the moment itself; the end of a slice is never 0. */
+        void *moment = (void *)(uintptr_t)end_ns;
+        run->no_memory |= rp_idmap_insert(&chrome->preserved, flow, moment) != RP_OK;
+    }
 }
 
 static void add_layer_work(struct rp_export *run, struct chrome *chrome,
@@ -253,12 +267,10 @@ static void add_layer_work(struct rp_export *run, struct chrome *chrome,
 {
     bool preserve = strcmp(event->def->name, "preserve") == 0;
     bool restore = strcmp(event->def->name, "restore") == 0;
-    uint64_t flow = flow_of_bytes(event);
 
     add_slice(run, chrome, 0, "reprise", event->def->name, event->time_ns, 1, event);
-    if ((preserve || restore) && is_joined(run, chrome, preserve, flow))
-        add_flow(run, chrome, preserve ? "s" : "f", "preserved", flow,
-                 device_pid(run), chrome->first_tid, chrome->tracks[0].end_ns - 1);
+    if (preserve || restore)
+        join(run, chrome, preserve, flow_of_bytes(event));
 }
 
 static void add_segment(struct rp_export *run, struct chrome *chrome,
@@ -354,7 +366,7 @@ static void begin(struct rp_export *run, void *state)
 static void process_begins(struct rp_export *run, void *state)
 {
     struct chrome *chrome = state;
-    char device[64];
+    char rank[sizeof(run->rank) + 16], device[sizeof(rank) + 64], job[sizeof(rank) + 1024];
 
     free(chrome->tracks);
     chrome->tracks = NULL;
@@ -362,9 +374,11 @@ static void process_begins(struct rp_export *run, void *state)
     rp_idmap_release(&chrome->preserved);
     chrome->first_tid = chrome->next_tid;
     chrome->shown_bytes = chrome->shown_held = 0;
-    snprintf(device, sizeof(device), "device of process %llu", (unsigned long long)run->pid);
-    name_track(run, chrome, "process_name", run->pid, run->pid,
-               *run->command ? run->command : "job");
+    snprintf(rank, sizeof(rank), *run->rank ? "rank %s: " : "%s", run->rank);
+    snprintf(job, sizeof(job), "%s%s", rank, *run->command ? run->command : "job");
+    snprintf(device, sizeof(device), "%sdevice of process %llu", rank,
+             (unsigned long long)run->pid);
+    name_track(run, chrome, "process_name", run->pid, run->pid, job);
     name_track(run, chrome, "process_name", device_pid(run), chrome->next_tid, device);
     new_track(run, chrome, 0, 0, "reprise: preserve, restore, reinstate");
 }

@@ -15,6 +15,7 @@ struct rp_export {
     struct rp_builder out; /* written and cleared by the loop */
     struct rp_live live;   /* what is allocated now, in the process that is read */
     const char *command;   /* of that process; "" when unknown */
+    char rank[32];         /* of that process among those of its job; "" when it has none */
     unsigned process;      /* 0, 1, ... in the order of the traces */
     uint64_t pid;
     uint64_t start_ns;     /* when its trace began, since 1970; 0 when unknown */
