@@ -221,17 +221,11 @@ static void remove_exile(struct exile *exile)
     *exile = exiles.items[--exiles.count];
 }
 
-/* Every stream waits for the content: nobody knows who will ask for it first. */
 static enum rp_status copy_back(const struct exile *exile, rp_stream stream)
 {
     const struct rp_driver *driver = rp_core.bench.driver;
-    enum rp_status status =
-        driver->copy(driver->self, rp_backing_address(exile->backed) + exile->lo,
-                     exile->block.at, exile->hi - exile->lo, stream);
-    if (status == RP_OK)
-        status = rp_order_release(rp_core.bench.order, stream);
-    give_block(exile, stream);
-    return status;
+    return driver->copy(driver->self, rp_backing_address(exile->backed) + exile->lo,
+                        exile->block.at, exile->hi - exile->lo, stream);
 }
 
 /* Puts memory where it was. Others may have to go for that, and the list changes. */
@@ -247,6 +241,8 @@ static enum rp_status fill(struct exile *exile, struct exile **listed)
     return status;
 }
 
+/* Where no copy can be issued the content stays away, and nothing is lost. Every stream waits for
+ * it: nobody knows who will ask for it first. */
 static enum rp_status bring_back(struct exile *exile, rp_stream stream)
 {
     struct exile *listed;
@@ -255,9 +251,16 @@ static enum rp_status bring_back(struct exile *exile, rp_stream stream)
     enum rp_status status = fill(exile, &listed);
     if (status != RP_OK)
         return status;
+    status = copy_back(listed, stream);
+    if (status != RP_OK) {
+        rp_backing_empty(listed->backed, listed->lo, listed->hi);
+        return status;
+    }
     struct exile back = *listed;
     remove_exile(listed);
-    return copy_back(&back, stream);
+    status = rp_order_release(rp_core.bench.order, stream);
+    give_block(&back, stream);
+    return status == RP_OK ? RP_OK : RP_IO;
 }
 
 static bool is_met(const struct exile *exile, const struct rp_reach *reaches, size_t count)

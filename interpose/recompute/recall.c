@@ -230,7 +230,8 @@ static enum rp_status make_anew(struct rp_execution *execution, rp_stream stream
         status = rp_order_release(rp_core.bench.order, stream);
     if (status == RP_OK)
         stand_again(execution);
-    return status == RP_NO_MEMORY && lost ? RP_IO : status;
+    /* Whatever the driver called it: bytes that others live on may be overwritten. */
+    return status != RP_OK && lost ? RP_IO : status;
 }
 
 enum rp_status rp_recall(struct rp_execution *execution, rp_stream stream)
@@ -240,9 +241,9 @@ enum rp_status rp_recall(struct rp_execution *execution, rp_stream stream)
     struct rp_recipe *recipe = execution->recipe;
     bool is_elsewhere = rp_driver_context_of(stream) != rp_driver_context_of(recipe->stream);
     CUcontext left;
-    recipe->busy = true;
     if (is_elsewhere && rp_real.cuCtxPushCurrent_v2(recipe->context) != CUDA_SUCCESS)
         return RP_INVALID;
+    recipe->busy = true;
     /* Every stream waits for it in the end, wherever that is. */
     enum rp_status status = make_anew(execution, is_elsewhere ? recipe->stream : stream);
     if (is_elsewhere)

@@ -74,6 +74,22 @@ static void freed(void)
     show("out", out);
 }
 
+/* When its input goes, its output is made for the last time, over bytes that are the job's own by
+ * then; the output itself nobody looks at. */
+static void under(void)
+{
+    CUdeviceptr in = device_words(7), over = device_words(0), unseen = device_words(0);
+    nvtxRangePushA("forward/0");
+    affine(over, in, 3);
+    affine(unseen, over, 5);
+    nvtxRangePop();
+    CU(cuMemsetD32Async(over, 99, WORDS, stream));
+    CU(cuStreamSynchronize(stream));
+    device_words(0);
+    CU(cuMemFree(in));
+    show("out", over);
+}
+
 static void pool(void)
 {
     CUdeviceptr in, next, out = device_words(0);
@@ -240,7 +256,7 @@ static void run(const char *name)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"freed", freed}, {"pool", pool}, {"copied", copied}, {"block", block},
+    } cases[] = {{"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
                  {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped},
                  {"refused", refused},
                  {"timed", timed}, {"counted", counted}};

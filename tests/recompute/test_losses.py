@@ -14,26 +14,33 @@ import unittest
 REPRISE, JOB, KERNELS, SOFT = map(os.path.abspath, sys.argv[1:5])
 CONTRACT = """{"version": 1, "segments": [{"name": "s", "forward": {"nvtx": "forward/*"}}],
               "step": {"nvtx": "step"}}"""
+INVALID_VALUE, STOPPED = 1, 70  # cuda.h's CUresult, and how a stopped job ends
 ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB",
                             "LD_LIBRARY_PATH": str(pathlib.Path(SOFT).parent)}
 
 
 class Losses(unittest.TestCase):
-    def same(self, case, *options, disabled="plenty"):
-        job = [JOB, KERNELS, case]
-        bare = subprocess.run(job, capture_output=True, text=True, env=ENVIRONMENT)
+    def bare(self, case):
+        bare = subprocess.run([JOB, KERNELS, case], capture_output=True, text=True,
+                              env=ENVIRONMENT)
         self.assertEqual(bare.returncode, 0, bare.stdout)
         self.assertIn("out ", bare.stdout)
+        return bare
+
+    def under(self, case, *options, **changes):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             (folder / "contract.json").write_text(CONTRACT)
             run = subprocess.run(
                 [REPRISE, "run", "-m", "recompute", "-c", folder / "contract.json", "--device",
-                 "soft", "-q", "--no-trace", "-o", folder / "out", *options, "--", *job],
-                capture_output=True, text=True,
-                env=ENVIRONMENT | {"REPRISE_TEST_DISABLE": disabled})
+                 "soft", "-q", "--no-trace", "-o", folder / "out", *options, "--", JOB, KERNELS,
+                 case], capture_output=True, text=True, env=ENVIRONMENT | changes)
             summaries = list((folder / "out").glob("summary-*"))
-            summary = json.loads(summaries[0].read_text()) if summaries else {}
+            return run, json.loads(summaries[0].read_text()) if summaries else {}
+
+    def same(self, case, *options, disabled="plenty"):
+        bare = self.bare(case)
+        run, summary = self.under(case, *options, REPRISE_TEST_DISABLE=disabled)
         self.assertEqual((run.returncode, run.stdout), (0, bare.stdout), run.stderr)
         return summary
 
@@ -70,6 +77,27 @@ class Losses(unittest.TestCase):
 
     def test_pages_of_one_block_that_the_job_divides(self):
         self.recalled("block")
+
+    def own_calls(self, case):
+        with tempfile.NamedTemporaryFile("r") as log:
+            self.under(case, REPRISE_TEST_DISABLE="plenty", REPRISE_TEST_FAULT="0",
+                       REPRISE_TEST_FAULT_LOG=log.name)
+            return log.read().split()
+
+    def test_a_copy_that_is_refused_while_bytes_are_made_anew_is_told(self):
+        """Also where the driver says that the copy makes no sense: others' bytes are there then."""
+        bare, told = self.bare("under"), 0
+        for number, name in enumerate(self.own_calls("under"), 1):
+            if not name.startswith("cuMemcpy"):
+                continue
+            with self.subTest(call=number):
+                run, _ = self.under("under", REPRISE_TEST_DISABLE="plenty",
+                                    REPRISE_TEST_FAULT=f"{number}:{INVALID_VALUE}")
+                self.assertIn(run.returncode, (0, STOPPED), run.stderr)
+                told += run.returncode == STOPPED
+                if run.returncode == 0:
+                    self.assertEqual(run.stdout, bare.stdout)
+        self.assertGreater(told, 0)
 
     def retained(self, case, words):
         summary = self.same(case)
