@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each driver call that the layer makes on its own account fails once, in turn.
 
-usage: faults.py JOB KERNELS REPRISE [--all] [SCENARIO...]
+usage: faults.py JOB KERNELS DIGITS REPRISE [--all] [SCENARIO|digits...]
 
-The job sees what it would have seen without the layer, or it is stopped on one line: no other
-bytes, no signal, no wait without end. Without --all only the first, the middle and the last call
-of each name fail, each with one code.
+The job sees what it would have seen without the layer, or it is stopped on one line; in the mode
+recompute, where all memory is the layer's, it may also be refused memory, as any driver does. No
+other bytes, no signal, no wait without end. Without --all only the first, the middle and the last
+call of each name fail, each with one code.
 """
 import collections
 import json
@@ -18,16 +19,20 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-JOB, KERNELS, REPRISE = map(os.path.abspath, sys.argv[1:4])
+JOB, KERNELS, DIGITS, REPRISE = map(os.path.abspath, sys.argv[1:5])
 ALL = "--all" in sys.argv
 STOPPED = 70  # the exit code of a job that was stopped on a hazard
 GIVEN_UP = 2  # of one that could not be guarded from the start
 OUT_OF_MEMORY, INVALID_VALUE, LAUNCH_FAILED = 2, 1, 719  # cuda.h, CUresult
 SCENARIOS = ["accumulator", "queue", "lifo", "alias", "side-stream", "two-streams",
-             "second-context", "recycled-address", "live-write-aside", "lazy-state"]
+             "second-context", "recycled-address", "live-write-aside", "lazy-state", "digits"]
 MODES = {"observe": ["--no-trace", "--audit", "3"], "check": [], "guard": ["--no-trace"],
          "guard, whole": ["--no-trace", "--policy", "whole"],
-         "guard, joint": ["--no-trace", "--policy", "joint", "--budget", "1GiB"]}
+         "guard, joint": ["--no-trace", "--policy", "joint", "--budget", "1GiB"],
+         "recompute": ["--no-trace"]}
+MOST = 600  # of the calls that one job makes: recompute makes ten thousand
+DROPPED = {"REPRISE_TEST_DISABLE": "plenty",  # all that can be dropped is, at every chance
+           "REPRISE_SOFT_GRANULARITY": "4KiB"}
 STOP_LINE = re.compile("reprise: (stopped: |the host is out of memory$)")
 WAIT = 60  # seconds: a run takes a fraction of one
 
@@ -38,9 +43,22 @@ CONTRACT = {"version": 1, "state": "discovered", "policy": "regions", "on_violat
 PAIRED = {"two-streams": "key"}
 
 
+def job(scenario, way):
+    if scenario == "digits":
+        return [DIGITS, "-n", "2", "-b", "16", *(["--checkpoint"] if way == "replay" else [])]
+    return [JOB, KERNELS, scenario, way]
+
+
+def ways(mode):
+    """How the job runs under the layer, and the bare run whose bytes it must leave."""
+    if mode == "recompute":
+        return "eager", "eager"
+    return "replay", "eager" if mode.startswith("guard") else "replay"
+
+
 def bare(scenario, way):
     run = subprocess.run([REPRISE, "run", "--device", "soft", "--no-trace", "-q", "-o", "bare",
-                          "--", JOB, KERNELS, scenario, way], capture_output=True, text=True)
+                          "--", *job(scenario, way)], capture_output=True, text=True)
     if run.returncode:
         raise SystemExit(f"Bail out! {scenario} {way}: {run.stderr}")
     return run.stdout
@@ -53,12 +71,14 @@ def run(scenario, mode, fault, log=None):
         contract.write_text(json.dumps(CONTRACT | {"segments": [
             CONTRACT["segments"][0] | {"pair": PAIRED.get(scenario, "lifo")}]}))
         environment = os.environ | {"REPRISE_TEST_FAULT": fault}
+        if mode == "recompute":
+            environment |= DROPPED
         if log:
             environment["REPRISE_TEST_FAULT_LOG"] = log
         command = [REPRISE, "run", "--device", "soft", "-m", mode.split(",")[0], "-o", "out",
                    *MODES[mode]] + ([] if mode == "observe" else ["-c", str(contract)])
         try:
-            done = subprocess.run([*command, "--", JOB, KERNELS, scenario, "replay"], cwd=folder,
+            done = subprocess.run([*command, "--", *job(scenario, ways(mode)[0])], cwd=folder,
                                   env=environment, capture_output=True, text=True, timeout=WAIT)
         except subprocess.TimeoutExpired:
             return None, "", f"no end within {WAIT} s"
@@ -77,7 +97,7 @@ def own_calls(scenario, mode):
 def chosen(calls):
     """Which calls are to fail, from 1, and with what."""
     if ALL:
-        return [(nth, code) for nth in range(1, len(calls) + 1)
+        return [(nth, code) for nth in range(1, len(calls) + 1, len(calls) // MOST + 1)
                 for code in (OUT_OF_MEMORY, INVALID_VALUE, LAUNCH_FAILED)]
     places = collections.defaultdict(list)
     for nth, name in enumerate(calls, 1):
@@ -87,12 +107,18 @@ def chosen(calls):
     return [(nth, codes[i % 3]) for i, nth in enumerate(sorted(some))]
 
 
+def may_stop(mode):
+    return mode.startswith("guard") or mode == "recompute"
+
+
 def verdict(mode, expected, outcome):
     """What is wrong with an outcome; empty where nothing is."""
     code, out, said = outcome
     if code is None:
         return said
-    if mode.startswith("guard") and code in (STOPPED, GIVEN_UP):
+    if mode == "recompute" and "CUDA_ERROR_OUT_OF_MEMORY" in said:
+        return "" if code == 1 else f"exit {code}, though refused memory\n{said}"
+    if may_stop(mode) and code in (STOPPED, GIVEN_UP):
         lines = [line for line in said.splitlines() if STOP_LINE.match(line)]
         return "" if len(lines) == 1 else f"stopped, and said:\n{said}"
     if code != 0:
@@ -112,7 +138,7 @@ def claim(text, holds, detail=""):
 
 
 def fail_each(pool, scenario, mode):
-    expected = bare(scenario, "eager" if mode.startswith("guard") else "replay")
+    expected = bare(scenario, ways(mode)[1])
     calls = own_calls(scenario, mode)
     faults = chosen(calls)
     outcomes = pool.map(lambda fault: run(scenario, mode, f"{fault[0]}:{fault[1]}"), faults)
@@ -128,15 +154,15 @@ def fail_each(pool, scenario, mode):
 
 
 def main():
-    scenarios = [name for name in sys.argv[4:] if not name.startswith("-")] or SCENARIOS
+    scenarios = [name for name in sys.argv[5:] if not name.startswith("-")] or SCENARIOS
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         os.chdir(folder)
         for scenario in scenarios:
             for mode in MODES:
                 fail_each(pool, scenario, mode)
     for mode in MODES:
-        claim(f"{mode}: faults {'stop some runs' if mode.startswith('guard') else 'stop no run'}",
-              (stops[mode] > 0) == mode.startswith("guard"), f"{stops[mode]} runs were stopped")
+        claim(f"{mode}: faults stop {'some runs' if may_stop(mode) else 'no run'}",
+              (stops[mode] > 0) == may_stop(mode), f"{stops[mode]} runs were stopped")
     print(f"1..{len(results)}")
     sys.exit(not all(results))
 
