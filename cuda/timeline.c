@@ -96,12 +96,17 @@ static void record(struct rp_timeline *timeline, uint64_t what, rp_stream stream
     timeline->count++;
 }
 
+static bool goes_on(const struct rp_timeline *timeline, uint64_t what, rp_stream stream)
+{
+    if (timeline->count == 0)
+        return false;
+    const struct mark *last = &timeline->marks[timeline->count - 1];
+    return last->what == what && last->stream == stream;
+}
+
 void rp_timeline_mark(struct rp_timeline *timeline, uint64_t what, rp_stream stream)
 {
-    const struct mark *last = timeline->count ? &timeline->marks[timeline->count - 1] : NULL;
-    if (timeline->spoilt || timeline->ended)
-        return;
-    if (!last || last->what != what || last->stream != stream)
+    if (!timeline->spoilt && !timeline->ended && !goes_on(timeline, what, stream))
         record(timeline, what, stream);
 }
 

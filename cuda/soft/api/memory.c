@@ -229,11 +229,16 @@ no_memory:
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+void soft_memory_vacate(uint64_t address, size_t bytes)
+{
+    (void)mmap(soft_pointer(address), bytes, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
 void soft_memory_unmap(const struct soft_allocation *allocation)
 {
     uint64_t first = allocation->address - allocation->offset;
-    mmap(soft_pointer(first), allocation->reserved, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    soft_memory_vacate(first, allocation->reserved);
     soft_arena_give(&soft.virtual_arena, first, allocation->reserved);
 }
 

@@ -64,6 +64,8 @@ CUresult soft_memory_allocate(struct soft_device *device, struct soft_context *c
                               struct soft_allocation **out);
 /* Gives the range back to where it came from, and the record with it. */
 void soft_memory_free(struct soft_allocation *allocation);
+/* Takes the pages behind addresses away; the addresses stay the device's. */
+void soft_memory_vacate(uint64_t address, size_t bytes);
 /* Takes the pages of an IMPORTED range away and gives its addresses back. */
 void soft_memory_unmap(const struct soft_allocation *allocation);
 /* Frees all that belongs to `context`, except the variables of modules: those go with them. */

@@ -25,8 +25,7 @@ CUresult soft_made_memset(const CUDA_MEMSET_NODE_PARAMS_v1 *params, CUcontext co
                           struct soft_made *out);
 CUresult soft_made_host(CUhostFn function, void *argument, struct soft_made *out);
 /* The two halves of every cuGraphAdd*Node: enters with the live nodes `from`, and adds the node
- * when
- * `result` is still good. `node` may be NULL. */
+ * when `result` is still good. `node` may be NULL. */
 struct soft_place {
     struct soft_graph *graph;
     struct soft_node **from;

@@ -7,6 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+static CUresult find_place(CUgraph handle, const CUgraphNode *from, size_t count,
+                           struct soft_place *place)
+{
+    CUresult result = soft_graph_find(handle, &place->graph);
+    if (result != CUDA_SUCCESS)
+        return result;
+    place->count = count;
+    place->from = calloc(count + 1, sizeof(struct soft_node *));
+    if (place->from == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
+        result = soft_node_find(from[i], &place->from[i]);
+    if (result != CUDA_SUCCESS)
+        free(place->from);
+    return result;
+}
+
 CUresult soft_place_begin(const CUgraphNode *out, CUgraph handle, const CUgraphNode *from,
                           size_t count, struct soft_place *place)
 {
@@ -14,20 +31,12 @@ CUresult soft_place_begin(const CUgraphNode *out, CUgraph handle, const CUgraphN
     if (result != CUDA_SUCCESS)
         return result;
     if (out == NULL || (count > 0 && from == NULL))
-        return soft_leave(CUDA_ERROR_INVALID_VALUE);
-    result = soft_graph_find(handle, &place->graph);
+        result = CUDA_ERROR_INVALID_VALUE;
+    else
+        result = find_place(handle, from, count, place);
     if (result != CUDA_SUCCESS)
-        return soft_leave(result);
-    place->count = count;
-    place->from = calloc(count + 1, sizeof(struct soft_node *));
-    if (place->from == NULL)
-        return soft_leave(CUDA_ERROR_OUT_OF_MEMORY);
-    for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++)
-        result = soft_node_find(from[i], &place->from[i]);
-    if (result == CUDA_SUCCESS)
-        return result;
-    free(place->from);
-    return soft_leave(result);
+        soft_leave(result);
+    return result;
 }
 
 CUresult soft_place_end(struct soft_place *place, CUresult result, CUgraphNodeType type,

@@ -24,6 +24,8 @@ struct buffer {
 
 static void put_bytes(struct buffer *buffer, const void *bytes, size_t count)
 {
+    if (count == 0)
+        return; /* an empty buffer has no bytes to point at */
     if (buffer->used + count > buffer->capacity) {
         size_t capacity = 2 * (buffer->used + count);
         unsigned char *grown = realloc(buffer->bytes, capacity);

@@ -45,7 +45,7 @@ static CUmemAccess_flags access_of(const struct soft_allocation *allocation)
 #define GIVE(type, value)                                                                          \
     do {                                                                                           \
         type given_ = (type)(value);                                                               \
-        memcpy(data, &given_, sizeof given_);                                                      \
+        memcpy(data, &given_, sizeof(type));                                                       \
         return CUDA_SUCCESS;                                                                       \
     } while (0)
 

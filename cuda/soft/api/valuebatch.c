@@ -72,7 +72,7 @@ static struct batch *empty_batch(const CUstreamBatchMemOpParams *list, unsigned 
     if (batch == NULL)
         return NULL;
     batch->told = calloc(count, sizeof *batch->told);
-    batch->parts = calloc(count, sizeof *batch->parts);
+    batch->parts = calloc(count, sizeof(struct soft_work *));
     if (batch->told == NULL || batch->parts == NULL) {
         soft_work_release(&batch->base);
         return NULL;

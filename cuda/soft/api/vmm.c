@@ -105,8 +105,7 @@ static CUresult map(uint64_t address, uint64_t bytes, struct soft_physical *phys
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     if (!soft_memory_add(allocation)) {
-        mmap(soft_pointer(address), bytes, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        soft_memory_vacate(address, bytes);
         free(allocation);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -151,8 +150,7 @@ static void unmap(struct soft_allocation *allocation)
 {
     struct soft_physical *physical = allocation->physical;
 
-    mmap(soft_pointer(allocation->address), allocation->bytes, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    soft_memory_vacate(allocation->address, allocation->bytes);
     soft_memory_remove(allocation);
     free(allocation);
     physical->mappings--;
