@@ -7,18 +7,16 @@ usage: cohort_cuda.py CLIENT CONDITION eager|replay SEED STEPS DIGITS OUTPUT
 
 As cohort_tinygrad.py, with the same conditions and the same sizes of state; activations are
 allocated anew in every run of the segment."""
-import hashlib
 import importlib
-import json
 import pathlib
 import sys
 
 import numpy as np
 import nvtx
 
-from digits import read_digits
+from cohort_job import BATCH, CLASSES, HIDDEN, PIXELS, train
 
-BATCH, PIXELS, HIDDEN, CLASSES = 32, 64, 24, 10
+HERE = pathlib.Path(__file__).resolve().parent
 NAMES = ("linear relu follow centre divide sum_columns lower scaled dropout advance head_slopes "
          "descend").split()
 
@@ -26,13 +24,16 @@ NAMES = ("linear relu follow centre divide sum_columns lower scaled dropout adva
 class Job:
     """A layer (the segment), a head, and by condition some state. A subclass is a condition."""
     width = PIXELS
+    marked = staticmethod(nvtx.annotate)
 
-    def __init__(self, gpu, seed):
-        self.gpu, self.random = gpu, np.random.default_rng(seed)
+    def __init__(self, seed):
+        client = importlib.import_module(f"cohort_gpu_{sys.argv[1]}")
+        self.gpu = client.Gpu((HERE / "cohort.cu").read_text(), NAMES)
+        self.random = np.random.default_rng(seed)
         self.weight = self.values(self.width, HIDDEN)
         self.head = self.values(HIDDEN, CLASSES)
-        self.velocity = gpu.upload(np.zeros(self.width * HIDDEN, np.float32))
-        self.head_velocity = gpu.upload(np.zeros(HIDDEN * CLASSES, np.float32))
+        self.velocity = self.gpu.upload(np.zeros(self.width * HIDDEN, np.float32))
+        self.head_velocity = self.gpu.upload(np.zeros(HIDDEN * CLASSES, np.float32))
         self.rate = float(self.random.choice([0.05, 0.1, 0.2]))
         self.momentum = float(self.random.choice([0, 0.5, 0.9]))
         self.decay = float(self.random.choice([0.5, 0.75, 0.9]))
@@ -41,6 +42,13 @@ class Job:
 
     def values(self, *shape):
         return self.gpu.upload(self.random.standard_normal(shape).astype(np.float32) / 8)
+
+    def upload(self, images, labels):
+        batch = np.tile(images, self.width // PIXELS)
+        return self.gpu.upload(batch), self.gpu.upload(labels)
+
+    def bytes_of(self, buffer):
+        return self.gpu.bytes_of(buffer)
 
     def zeros(self, name, count):
         self.state[name] = self.gpu.upload(np.zeros(count, np.float32))
@@ -81,12 +89,12 @@ class Job:
 
     def step(self, x, y, replay):
         self.take(x)
-        with nvtx.annotate("forward/segment"):
+        with self.marked("forward/segment"):
             h = self.forward()
         self.between()
         if replay:
             del h
-            with nvtx.annotate("recompute/segment"):
+            with self.marked("recompute/segment"):
                 h = self.replayed()
         gpu = self.gpu
         loss, g = gpu.empty(BATCH), gpu.empty(BATCH * HIDDEN)
@@ -179,7 +187,7 @@ class Nested(HiddenBuffer):
         self.scale = self.zeros("scale", 5 * HIDDEN)
 
     def outer(self, range_name):
-        with nvtx.annotate(range_name):
+        with self.marked(range_name):
             u = self.centred()
         self.launch("follow", HIDDEN, u, self.scale, self.decay, BATCH, HIDDEN, 1)
         h = self.gpu.empty(BATCH * HIDDEN)
@@ -209,34 +217,5 @@ class EarlyStopped(HiddenBuffer):
         return super().forward()
 
 
-CONDITIONS = {
-    "local-view": LocalView,
-    "hidden-buffer": HiddenBuffer,
-    "in-place": InPlace,
-    "functional": Functional,
-    "generator": Generator,
-    "nested": Nested,
-    "early-stopped": EarlyStopped,
-}
-
-
-def main():
-    client, condition, mode, seed, steps, digits, output = sys.argv[1:8]
-    images, labels = read_digits(pathlib.Path(digits))
-    source = (pathlib.Path(__file__).resolve().parent / "cohort.cu").read_text()
-    gpu = importlib.import_module(f"cohort_gpu_{client}").Gpu(source, NAMES)
-    job = CONDITIONS[condition](gpu, int(seed))
-    with open(output, "w", buffering=1, encoding="utf-8") as lines:
-        for _ in range(int(steps)):
-            rows = job.random.permutation(len(labels))[:BATCH]
-            batch = np.tile(images[rows], job.width // PIXELS)
-            x, y = gpu.upload(batch), gpu.upload(labels[rows])
-            with nvtx.annotate("step"):
-                left = job.step(x, y, mode == "replay")
-            digests = {name: hashlib.sha256(gpu.bytes_of(buffer)).hexdigest()[:16]
-                       for name, buffer in left.items()}
-            lines.write(json.dumps(digests) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    train(Functional, HiddenBuffer, InPlace, LocalView, Generator, Nested, EarlyStopped)

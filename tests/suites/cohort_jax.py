@@ -9,10 +9,7 @@ As cohort_tinygrad.py. In JAX a function can't change its inputs: a replay is wr
 donated buffer that it reads has been written since. It needs a real driver: exit status 77 where
 JAX finds none; COHORT_JAX_ANYWHERE=1 runs it on what there is."""
 import functools
-import hashlib
-import json
 import os
-import pathlib
 import sys
 
 SKIPPED = 77
@@ -28,9 +25,8 @@ if jax.default_backend() != "gpu" and not os.environ.get("COHORT_JAX_ANYWHERE"):
     print("skipped: JAX finds no GPU (it brings the CUDA runtime: a real driver)")
     sys.exit(SKIPPED)
 
-from digits import read_digits
+from cohort_job import BATCH, CLASSES, HIDDEN, PIXELS, train
 
-BATCH, PIXELS, HIDDEN, CLASSES = 32, 64, 24, 10
 DECAY = 0.75
 donating = functools.partial(jax.jit, donate_argnums=0)
 
@@ -117,12 +113,22 @@ def descend(weight, head, x, h, g, g_head):
 class Job:
     """A layer (the segment), a head, and by condition some state. A subclass is a condition."""
     width = PIXELS
+    marked = staticmethod(nvtx.annotate)
 
-    def __init__(self, random, seed):
-        self.weight, self.head = (jnp.asarray(random.standard_normal(shape).astype(np.float32) / 8)
-                                  for shape in ((self.width, HIDDEN), (HIDDEN, CLASSES)))
+    def __init__(self, seed):
+        self.random = np.random.default_rng(seed)
+        self.weight, self.head = self.values(self.width, HIDDEN), self.values(HIDDEN, CLASSES)
         self.state = {}
         self.start(seed)
+
+    def values(self, *shape):
+        return jnp.asarray(self.random.standard_normal(shape).astype(np.float32) / 8)
+
+    def upload(self, images, labels):
+        return jnp.asarray(images), jnp.asarray(labels)
+
+    def bytes_of(self, array):
+        return np.asarray(array).tobytes()
 
     def zeros(self, name, *shape):
         self.state[name] = jnp.zeros(shape, jnp.float32)
@@ -144,12 +150,12 @@ class Job:
 
     def step(self, x, y, replay):
         self.take(x)
-        with nvtx.annotate("forward/segment"):
+        with self.marked("forward/segment"):
             h = self.forward().block_until_ready()
         self.between()
         if replay:
             del h
-            with nvtx.annotate("recompute/segment"):
+            with self.marked("recompute/segment"):
                 h = self.replayed().block_until_ready()
         loss, (g, g_head) = slopes(h, self.head, y)
         self.weight, self.head = descend(self.weight, self.head, self.x, h, g, g_head)
@@ -228,7 +234,7 @@ class Nested(HiddenBuffer):
         self.zeros("scale", 5, HIDDEN)
 
     def outer(self, range_name):
-        with nvtx.annotate(range_name):
+        with self.marked(range_name):
             u = self.centred().block_until_ready()
         self.state["scale"] = spread(self.state["scale"], u)
         return divide(u, self.state["scale"])
@@ -256,34 +262,5 @@ class EarlyStopped(HiddenBuffer):
         return super().forward()
 
 
-CONDITIONS = {
-    "local-view": LocalView,
-    "hidden-buffer": HiddenBuffer,
-    "in-place": InPlace,
-    "functional": Functional,
-    "generator": Generator,
-    "nested": Nested,
-    "early-stopped": EarlyStopped,
-}
-
-
-def digest(array):
-    return hashlib.sha256(np.asarray(array).tobytes()).hexdigest()[:16]
-
-
-def main():
-    condition, mode, seed, steps, digits, output = sys.argv[1:7]
-    images, labels = read_digits(pathlib.Path(digits))
-    random = np.random.default_rng(int(seed))
-    job = CONDITIONS[condition](random, int(seed))
-    with open(output, "w", buffering=1, encoding="utf-8") as lines:
-        for _ in range(int(steps)):
-            rows = random.permutation(len(labels))[:BATCH]
-            with nvtx.annotate("step"):
-                left = job.step(jnp.asarray(images[rows]), jnp.asarray(labels[rows]),
-                                mode == "replay")
-            lines.write(json.dumps({name: digest(array) for name, array in left.items()}) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    train(Functional, HiddenBuffer, InPlace, LocalView, Generator, Nested, EarlyStopped)

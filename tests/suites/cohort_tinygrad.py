@@ -11,18 +11,11 @@ Each step runs a segment forward, then something that comes in between, then the
 backward pass. `eager` keeps the segment's activations; `replay` drops them and runs the segment
 again for the backward pass, inside an NVTX range. OUTPUT gets a line a step: the bytes of
 everything that the training leaves behind, as digests by name."""
-import hashlib
-import json
-import pathlib
-import sys
-
 import numpy as np
 import nvtx
 from tinygrad import Tensor, TinyJit, dtypes
 
-from digits import read_digits
-
-BATCH, PIXELS, HIDDEN, CLASSES = 32, 64, 24, 10
+from cohort_job import BATCH, CLASSES, HIDDEN, PIXELS, train
 
 
 class Job:
@@ -32,6 +25,7 @@ class Job:
     name them by it."""
     width = PIXELS
     graphs = True  # the segment can be one
+    marked = staticmethod(nvtx.annotate)
 
     def __init__(self, seed):
         random = np.random.default_rng(seed)
@@ -55,6 +49,12 @@ class Job:
             replayed = self.jitted(self.replayed) if shorter else None
             self.forward = self.jitted(self.forward)
             self.replayed = replayed or self.forward
+
+    def upload(self, images, labels):
+        return Tensor(images).realize(), Tensor(labels).realize()
+
+    def bytes_of(self, tensor):
+        return tensor.numpy().tobytes()
 
     def jitted(self, function):
         """The same as a graph, from its third run on."""
@@ -93,11 +93,11 @@ class Job:
 
     def step(self, x, y, replay):
         self.take(x)
-        with nvtx.annotate("forward/segment"):
+        with self.marked("forward/segment"):
             h = self.forward()
         self.between()
         if replay:
-            with nvtx.annotate("recompute/segment"):
+            with self.marked("recompute/segment"):
                 h = self.replayed()
         leaf = Tensor(h.uop)
         loss = (leaf @ self.head).sparse_categorical_crossentropy(y)
@@ -186,7 +186,7 @@ class Nested(HiddenBuffer):
     graphs = False  # ranges would begin inside it
 
     def inner(self, range_name):
-        with nvtx.annotate(range_name):
+        with self.marked(range_name):
             u = self.linear().realize()
             self.mean.assign(self.decay * self.mean + (1 - self.decay) * u.mean(0)).realize()
             return (u - self.mean[0]).realize()
@@ -229,33 +229,5 @@ class EarlyStopped(HiddenBuffer):
         return super().forward()
 
 
-CONDITIONS = {
-    "local-view": LocalView,
-    "hidden-buffer": HiddenBuffer,
-    "in-place": InPlace,
-    "functional": Functional,
-    "generator": Generator,
-    "nested": Nested,
-    "early-stopped": EarlyStopped,
-}
-
-
-def digest(tensor):
-    return hashlib.sha256(tensor.numpy().tobytes()).hexdigest()[:16]
-
-
-def main():
-    condition, mode, seed, steps, digits, output = sys.argv[1:7]
-    images, labels = read_digits(pathlib.Path(digits))
-    job = CONDITIONS[condition](int(seed))
-    with open(output, "w", buffering=1, encoding="utf-8") as lines:
-        for _ in range(int(steps)):
-            rows = job.random.permutation(len(labels))[:BATCH]
-            x, y = Tensor(images[rows]).realize(), Tensor(labels[rows]).realize()
-            with nvtx.annotate("step"):
-                left = job.step(x, y, mode == "replay")
-            lines.write(json.dumps({name: digest(tensor) for name, tensor in left.items()}) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    train(Functional, HiddenBuffer, InPlace, LocalView, Generator, Nested, EarlyStopped)

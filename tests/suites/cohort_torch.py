@@ -6,13 +6,11 @@ usage: cohort_torch.py CONDITION eager|replay SEED STEPS DIGITS OUTPUT
 
 As cohort_tinygrad.py, with the same conditions and the same sizes of state. It needs a real
 driver: exit status 77 where PyTorch finds none."""
-import hashlib
-import json
-import pathlib
 import sys
 
 SKIPPED = 77
 try:
+    import numpy as np
     import torch
     from torch.utils.checkpoint import checkpoint
 except ImportError as missing:
@@ -22,18 +20,19 @@ if not torch.cuda.is_available():
     print("skipped: PyTorch finds no CUDA device (it brings the CUDA runtime: a real driver)")
     sys.exit(SKIPPED)
 
-from digits import read_digits
+from cohort_job import BATCH, CLASSES, HIDDEN, PIXELS, train
 
-BATCH, PIXELS, HIDDEN, CLASSES = 32, 64, 24, 10
 device = torch.device("cuda")
 
 
 class Job:
     """A layer (the segment), a head, and by condition some state. A subclass is a condition."""
     width = PIXELS
+    marked = staticmethod(torch.cuda.nvtx.range)
 
     def __init__(self, seed):
         torch.manual_seed(seed)
+        self.random = np.random.default_rng(seed)
         self.weight = self.parameter(self.width, HIDDEN)
         self.head = self.parameter(HIDDEN, CLASSES)
         self.rate, self.decay = 0.1, 0.75
@@ -43,6 +42,13 @@ class Job:
 
     def parameter(self, *shape):
         return (torch.randn(shape, device=device) / 8).requires_grad_()
+
+    def upload(self, images, labels):
+        return (torch.from_numpy(images).to(device),
+                torch.from_numpy(labels).long().to(device))
+
+    def bytes_of(self, tensor):
+        return tensor.detach().cpu().numpy().tobytes()
 
     def zeros(self, name, *shape):
         self.state[name] = torch.zeros(shape, device=device)
@@ -61,10 +67,10 @@ class Job:
     def between(self, x):
         pass
 
-    def marked(self, x):
-        """The segment in the range that tells its first run from its replay."""
+    def segment(self, x):
+        """It is in the range that tells its first run from its replay."""
         self.runs += 1
-        with torch.cuda.nvtx.range("forward/segment" if self.runs == 1 else "recompute/segment"):
+        with self.marked("forward/segment" if self.runs == 1 else "recompute/segment"):
             return self.forward(x)
 
     def step(self, x, y, replay):
@@ -72,9 +78,9 @@ class Job:
         x = self.take(x)
         if replay:
             # The generator is the layer's business here, as with preserve_rng_state left out.
-            h = checkpoint(self.marked, x, use_reentrant=False, preserve_rng_state=False)
+            h = checkpoint(self.segment, x, use_reentrant=False, preserve_rng_state=False)
         else:
-            h = self.marked(x)
+            h = self.segment(x)
         loss = torch.nn.functional.cross_entropy(h @ self.head, y)
         with torch.no_grad():
             self.between(x)
@@ -157,7 +163,7 @@ class Nested(HiddenBuffer):
         self.scale = self.zeros("scale", 5, HIDDEN)
 
     def inner(self, x):
-        with torch.cuda.nvtx.range("forward/inner" if self.runs == 1 else "recompute/inner"):
+        with self.marked("forward/inner" if self.runs == 1 else "recompute/inner"):
             return self.centred(x)
 
     def forward(self, x):
@@ -181,34 +187,5 @@ class EarlyStopped(HiddenBuffer):
         return h
 
 
-CONDITIONS = {
-    "local-view": LocalView,
-    "hidden-buffer": HiddenBuffer,
-    "in-place": InPlace,
-    "functional": Functional,
-    "generator": Generator,
-    "nested": Nested,
-    "early-stopped": EarlyStopped,
-}
-
-
-def digest(tensor):
-    return hashlib.sha256(tensor.detach().cpu().numpy().tobytes()).hexdigest()[:16]
-
-
-def main():
-    condition, mode, seed, steps, digits, output = sys.argv[1:7]
-    images, labels = (torch.from_numpy(array) for array in read_digits(pathlib.Path(digits)))
-    job = CONDITIONS[condition](int(seed))
-    order = torch.Generator().manual_seed(int(seed))
-    with open(output, "w", buffering=1, encoding="utf-8") as lines:
-        for _ in range(int(steps)):
-            rows = torch.randperm(len(labels), generator=order)[:BATCH]
-            x, y = images[rows].to(device), labels[rows].long().to(device)
-            with torch.cuda.nvtx.range("step"):
-                left = job.step(x, y, mode == "replay")
-            lines.write(json.dumps({name: digest(tensor) for name, tensor in left.items()}) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    train(Functional, HiddenBuffer, InPlace, LocalView, Generator, Nested, EarlyStopped)
