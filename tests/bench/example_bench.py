@@ -3,13 +3,14 @@
 """What being watched costs a whole training program: the digits example on the software device,
 bare and under the layer in every way that changes nothing.
 
-usage: example_bench.py DIGITS SOFT_FOLDER REPRISE [PAIRS]
+usage: example_bench.py DIGITS SOFT_FOLDER REPRISE [SECONDS]
 
-Two runs that follow each other make a pair, and every second pair goes the other way round, so that
-what else the machine does and how warm it is fall out. Processors' time of whole processes counts,
-which other work disturbs less than the clock; the clock is told beside it. What starting up takes,
-the median of runs of one step, is taken off. Told are the median of the pairs' ratios and the
-interval that holds it with 95 % (by order statistics, which take no shape for granted)."""
+A round is one run in each way, in another order each time and every second one backwards, so that
+what else the machine does and how warm it is fall out. There are as many rounds as begin in
+SECONDS, at least MIN_ROUNDS. Processors' time of whole processes counts, which other work disturbs
+less than the clock; the clock is told beside it. What starting up takes, the median of runs of one step, is taken
+off. Told are the median of the rounds' ratios and the interval that holds it with 95 % (by order
+statistics, which take no shape for granted)."""
 import math
 import os
 import resource
@@ -22,8 +23,8 @@ import time
 from figures import figure
 
 DIGITS, SOFT, REPRISE = map(os.path.abspath, sys.argv[1:4])
-PAIRS = int(sys.argv[4]) if len(sys.argv) > 4 else 15
-STEPS, STARTS = 200, 5
+SECONDS = float(sys.argv[4]) if len(sys.argv) > 4 else 180
+STEPS, STARTS, MIN_ROUNDS = 200, 5, 6
 WAYS = {"bare": None, "nop": ["--nop"], "observe": ["--no-trace"], "observe, traced": []}
 COMPARED = (("nop", "bare", None), ("observe", "bare", 1.01), ("observe, traced", "bare", 1.02),
             ("observe, traced", "observe", 1.02))
@@ -50,13 +51,24 @@ def starting_up(folder):
             for way, costs in runs.items()}
 
 
-def pair(first, second, swapped, starts, folder):
-    """The ratios of the first way's cost to the second's, by both clocks."""
-    costs = {}
-    for way in (second, first) if swapped else (first, second):
-        costs[way] = [spent - start
-                      for spent, start in zip(cost(way, STEPS, folder), starts[way])]
-    return [mine / its for mine, its in zip(costs[first], costs[second])]
+def order_of(number):
+    ways = list(WAYS)
+    first = number // 2 % len(ways)
+    ways = ways[first:] + ways[:first]
+    return ways[::-1] if number % 2 else ways
+
+
+def one_round(number, starts, folder):
+    """What each way costs, by both clocks."""
+    return {way: [spent - start for spent, start in zip(cost(way, STEPS, folder), starts[way])]
+            for way in order_of(number)}
+
+
+def all_rounds(folder):
+    starts, began, rounds = starting_up(folder), time.monotonic(), []
+    while len(rounds) < MIN_ROUNDS or time.monotonic() - began < SECONDS:
+        rounds.append(one_round(len(rounds), starts, folder))
+    return rounds
 
 
 def interval(values):
@@ -68,21 +80,22 @@ def interval(values):
     return sorted(values)[low], sorted(values)[count - 1 - low]
 
 
+def tell(first, second, goal, clock, ratios):
+    low, high = interval(ratios)
+    name = f"example.{first}-over-{second}-{clock}".replace(", ", "-").replace(" ", "-")
+    figure(name.replace("'", ""), ratios, "ratio", f"<= {goal}" if goal else None)
+    print(f"  {first} over {second}, {clock}: {statistics.median(ratios):.4f} "
+          f"(95 %: {low:.4f} to {high:.4f})" + (f"    goal {goal}" if goal else ""), flush=True)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        starts = starting_up(folder)
-        print(f"the digits example, {STEPS} steps: {PAIRS} pairs")
-        for first, second, goal in COMPARED:
-            ratios = [pair(first, second, at % 2, starts, folder) for at in range(PAIRS)]
-            for clock, values in zip(CLOCKS, zip(*ratios)):
-                low, high = interval(values)
-                wanted = goal if clock == CLOCKS[0] else None
-                figure(f"example.{first}-over-{second}-{clock}".replace(", ", "-")
-                       .replace(" ", "-").replace("'", ""), values, "ratio",
-                       f"<= {wanted}" if wanted else None)
-                print(f"  {first} over {second}, {clock}: {statistics.median(values):.4f} "
-                      f"(95 %: {low:.4f} to {high:.4f})"
-                      + (f"    goal {wanted}" if wanted else ""), flush=True)
+        rounds = all_rounds(folder)
+    print(f"the digits example, {STEPS} steps: {len(rounds)} rounds")
+    for first, second, goal in COMPARED:
+        for at, clock in enumerate(CLOCKS):
+            tell(first, second, None if at else goal, clock,
+                 [each[first][at] / each[second][at] for each in rounds])
 
 
 main()
