@@ -7,6 +7,7 @@
 #include "tools/event_shape.h"
 #include "tools/event_text.h"
 #include "tools/follow.h"
+#include "tools/folder.h"
 #include "tools/group.h"
 #include "tools/output.h"
 #include "tools/pen.h"
@@ -14,6 +15,7 @@
 #include "tools/reading.h"
 #include "tools/say.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -220,6 +222,19 @@ static bool pause_following(void *ctx)
            !interrupted;
 }
 
+/* A trace notes a hazard once, with the call that met it first. */
+static void tell_of_hazards(const struct rp_filter *filter, const struct rp_source *source)
+{
+    uint64_t again = rp_summaries_came_again(&source->summaries, filter->step);
+    bool here = strcmp(source->name, RP_FOLDER_DEFAULT) == 0;
+
+    if ((filter->facets & RP_FACET_STEP) && again > 0)
+        rp_say("%" PRIu64 " hazard%s of earlier steps came again, maybe in step %" PRIu64
+               "; next: reprise check --step %" PRIu64 "%s%s",
+               again, again == 1 ? "" : "s", filter->step, filter->step, here ? "" : " ",
+               here ? "" : source->name);
+}
+
 static int dump_source(struct dump *dump, const struct rp_source *source)
 {
     bool follow = source->follow;
@@ -235,6 +250,7 @@ static int dump_source(struct dump *dump, const struct rp_source *source)
     int code = follow ? rp_follow(source, dump->filter, &visitor, pause_following)
                       : rp_groups_read(source, dump->filter, &visitor);
     rp_builder_release(&dump->text);
+    tell_of_hazards(dump->filter, source);
     if (dump->no_memory) {
         rp_say("out of memory");
         code = RP_EXIT_FAILURE;

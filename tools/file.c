@@ -93,6 +93,36 @@ static bool open_in_place(struct rp_file *file)
     return file->stream != NULL;
 }
 
+/* ---- who is interrupted leaves no draft ----------------------------------------- */
+
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
+static char draft_to_remove[PATH_MAX];
+
+static void remove_draft(int number)
+{
+    unlink(draft_to_remove);
+    raise(number); /* once more, and now it ends us: the handler was for one time */
+}
+
+/* What we were told to ignore (nohup) stays ignored. */
+static void watch_draft(const char *draft)
+{
+    const struct sigaction action = {.sa_handler = remove_draft, .sa_flags = SA_RESETHAND};
+    struct sigaction was;
+
+    snprintf(draft_to_remove, sizeof(draft_to_remove), "%s", draft);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+        if (sigaction(endings[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+            sigaction(endings[i], &action, NULL);
+}
+
+static void unwatch_draft(void)
+{
+    draft_to_remove[0] = 0;
+}
+
+/* ---- one file ------------------------------------------------------------------- */
+
 static bool open_draft(struct rp_file *file, const char *path)
 {
     if (!follow(path, file->path))
@@ -105,6 +135,7 @@ static bool open_draft(struct rp_file *file, const char *path)
         return false;
     }
     make_parents(file->path);
+    watch_draft(file->draft);
     int fd = open(file->draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     file->stream = fd >= 0 ? fdopen(fd, "w") : NULL;
     int error = errno;
@@ -165,6 +196,7 @@ bool rp_file_finish(struct rp_file *file, bool good)
         error = errno;
     if (has_draft && (!good || error != 0))
         unlink(file->draft);
+    unwatch_draft();
     if (error != 0)
         rp_say("%s: %s", file->path[0] ? file->path : "standard output", strerror(error));
     return error == 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that a command writes: whole or not at all. It is written beside its place and renamed
- * at the end; "-" is standard output. Symbolic links stay: their target is what is written. What
- * is there and no regular file (a device, a named pipe) is never replaced: it is written to. */
+/* A file that a command writes, one at a time: whole or not at all. It is written beside its place
+ * and renamed at the end, and an interrupt leaves nothing; "-" is standard output. Symbolic links
+ * stay: their target is what is written. What is there and no regular file (a device, a named pipe)
+ * is never replaced: it is written to. */
 #ifndef RP_TOOLS_FILE_H
 #define RP_TOOLS_FILE_H
 

@@ -10,8 +10,10 @@ import os
 import pathlib
 import pickle
 import pickletools
+import signal
 import subprocess
 import sys
+import time
 from collections import defaultdict
 
 import harness
@@ -339,6 +341,20 @@ class Files(ExportCase):
         self.assertEqual(self.reprise("export", "-f", "csv", "-o", "a/b/c.csv").returncode, 0)
         self.assertTrue((self.folder / "a/b/c.csv").exists())
         self.assertEqual([path.name for path in self.folder.glob("**/*.part")], [])
+
+    def test_an_interrupt_leaves_nothing(self):
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            exporter = subprocess.Popen([harness.REPRISE, "export", "-f", "csv", "-o", "x.csv", "-"],
+                                        stdin=subprocess.PIPE, cwd=self.folder,
+                                        env=harness.environment(), stderr=subprocess.DEVNULL)
+            patience = time.monotonic() + harness.PATIENCE
+            while not list(self.folder.glob("x.csv*")) and time.monotonic() < patience:
+                time.sleep(0.01)
+            self.assertTrue(list(self.folder.glob("x.csv.*.part")))
+            exporter.send_signal(number)
+            self.assertEqual(exporter.wait(timeout=harness.PATIENCE), -number)
+            exporter.stdin.close()
+            self.assertEqual(list(self.folder.glob("x.csv*")), [])
 
     def test_a_link_stays_and_its_target_is_written(self):
         whole = self.export("csv")
