@@ -3,7 +3,7 @@
 """What being watched costs a whole training program: the digits example on the software device,
 bare and under the layer in every way that changes nothing.
 
-usage: example_bench.py DIGITS SOFT_FOLDER REPRISE [SECONDS]
+usage: example_bench.py DIGITS SOFT_FOLDER REPRISE [SECONDS [WAY...]]
 
 A round is one run in each way, in another order each time and every second one backwards, so that
 what else the machine does and how warm it is fall out. There are as many rounds as begin in
@@ -25,7 +25,8 @@ from figures import figure
 DIGITS, SOFT, REPRISE = map(os.path.abspath, sys.argv[1:4])
 SECONDS = float(sys.argv[4]) if len(sys.argv) > 4 else 180
 STEPS, STARTS, MIN_ROUNDS = 200, 5, 6
-WAYS = {"bare": None, "nop": ["--nop"], "observe": ["--no-trace"], "observe, traced": []}
+ALL_WAYS = {"bare": None, "nop": ["--nop"], "observe": ["--no-trace"], "observe, traced": []}
+WAYS = {way: words for way, words in ALL_WAYS.items() if way in (sys.argv[5:] or ALL_WAYS)}
 COMPARED = (("nop", "bare", None), ("observe", "bare", 1.01), ("observe, traced", "bare", 1.02),
             ("observe, traced", "observe", 1.02))
 CLOCKS = ("processors' time", "clock")
@@ -92,7 +93,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         rounds = all_rounds(folder)
     print(f"the digits example, {STEPS} steps: {len(rounds)} rounds")
-    for first, second, goal in COMPARED:
+    for first, second, goal in (each for each in COMPARED if WAYS.keys() >= set(each[:2])):
         for at, clock in enumerate(CLOCKS):
             tell(first, second, None if at else goal, clock,
                  [each[first][at] / each[second][at] for each in rounds])
