@@ -67,7 +67,7 @@ class Table(jobs.Case):
         return self.reprise("plan", "profiled", "--json", "--force", "-o", "plan.json", "-b",
                             str(budget))
 
-    def compare(self, name, job, budgets):
+    def compare(self, name, job, budgets, slack=0.02):
         """What was chosen, over all budgets; nothing where no model covers the job."""
         stdout = self.guarded(job, "-o", "profiled")
         first = self.plan(1)
@@ -82,13 +82,13 @@ class Table(jobs.Case):
             self.assertEqual(plan["status"], "optimal")
             budget = str(plan["peak_bytes"])
             self.assertEqual(self.guarded(job, "--plan", "plan.json", "-b", budget), stdout)
-            self.check(name, plan, self.summary()["plan"])
+            self.check(name, plan, self.summary()["plan"], slack)
             chosen |= set(plan["choices"])
             times.append(plan["time_ns"])
         self.assertEqual(times, sorted(times, reverse=True))
         return chosen
 
-    def check(self, name, plan, found):
+    def check(self, name, plan, found, slack):
         self.assertTrue(found["in_force"], (name, found))
         planned, measured = plan["peak_bytes"], found["measured_peak_bytes"]
         time, took = plan["time_ns"], found["measured_ns"]
@@ -96,7 +96,7 @@ class Table(jobs.Case):
                                         f"{100 * (planned / measured - 1):.2f}%", time, took,
                                         f"{100 * (time / took - 1):+.2f}%"))
         self.assertGreaterEqual(planned, measured, name)
-        self.assertLessEqual(planned, 1.02 * measured, name)
+        self.assertLessEqual(planned, (1 + slack) * measured, name)
         jobs.near(self, time, took, 0.1)
 
     def test_digits(self):
@@ -110,6 +110,12 @@ class Table(jobs.Case):
             job = [jobs.PLAN_JOB, jobs.KERNELS, "replay", segments, numbers, 6]
             chosen = self.compare(f"chain of {segments}, {numbers}", job, 4)
             self.assertLessEqual({"retain", "regions"} if segments > 1 else {"retain"}, chosen)
+
+    def test_what_a_later_backward_overwrites_counts_from_the_forward(self):
+        """It is kept only then, and a peak before that is planned too high: never too low."""
+        self.contract(buffers=[jobs.RING, jobs.STATE])
+        job = [jobs.PLAN_JOB, jobs.KERNELS, "replay", 8, 5000, 6, 0, "common"]
+        self.compare("chain of 8 with one ring", job, 5, slack=0.05)
 
     def test_the_jobs_of_the_laws(self):
         covered = 0
