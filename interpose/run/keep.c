@@ -236,6 +236,9 @@ static enum rp_status recall_span(struct rp_execution *execution, rp_alloc_id id
                                   struct rp_span span, rp_stream stream)
 {
     enum rp_status status = RP_OK;
+    struct rp_bench bench = rp_core.bench;
+    if (rp_policy_plan())
+        bench.refuge = NULL; /* no plan falls for it */
     if (rp_executions_recalled_bytes() + (span.hi - span.lo) > RECALLED_BYTES)
         return RP_NO_MEMORY;
     if (!can_copy_now(id, span, stream))
@@ -246,8 +249,7 @@ static enum rp_status recall_span(struct rp_execution *execution, rp_alloc_id id
             execution->recalled->owner = execution->place;
     }
     if (status == RP_OK)
-        status = rp_kept_preserve(execution->recalled, &rp_core.bench, id, span.lo, span.hi,
-                                  stream);
+        status = rp_kept_preserve(execution->recalled, &bench, id, span.lo, span.hi, stream);
     if (status != RP_OK)
         return status;
     rp_cost_kept(execution, id, span.lo, span.hi);
