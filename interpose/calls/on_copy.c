@@ -223,6 +223,7 @@ static void add_host_memory(void *ctx, const struct rp_alloc *alloc)
 void rp_copy_host_function(struct rp_footprint *call)
 {
     call->reason = "a host function may write any host memory that kernels reach";
+    call->is_gate = call->on_host = true;
     rp_memory_each(rp_core.bench.memory, add_host_memory, call);
 }
 
@@ -236,6 +237,7 @@ static void add_foreign(void *ctx, const struct rp_alloc *alloc)
 
 void rp_copy_foreign(struct rp_footprint *call)
 {
+    call->is_gate = true;
     call->reason = "others may have written the memory that they share";
     rp_memory_each(rp_core.bench.memory, add_foreign, call);
 }

@@ -6,12 +6,14 @@
 #include "interpose/calls/context.h"
 #include "interpose/calls/handlers.h"
 #include "interpose/plan/cost.h"
+#include "interpose/recompute/fence.h"
 #include "interpose/run/budget.h"
 #include "tracker/array.h"
 
 struct granule {
     CUmemGenericAllocationHandle handle; /* 0: no memory there */
-    uint64_t used;                       /* the last call that did */
+    uint64_t used;                       /* the last call that did ... */
+    uint64_t fence;                      /* ... and when that was, by rp_fence_now */
 };
 
 struct rp_backed {
@@ -214,19 +216,21 @@ void rp_backing_use(struct rp_backed *backed, uint64_t lo, uint64_t hi, uint64_t
 {
     size_t first, end;
     touched(backed, lo, hi, &first, &end);
-    for (size_t i = first; i < end; i++)
+    for (size_t i = first; i < end; i++) {
         backed->granules[i].used = call;
+        backed->granules[i].fence = rp_fence_now();
+    }
 }
 
 void rp_backing_run(const struct rp_backed *backed, uint64_t lo, uint64_t *hi, bool *is_there,
-                    uint64_t *used)
+                    struct rp_use *used)
 {
     size_t first, end, i;
     touched(backed, lo, *hi, &first, &end);
     *is_there = backed->granules[first].handle != 0;
-    *used = backed->granules[first].used;
+    *used = (struct rp_use){backed->granules[first].used, backed->granules[first].fence};
     for (i = first + 1; i < end; i++)
-        if (backed->granules[i].used != *used ||
+        if (backed->granules[i].used != used->call || backed->granules[i].fence != used->fence ||
             (backed->granules[i].handle != 0) != *is_there)
             break;
     if (i < end)

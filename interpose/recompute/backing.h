@@ -53,12 +53,16 @@ void rp_backing_inside(const struct rp_backed *backed, uint64_t *lo, uint64_t *h
 /* All that there are, in order of their addresses. */
 size_t rp_backings_count(void);
 struct rp_backed *rp_backings_at(size_t index);
-/* [lo, hi) is used by a call of this number. */
+struct rp_use {
+    uint64_t call;  /* its number */
+    uint64_t fence; /* when it was given to the device, by rp_fence_now */
+};
+/* [lo, hi) is used by a call of this number, which the device was given. */
 void rp_backing_use(struct rp_backed *backed, uint64_t lo, uint64_t hi, uint64_t call);
 /* Shortens [lo, *hi) to the granules from lo on that are alike: with memory or without, and last
  * used by the same call. */
 void rp_backing_run(const struct rp_backed *backed, uint64_t lo, uint64_t *hi, bool *is_there,
-                    uint64_t *used);
+                    struct rp_use *used);
 
 /* Whether the budget leaves so many more. */
 bool rp_backing_fits(uint64_t bytes);

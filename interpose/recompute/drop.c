@@ -6,17 +6,24 @@
 #include "interpose/calls/handlers.h"
 #include "interpose/recompute/exile.h"
 #include "interpose/recompute/fence.h"
+#include "interpose/recompute/gate.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/victim.h"
 #include "interpose/run/budget.h"
 #include "tracker/array.h"
 
+/* A stream of the layer's own. */
+struct line {
+    CUstream stream;
+    rp_stream line; /* as the layer knows it */
+};
+
 static struct {
     const struct rp_footprint **calls; /* under way, of all threads */
     size_t count, capacity;
-    CUstream stream; /* of the layer's own, to wait on, ... */
-    rp_stream line;  /* ... as the layer knows it */
+    struct line waiter, mover;
+    CUevent moved;   /* in the mover, after its copies */
     unsigned holds;  /* of graphs that are being launched */
     bool blind;      /* a call under way could not be noted */
 } drops;
@@ -24,7 +31,9 @@ static struct {
 void rp_drop_forget(void)
 {
     drops.count = 0;
-    drops.stream = NULL;
+    drops.waiter = drops.mover = (struct line){0};
+    drops.moved = NULL;
+    rp_gates_forget();
     rp_fence_forget();
 }
 
@@ -49,16 +58,11 @@ void rp_drop_unguard(const struct rp_footprint *call)
             drops.calls[i] = drops.calls[--drops.count];
 }
 
-static bool is_unproved(const struct rp_footprint *call)
-{
-    return call->reads >= RP_VERDICT_REACHABLE || call->writes >= RP_VERDICT_REACHABLE;
-}
-
 bool rp_drop_is_under_way(const struct rp_holding *holding)
 {
     for (size_t i = 0; i < drops.count && rp_switch_on(RP_SWITCH_INFLIGHT); i++) {
         const struct rp_footprint *call = drops.calls[i];
-        if (is_unproved(call))
+        if (rp_footprint_is_unproved(call))
             return true;
         for (size_t j = 0; j < call->count; j++) {
             const struct rp_reach *reach = &call->reaches[j];
@@ -103,7 +107,7 @@ enum rp_status rp_drop_taken(rp_alloc_id id, struct rp_spans *spans)
     enum rp_status status =
         drops.blind || drops.holds ? rp_spans_add(spans, 0, UINT64_MAX) : RP_OK;
     for (size_t i = 0; status == RP_OK && i < drops.count; i++)
-        status = is_unproved(drops.calls[i])
+        status = rp_footprint_is_unproved(drops.calls[i])
                      ? rp_spans_add(spans, 0, UINT64_MAX)
                      : take_reaches(drops.calls[i]->reaches, drops.calls[i]->count, id, false,
                                     spans);
@@ -115,17 +119,44 @@ enum rp_status rp_drop_taken(rp_alloc_id id, struct rp_spans *spans)
 
 /* ---- waiting ------------------------------------------------------------------------ */
 
+static bool has_stream(struct line *line)
+{
+    if (line->stream)
+        return true;
+    if (rp_real.cuStreamCreate(&line->stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
+        return false;
+    line->line = rp_context_stream(RP_HANDLE(line->stream));
+    return rp_order_meet(rp_core.bench.order, line->line) == RP_OK;
+}
+
+static bool has_streams(void)
+{
+    return !rp_core.captures && has_stream(&drops.waiter) && has_stream(&drops.mover);
+}
+
 bool rp_drop_line(rp_stream *line)
 {
-    if (rp_core.captures)
+    bool is_there = has_streams();
+    *line = drops.waiter.line;
+    return is_there;
+}
+
+bool rp_drop_mover(rp_stream *line)
+{
+    bool is_there = has_streams();
+    *line = drops.mover.line;
+    return is_there;
+}
+
+bool rp_drop_moved(void)
+{
+    if (!rp_switch_on(RP_SWITCH_WAIT))
+        return true;
+    if (!drops.moved &&
+        rp_real.cuEventCreate(&drops.moved, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
         return false;
-    if (!drops.stream) {
-        if (rp_real.cuStreamCreate(&drops.stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
-            return false;
-        drops.line = rp_context_stream(RP_HANDLE(drops.stream));
-    }
-    *line = drops.line;
-    return true;
+    return rp_real.cuEventRecord(drops.moved, drops.mover.stream) == CUDA_SUCCESS &&
+           rp_gates_await_event(drops.moved);
 }
 
 bool rp_drop_wait(void)
@@ -136,7 +167,7 @@ bool rp_drop_wait(void)
     if (!rp_switch_on(RP_SWITCH_WAIT))
         return true;
     return rp_order_gather(rp_core.bench.order, line) == RP_OK &&
-           rp_real.cuStreamSynchronize(drops.stream) == CUDA_SUCCESS;
+           rp_real.cuStreamSynchronize(drops.waiter.stream) == CUDA_SUCCESS;
 }
 
 /* ---- dropping ------------------------------------------------------------------------ */
@@ -183,13 +214,20 @@ void rp_drop_unless_plenty(void)
         rp_exile_make_room(UINT64_MAX);
 }
 
+static uint64_t take(uint64_t bytes)
+{
+    uint64_t freed = drop_holdings(bytes);
+    return freed < bytes ? freed + rp_exile_make_room(bytes - freed) : freed;
+}
+
+/* What is behind a gate is left alone, unless there is nothing else, and the gate opens soon. */
 bool rp_drop_make_room(uint64_t bytes)
 {
     uint64_t freed = trim_own(bytes);
     if (freed < bytes)
-        freed += drop_holdings(bytes - freed);
-    if (freed < bytes)
-        freed += rp_exile_make_room(bytes - freed);
+        freed += take(bytes - freed);
+    if (freed < bytes && rp_gates_are_shut() && rp_gates_await())
+        freed += take(bytes - freed);
     return freed >= bytes;
 }
 

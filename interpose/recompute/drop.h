@@ -33,8 +33,12 @@ bool rp_drop_make_room_for(uint64_t bytes);
 enum rp_status rp_drop_fill(struct rp_backed *backed, uint64_t lo, uint64_t hi);
 /* The host waits until the device has done all that it was given. False when it can't. */
 bool rp_drop_wait(void);
-/* A stream of the layer's own in the context it works in. False when there is none. */
+/* Streams of the layer's own in the context it works in: one that waits for others, and one for
+ * copies, which no gate holds up. False when there is none. */
 bool rp_drop_line(rp_stream *line);
+bool rp_drop_mover(rp_stream *line);
+/* The host waits until that has made its copies. False when it can't, or a gate is in the way. */
+bool rp_drop_moved(void);
 /* After a fork. */
 void rp_drop_forget(void);
 

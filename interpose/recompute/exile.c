@@ -7,6 +7,7 @@
 #include "interpose/plan/refuge.h"
 #include "interpose/recompute/claim.h"
 #include "interpose/recompute/drop.h"
+#include "interpose/recompute/fence.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/run/core.h"
@@ -33,12 +34,14 @@ static struct {
 struct candidate {
     rp_alloc_id id;
     struct rp_backed *backed;
-    uint64_t lo, hi, used;
+    uint64_t lo, hi;
+    struct rp_use used;
 };
 
 struct candidates {
     struct candidate *items;
     size_t count, capacity;
+    uint64_t reach; /* see rp_fence_reach */
 };
 
 static bool candidates_add(struct candidates *all, const struct candidate *one)
@@ -60,7 +63,7 @@ static void add_runs(struct candidates *all, const struct candidate *whole)
         bool is_there;
         run.hi = end;
         rp_backing_run(run.backed, run.lo, &run.hi, &is_there, &run.used);
-        if (is_there && !candidates_add(all, &run))
+        if (is_there && run.used.fence < all->reach && !candidates_add(all, &run))
             return;
     }
 }
@@ -100,13 +103,16 @@ static void add_free_part(struct candidates *all, struct rp_backed *backed)
 static int by_use(const void *a, const void *b)
 {
     const struct candidate *one = a, *other = b;
-    if (one->used != other->used)
-        return one->used < other->used ? -1 : 1;
+    if (one->used.call != other->used.call)
+        return one->used.call < other->used.call ? -1 : 1;
     return one->id < other->id ? -1 : one->id > other->id;
 }
 
 static void find_candidates(struct candidates *all)
 {
+    all->reach = rp_fence_reach();
+    if (rp_holdings_used() >= all->reach)
+        return;
     for (size_t i = 0; i < rp_backings_count(); i++)
         add_free_part(all, rp_backings_at(i));
     if (all->count)
@@ -143,7 +149,7 @@ static enum rp_status copy_out(const struct rp_bench *bench, const struct candid
 static uint64_t give_memory(size_t from, const struct rp_bench *bench, rp_stream line)
 {
     uint64_t freed = 0;
-    bool copied = rp_drop_wait();
+    bool copied = rp_drop_moved();
     for (size_t i = from; i < exiles.count; i++) {
         struct exile *exile = &exiles.items[i];
         if (!copied) {
@@ -173,7 +179,10 @@ static uint64_t move(const struct candidates *all, const struct rp_bench *bench,
     size_t from = exiles.count;
     uint64_t copied = 0;
     rp_stream line;
-    if (!rp_drop_line(&line) || rp_order_gather(rp_core.bench.order, line) != RP_OK)
+    if (!rp_drop_mover(&line))
+        return 0;
+    /* Else what goes is idle. */
+    if (all->reach == UINT64_MAX && rp_order_gather(rp_core.bench.order, line) != RP_OK)
         return 0;
     for (size_t i = 0; i < all->count && copied < bytes; i++) {
         shorten(&all->items[i], bytes - copied);
@@ -246,8 +255,11 @@ static enum rp_status fill(struct exile *exile, struct exile **listed)
 static enum rp_status bring_back(struct exile *exile, rp_stream stream)
 {
     struct exile *listed;
+    rp_stream mover;
     if (exile->lost)
         return RP_IO;
+    if (rp_drop_mover(&mover))
+        stream = mover; /* which no gate holds up */
     enum rp_status status = fill(exile, &listed);
     if (status != RP_OK)
         return status;

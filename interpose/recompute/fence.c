@@ -5,6 +5,7 @@
 #include "cuda/switches.h"
 #include "interpose/calls/handlers.h"
 #include "interpose/recompute/drop.h"
+#include "interpose/recompute/gate.h"
 #include "interpose/run/core.h"
 
 enum { RING = 32 };
@@ -44,6 +45,23 @@ void rp_fence_set(void)
     fences.count++;
 }
 
+/* The latest that the device has got to, or 0. */
+static uint64_t latest_past(void)
+{
+    uint64_t number = fences.count;
+    while (number >= fences.oldest &&
+           rp_real.cuEventQuery(fences.events[number % RING]) != CUDA_SUCCESS)
+        number--;
+    return number < fences.oldest ? 0 : number;
+}
+
+uint64_t rp_fence_reach(void)
+{
+    if (!rp_gates_are_shut())
+        return UINT64_MAX;
+    return rp_core.captures ? 0 : latest_past();
+}
+
 bool rp_fence_wait(uint64_t used)
 {
     uint64_t number = used + 1 > fences.oldest ? used + 1 : fences.oldest;
@@ -52,6 +70,6 @@ bool rp_fence_wait(uint64_t used)
     if (rp_core.captures)
         return false;
     return number <= fences.count
-               ? rp_real.cuEventSynchronize(fences.events[number % RING]) == CUDA_SUCCESS
+               ? rp_gates_await_event(fences.events[number % RING])
                : rp_drop_wait();
 }

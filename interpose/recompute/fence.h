@@ -14,6 +14,8 @@
 uint64_t rp_fence_now(void);
 /* Sets one behind all that was given in any stream. Without a way to, waits are longer. */
 void rp_fence_set(void);
+/* Uses noted by less than this are over, or can be waited for: no gate is in the way. */
+uint64_t rp_fence_reach(void);
 /* The host waits until a use noted by this is over. False when it can't. */
 bool rp_fence_wait(uint64_t used);
 /* After a fork, and when the context is gone. */

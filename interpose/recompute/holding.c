@@ -109,14 +109,18 @@ void rp_holdings_use_any(void)
 
 void rp_holdings_use(const struct rp_footprint *call)
 {
-    if (call->in_graph || call->reads >= RP_VERDICT_REACHABLE ||
-        call->writes >= RP_VERDICT_REACHABLE)
+    if (call->in_graph || rp_footprint_is_unproved(call))
         rp_holdings_use_any();
     for (size_t i = 0; i < holdings.count; i++)
         for (size_t j = 0; j < call->count; j++)
             if (meets(&holdings.items[i], call->reaches[j].id, call->reaches[j].lo,
                       call->reaches[j].hi))
                 holdings.items[i].used = rp_fence_now();
+}
+
+uint64_t rp_holdings_used(void)
+{
+    return holdings.used;
 }
 
 uint64_t rp_holding_used(const struct rp_holding *holding)

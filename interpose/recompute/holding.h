@@ -56,8 +56,9 @@ bool rp_holding_is_own(const struct rp_holding *holding);
 void rp_holdings_use(const struct rp_footprint *call);
 /* The last use of this one, by rp_fence_now. */
 uint64_t rp_holding_used(const struct rp_holding *holding);
-/* Something was given to it that may use any. */
+/* Something was given to it that may use any; the last time that this was so, by rp_fence_now. */
 void rp_holdings_use_any(void);
+uint64_t rp_holdings_used(void);
 /* After a fork. */
 void rp_holdings_forget_all(void);
 

@@ -9,6 +9,7 @@
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/exile.h"
 #include "interpose/recompute/fence.h"
+#include "interpose/recompute/gate.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/liveness.h"
 #include "interpose/recompute/loss.h"
@@ -134,11 +135,6 @@ void rp_recompute_ends(struct rp_execution *execution)
 
 /* ---- calls -------------------------------------------------------------------------- */
 
-static bool is_unproved(const struct rp_footprint *call)
-{
-    return call->reads >= RP_VERDICT_REACHABLE || call->writes >= RP_VERDICT_REACHABLE;
-}
-
 static bool meets(const struct rp_footprint *call, const struct rp_holding *holding)
 {
     for (size_t i = 0; i < call->count; i++)
@@ -164,7 +160,7 @@ static const struct rp_holding *first_needed(const struct rp_footprint *call)
 /* A graph's nodes are all looked at before the first of them runs. */
 static enum rp_status bring_back(const struct rp_footprint *call)
 {
-    if (is_unproved(call) || call->in_graph)
+    if (rp_footprint_is_unproved(call) || call->in_graph)
         return rp_recall_all(call->stream);
     const struct rp_holding *holding;
     enum rp_status status = RP_OK;
@@ -237,6 +233,8 @@ bool rp_recompute_before(const struct rp_footprint *call)
 {
     if (!rp_recompute_is_on())
         return true;
+    if (call->is_gate)
+        rp_gate_begins(call->stream);
     rp_drop_guard(call);
     rp_liveness_call(call);
     enum rp_status status = rp_driver_context_of(call->stream) ? share(call) : bring_back(call);
@@ -268,6 +266,8 @@ void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure)
 {
     if (!rp_recompute_is_on())
         return;
+    if (call->is_gate && !call->in_graph)
+        rp_gates_end();
     rp_claim_after(call, went, sure);
     rp_exile_after(call, went, sure);
     rp_holdings_use(call);
@@ -292,6 +292,7 @@ void rp_recompute_graph_ends(void)
     if (!rp_recompute_is_on())
         return;
     rp_core_lock();
+    rp_gates_end();
     rp_holdings_use_any();
     rp_drop_hold(false);
     rp_core_unlock();

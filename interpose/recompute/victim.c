@@ -3,6 +3,7 @@
 
 #include "cuda/switches.h"
 #include "interpose/recompute/drop.h"
+#include "interpose/recompute/fence.h"
 #include "interpose/recompute/liveness.h"
 #include "interpose/recompute/recall.h"
 #include "interpose/recompute/recipe.h"
@@ -43,11 +44,14 @@ static bool has_memory(const struct rp_holding *holding)
     return rp_backing_missing(holding->backed, holding->lo, holding->hi) == 0;
 }
 
+static uint64_t reach; /* see rp_fence_reach */
+
 static bool may_go(const struct rp_holding *holding)
 {
     const struct rp_execution *owner = holding->owner;
     if (rp_backing_is_shared() || !has_memory(holding) || owner->recipe->busy ||
-        rp_drop_is_under_way(holding) || is_wanted_by_busy(holding))
+        rp_holding_used(holding) >= reach || rp_drop_is_under_way(holding) ||
+        is_wanted_by_busy(holding))
         return false;
     return holding->state == RP_HOLDING_DROPPED ||
            (rp_recipe_is_good(owner) && rp_holding_is_own(holding) &&
@@ -80,6 +84,7 @@ static bool is_input(const struct rp_holding *holding)
 
 void rp_victims_rank(void)
 {
+    reach = rp_fence_reach();
     for (size_t i = 0; i < rp_executions_count(); i++)
         if (rp_executions_at(i)->recipe)
             rp_executions_at(i)->recipe->next = rp_executions_at(i)->recipe->missed = UINT64_MAX;

@@ -48,6 +48,8 @@ struct rp_footprint {
     bool in_graph;      /* a node of a graph that is launched */
     bool on_device;     /* to write device memory is all that it does */
     bool is_upload;     /* copies from the host */
+    bool is_gate;       /* it is over when somebody else says so, and perhaps this job */
+    bool on_host;       /* a function of the host's: it meets host memory alone */
     bool overruns;      /* where the layer has made memory, goes past its end: to be refused */
     bool is_copy;       /* byte by byte, from one line of device memory to another, and no more */
     struct rp_reach *reaches; /* reads come before writes */
@@ -64,6 +66,13 @@ struct rp_footprint {
     uint64_t sight;      /* inside a segment: what it sees, see rp_footprint_sight */
     bool wrote_live;     /* bytes that a replay had rewound count as live since */
 };
+
+/* What it meets on the device is not known. */
+static inline bool rp_footprint_is_unproved(const struct rp_footprint *call)
+{
+    return !call->on_host &&
+           (call->reads >= RP_VERDICT_REACHABLE || call->writes >= RP_VERDICT_REACHABLE);
+}
 
 /* An empty one from a small pool, of which each thread may hold several; give it back. Never
  * NULL: short of memory it is the thread's own, and adding to it may fail. */

@@ -155,6 +155,79 @@ static void primary_goes(void)
     contexts(false, true);
 }
 
+/* ---- gates -------------------------------------------------------------------------------- */
+
+enum { FEW = 4, MORE = 5 };
+
+static void fill_all(CUstream in_stream, const CUdeviceptr *large, int first, int end)
+{
+    for (int i = first; i < end; i++)
+        CU(cuMemsetD32Async(large[i], (unsigned)i + 1, LARGE / 4, in_stream));
+}
+
+static void show_wrong(const CUdeviceptr *large, int count)
+{
+    static unsigned words[LARGE / 4];
+    int wrong = 0;
+    for (int i = 0; i < count; i++) {
+        CU(cuMemcpyDtoH(words, large[i], LARGE));
+        for (int k = 0; k < LARGE / 4; k++)
+            wrong += words[k] != (unsigned)i + 1;
+    }
+    printf("wrong %d\n", wrong);
+}
+
+/* A stream waits for a value that another one writes once there is more memory. */
+static void gated(void)
+{
+    CUdeviceptr large[MORE], word = filled(0, 4);
+    CUstream waiting;
+    CU(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < FEW; i++)
+        large[i] = filled(0, LARGE);
+    fill_all(stream, large, 1, FEW);
+    CU(cuStreamSynchronize(stream));
+    CU(cuStreamWaitValue32(waiting, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+    fill_all(waiting, large, 0, 1);
+    CU(cuMemAlloc(&large[FEW], LARGE));
+    fill_all(stream, large, FEW, MORE);
+    CU(cuStreamWriteValue32(stream, word, 1, 0));
+    CU(cuStreamSynchronize(waiting));
+    CU(cuStreamSynchronize(stream));
+    show_wrong(large, MORE);
+}
+
+static volatile int is_open;
+
+static void CUDA_CB wait_for_the_job(void *unused)
+{
+    (void)unused;
+    while (!is_open)
+        ;
+}
+
+/* A host function waits for the job, and all memory is used after it. */
+static void stuck(void)
+{
+    CUdeviceptr large[MORE];
+    CUstream waiting;
+    CU(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < FEW; i++)
+        large[i] = filled(0, LARGE);
+    CU(cuLaunchHostFunc(waiting, wait_for_the_job, NULL));
+    fill_all(waiting, large, 0, FEW);
+    CUresult result = cuMemAlloc(&large[FEW], LARGE);
+    fprintf(stderr, "answered %d\n", (int)result);
+    is_open = 1;
+    CU(cuStreamSynchronize(waiting));
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        result = cuMemAlloc(&large[FEW], LARGE);
+    CU(result);
+    fill_all(stream, large, FEW, MORE);
+    CU(cuStreamSynchronize(stream));
+    show_wrong(large, MORE);
+}
+
 static void run(const char *name)
 {
     static const struct {
@@ -162,7 +235,7 @@ static void run(const char *name)
         void (*run)(void);
     } cases[] = {{"full", fill_and_look}, {"pool", pool}, {"captured", captured},
                  {"context", context_goes}, {"allocates", context_allocates},
-                 {"primary", primary_goes}};
+                 {"primary", primary_goes}, {"gated", gated}, {"stuck", stuck}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (!strcmp(cases[i].name, name))
             cases[i].run();
