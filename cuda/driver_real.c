@@ -92,9 +92,9 @@ static rp_stream without_context(rp_stream stream)
     return stream & ~((rp_stream)(RP_DRIVER_CONTEXTS - 1) << CONTEXT_SHIFT);
 }
 
-bool rp_driver_stream_is_legacy(rp_stream stream)
+rp_stream rp_driver_legacy_of(rp_stream stream)
 {
-    return without_context(stream) == (rp_stream)(uintptr_t)CU_STREAM_LEGACY;
+    return rp_driver_stream_in((rp_stream)(uintptr_t)CU_STREAM_LEGACY, context_of(stream));
 }
 
 static CUstream stream_of(rp_stream stream)

@@ -30,8 +30,8 @@ void rp_driver_context_known(unsigned number, uint64_t handle);
 void rp_driver_context_gone(unsigned number);
 void rp_driver_contexts_forget(void);
 
-/* Whether it is a legacy default stream, which blocking streams wait for. */
-bool rp_driver_stream_is_legacy(rp_stream stream);
+/* The legacy default stream of the stream's context, which blocking streams wait for. */
+rp_stream rp_driver_legacy_of(rp_stream stream);
 /* The number of the context that a stream is in. */
 unsigned rp_driver_context_of(rp_stream stream);
 /* The handle by which the driver knows a stream of the layer's. */

@@ -274,7 +274,7 @@ enum rp_status rp_transaction_restore(struct rp_transaction *transaction, struct
 /* ---- for other instances ---------------------------------------------------------- */
 
 struct matching {
-    const struct rp_versions *expected;
+    const struct rp_versions *versions, *expected;
     rp_alloc_id id;
     const struct rp_writer *stashed;
     struct rp_spans *out;
@@ -284,8 +284,9 @@ static enum rp_status match_expected(void *ctx, uint64_t lo, uint64_t hi,
                                      const struct rp_writer *writer)
 {
     const struct matching *matching = ctx;
-    return rp_writer_same_bytes(writer, matching->stashed) ? rp_spans_add(matching->out, lo, hi)
-                                                           : RP_OK;
+    return rp_versions_same_bytes(matching->versions, lo, hi, writer, matching->stashed)
+               ? rp_spans_add(matching->out, lo, hi)
+               : RP_OK;
 }
 
 static enum rp_status match_stashed(void *ctx, uint64_t lo, uint64_t hi,
@@ -300,7 +301,7 @@ enum rp_status rp_transaction_holds(const struct rp_transaction *transaction,
                                     const struct rp_versions *expected, rp_alloc_id id,
                                     uint64_t lo, uint64_t hi, struct rp_spans *out)
 {
-    struct matching matching = {expected, id, NULL, out};
+    struct matching matching = {transaction->bench.versions, expected, id, NULL, out};
     struct rp_spans rewound = {0};
     enum rp_status status = rp_transaction_rewound(transaction, id, lo, hi, &rewound);
     rp_spans_clear(out);

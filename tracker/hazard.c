@@ -140,6 +140,8 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
                              : "declare the buffers that this call writes, or keep it out of the "
                                "segment";
     case RP_HAZARD_UNPAIRED:
+        if (hazard->reason)
+            return hazard->reason;
         return "check the segment's rules: how forward and replay are found, \"pair\", and "
                "\"replays\" where a forward is replayed more than once";
     case RP_HAZARD_DIVERGED:
@@ -346,6 +348,8 @@ void rp_hazard_format(const struct rp_hazard *hazard, char *text, size_t size)
         say_assumed(&line, hazard);
     else if (hazard->other)
         say_other(&line, hazard);
+    if (hazard->kind == RP_HAZARD_UNPAIRED && hazard->allocation)
+        say(&line, ", made where another forward that waits had its output");
     if (hazard->kind == RP_HAZARD_UNPAIRED)
         say(&line, ": which forward it repeats can't be told");
 }

@@ -19,6 +19,7 @@ struct map {
 struct rp_versions {
     struct rp_idmap maps;
     struct rp_contents *contents; /* NULL until some were alike */
+    struct rp_idmap distrusted;   /* makers; what they lead to says nothing */
 };
 
 static const struct rp_writer nobody;
@@ -29,7 +30,7 @@ static bool same_writer(const struct rp_writer *a, const struct rp_writer *b)
            a->seq == b->seq && a->place == b->place && a->deed == b->deed && a->value == b->value &&
            a->launch == b->launch && a->stream == b->stream && a->step == b->step &&
            a->name == b->name && a->made_in == b->made_in &&
-           a->settled == b->settled && a->uploaded == b->uploaded &&
+           a->settled == b->settled && a->uploaded == b->uploaded && a->copied == b->copied &&
            a->speculative == b->speculative;
 }
 
@@ -53,6 +54,7 @@ void rp_versions_destroy(struct rp_versions *versions)
     for (size_t i = 0; i < versions->maps.slot_count; i++)
         map_destroy(versions->maps.slots[i].value);
     rp_idmap_release(&versions->maps);
+    rp_idmap_release(&versions->distrusted);
     free(versions->contents);
     free(versions);
 }
@@ -182,6 +184,18 @@ enum rp_status rp_versions_alike(struct rp_versions *versions, struct rp_provena
     return rp_contents_alike(&versions->contents, a, b);
 }
 
+enum rp_status rp_versions_distrust(struct rp_versions *versions, rp_version maker)
+{
+    if (maker == 0 || !rp_versions_trust(versions, maker))
+        return RP_OK;
+    return rp_idmap_insert(&versions->distrusted, maker, versions);
+}
+
+bool rp_versions_trust(const struct rp_versions *versions, rp_version maker)
+{
+    return rp_idmap_find(&versions->distrusted, maker) == NULL;
+}
+
 static struct rp_provenance made_at(const struct rp_writer *writer, uint64_t lo, uint64_t hi)
 {
     return (struct rp_provenance){rp_writer_maker(writer), lo - writer->place, hi - lo};
@@ -191,6 +205,8 @@ enum rp_status rp_versions_each_alike(const struct rp_versions *versions, uint64
                                       const struct rp_writer *writer, rp_content_fn visit,
                                       void *ctx)
 {
+    if (!rp_versions_trust(versions, rp_writer_maker(writer)))
+        return RP_OK;
     return rp_contents_each(versions->contents, made_at(writer, lo, hi), visit, ctx);
 }
 
@@ -204,6 +220,11 @@ bool rp_versions_same_bytes(const struct rp_versions *versions, uint64_t lo, uin
                             const struct rp_writer *a, const struct rp_writer *b)
 {
     struct rp_provenance wanted = made_at(b, lo, hi);
+    if (a->version == b->version)
+        return true;
+    if (!rp_versions_trust(versions, rp_writer_maker(a)) ||
+        !rp_versions_trust(versions, wanted.maker))
+        return false;
     return rp_writer_same_bytes(a, b) ||
            rp_versions_each_alike(versions, lo, hi, a, is_it, &wanted) == RP_END;
 }

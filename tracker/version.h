@@ -37,6 +37,7 @@ struct rp_writer {
     uint32_t made_in; /* low bits of the segment instance that made it, 0 for none */
     bool settled;     /* it was over when its call returned */
     bool uploaded;    /* it came from the host, and whose bytes it is nobody knows */
+    bool copied;      /* a copy has brought it; of what `source` says, or of nobody knows what */
     bool speculative; /* nothing proves that it was written at all */
 };
 
@@ -81,6 +82,9 @@ enum rp_status rp_versions_alike(struct rp_versions *versions, struct rp_provena
  * to be alike. */
 bool rp_versions_same_bytes(const struct rp_versions *versions, uint64_t lo, uint64_t hi,
                             const struct rp_writer *a, const struct rp_writer *b);
+/* Copies of what this write made need not hold it: from now on they are nobody's but their own. */
+enum rp_status rp_versions_distrust(struct rp_versions *versions, rp_version maker);
+bool rp_versions_trust(const struct rp_versions *versions, rp_version maker);
 /* Visits the other writes that have made the same bytes as `writer` has at [lo, hi). */
 enum rp_status rp_versions_each_alike(const struct rp_versions *versions, uint64_t lo, uint64_t hi,
                                       const struct rp_writer *writer, rp_content_fn visit,

@@ -211,6 +211,7 @@ enum rp_status rp_area_copy(struct rp_footprint *call, const struct rp_area *to,
                            const struct rp_area *from)
 {
     call->signature = call->signature * 31 + from->width * from->height * from->depth;
+    call->is_transfer = true;
     note_content(call, to, from);
     note_line(call, to, from);
     enum rp_status status = rp_area_reach(call, from, RP_READ);

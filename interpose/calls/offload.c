@@ -31,7 +31,8 @@ static enum rp_status take(void *ctx, uint64_t lo, uint64_t hi, const struct rp_
     uint64_t begin = lo - writer->place;
     bool goes_on = !found->maker || (found->maker == rp_writer_maker(writer) &&
                                      found->begin + found->bytes == begin);
-    if (!writer->version || writer->speculative || !goes_on)
+    if (!writer->version || writer->speculative || !goes_on ||
+        !rp_versions_trust(rp_core.bench.versions, rp_writer_maker(writer)))
         return RP_END;
     if (!found->maker)
         found->begin = begin;
@@ -72,7 +73,8 @@ static bool has_size(const struct ring *ring, uint64_t bytes)
 static struct offloaded *find(struct ring *ring, uint64_t bytes, XXH128_hash_t hash)
 {
     for (size_t i = 0; i < count_of(ring); i++)
-        if (ring->list[i].provenance.bytes == bytes && XXH128_isEqual(ring->list[i].hash, hash))
+        if (ring->list[i].provenance.bytes == bytes && XXH128_isEqual(ring->list[i].hash, hash) &&
+            rp_versions_trust(rp_core.bench.versions, ring->list[i].provenance.maker))
             return &ring->list[i];
     return NULL;
 }

@@ -64,6 +64,7 @@ static enum rp_status reach_3d(struct rp_footprint *call, const CUDA_MEMCPY3D_BA
                      op->dst.type == CU_MEMCPY_OPERAND_TYPE_ARRAY;
     uint64_t element = has_array ? LARGEST_ELEMENT : 1;
     call->signature = call->signature * 31 + op->extent.width * op->extent.height;
+    call->is_transfer = true;
     enum rp_status status = reach_operand(call, &op->src, &op->extent, element, RP_READ);
     return status == RP_OK ? reach_operand(call, &op->dst, &op->extent, element, RP_WRITE) : status;
 }

@@ -4,6 +4,7 @@
 
 #include "interpose/calls/context.h"
 #include "interpose/recompute/recompute.h"
+#include "interpose/run/overtake.h"
 #include "interpose/run/report.h"
 
 /* Only a guard waits for other streams; in other modes the driver is left alone. */
@@ -28,13 +29,23 @@ void rp_on_stream_destroy(struct rp_frame *frame)
     rp_core_unlock();
 }
 
+/* The driver is asked: the calls that make streams have their flags in different places. */
+static bool waits_for_default(CUstream stream)
+{
+    unsigned flags = CU_STREAM_NON_BLOCKING;
+    return rp_real.cuStreamGetFlags(stream, &flags) == CUDA_SUCCESS &&
+           !(flags & CU_STREAM_NON_BLOCKING);
+}
+
 void rp_on_stream_created(struct rp_frame *frame)
 {
     const struct rp_args_cuStreamCreate *args = frame->args; /* with priority is alike */
-    if (frame->result != CUDA_SUCCESS || !args->phStream || !is_guarding())
+    if (frame->result != CUDA_SUCCESS || !args->phStream || !rp_core.segments_wanted)
         return;
     rp_core_lock();
-    rp_order_revive(rp_core.bench.order, stream_of(*args->phStream));
+    rp_overtake_opened(stream_of(*args->phStream), waits_for_default(*args->phStream));
+    if (is_guarding())
+        rp_order_revive(rp_core.bench.order, stream_of(*args->phStream));
     rp_core_unlock();
 }
 

@@ -168,12 +168,20 @@ static enum rp_status take_name(void *ctx, struct rp_provenance name)
     return ++naming->visited < MOST_ALIKE ? RP_OK : RP_END;
 }
 
+/* Copies of what is not trusted are bytes of their own, and what was seen before nobody knows. */
+static rp_version maker_of(const struct rp_writer *writer)
+{
+    rp_version maker = rp_writer_maker(writer);
+    return rp_versions_trust(rp_core.bench.versions, maker) ? maker
+                                                            : writer->version | UINT64_C(1) << 63;
+}
+
 static struct rp_provenance name_of(struct seeing *seeing, uint64_t lo, uint64_t hi,
                                     const struct rp_writer *writer)
 {
     struct naming naming = {.known = seeing->known};
     /* Absence has no places. */
-    struct rp_provenance own = {rp_writer_maker(writer), writer->version ? lo - writer->place : 0,
+    struct rp_provenance own = {maker_of(writer), writer->version ? lo - writer->place : 0,
                                 hi - lo};
     if (!seeing->known)
         return own;

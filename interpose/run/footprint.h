@@ -50,8 +50,10 @@ struct rp_footprint {
     bool is_upload;     /* copies from the host */
     bool is_gate;       /* it is over when somebody else says so, and perhaps this job */
     bool on_host;       /* a function of the host's: it meets host memory alone */
+    bool is_transfer;   /* copies from anywhere, in any shape */
     bool overruns;      /* where the layer has made memory, goes past its end: to be refused */
     bool is_copy;       /* byte by byte, from one line of device memory to another, and no more */
+    bool is_in_turn;    /* nothing that it meets runs in another order than the calls came in */
     struct rp_reach *reaches; /* reads come before writes */
     size_t count, capacity;
     enum rp_verdict reads, writes;

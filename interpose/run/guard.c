@@ -107,6 +107,44 @@ static enum rp_status read_by_forward(void *ctx, rp_alloc_id id, uint64_t lo, ui
     return live ? rp_spans_within(&live->live_in, lo, hi, out) : RP_OK;
 }
 
+struct bringing {
+    const struct rp_execution *execution;
+    rp_alloc_id id;
+    const struct rp_writer *live;
+};
+
+static enum rp_status remark_other(void *ctx, uint64_t lo, uint64_t hi,
+                                   const struct rp_writer *expected)
+{
+    const struct bringing *bringing = ctx;
+    if (expected->version && !rp_versions_same_bytes(rp_core.bench.versions, lo, hi,
+                                                     bringing->live, expected))
+        rp_remark(rp_name(bringing->live->name), RP_GIVEN_BACK);
+    return RP_OK;
+}
+
+static enum rp_status remark_live(void *ctx, uint64_t lo, uint64_t hi,
+                                  const struct rp_writer *live)
+{
+    struct bringing *bringing = ctx;
+    const struct rp_instance *instance = bringing->execution->instance;
+    bringing->live = live;
+    if (!live->copied || live->made_in || live->seq <= instance->since)
+        return RP_OK;
+    return rp_versions_read(instance->expected, bringing->id, lo, hi, remark_other, bringing);
+}
+
+/* What the job's copies have put where the past is about to stand is not what its replay finds. */
+static void remark_brought(const struct rp_execution *execution)
+{
+    const struct rp_copies *copies = &execution->kept->copies;
+    for (size_t i = 0; i < copies->count; i++) {
+        struct bringing bringing = {execution, copies->items[i].id, NULL};
+        rp_versions_read(rp_core.bench.versions, bringing.id, copies->items[i].lo,
+                         copies->items[i].hi, remark_live, &bringing);
+    }
+}
+
 static void begin(struct rp_scope *scope, const struct rp_footprint *call)
 {
     struct rp_execution *execution = scope->execution;
@@ -114,6 +152,7 @@ static void begin(struct rp_scope *scope, const struct rp_footprint *call)
     if (execution->dropped)
         rp_report_lost(execution, call, 0, 0, 0, RP_NO_MEMORY);
     /* The past would stand already when the graph's first nodes run, which are not the replay's. */
+    remark_brought(execution);
     bool too_late = rp_core.graph_seq && call->seq > rp_core.graph_seq;
     enum rp_status status = too_late ? RP_UNSUPPORTED : fetch_from_outer(scope, call->stream);
     if (status == RP_OK)

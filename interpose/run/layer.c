@@ -20,6 +20,7 @@
 #include "interpose/run/core.h"
 #include "interpose/run/execution.h"
 #include "interpose/run/linker.h"
+#include "interpose/run/overtake.h"
 #include "interpose/run/record.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
@@ -104,6 +105,7 @@ void rp_layer_forked(void)
     rp_executions_forget();
     rp_segments_forget();
     rp_undecided_forget_all();
+    rp_overtake_forget_all();
     rp_cost_forget();
     rp_policy_forget();
     rp_refuge_forget();

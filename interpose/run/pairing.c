@@ -102,8 +102,11 @@ static struct rp_pairing choose(const struct asking *asking, const struct rp_exe
             chosen.execution = execution;
     }
     /* What was seen to happen before is no promise that it is this one's turn again. */
-    chosen.guessed = choices > 1 && chosen.execution->replays >=
-                                        rp_core.config.contract->segments[asking->segment].replays;
+    if (choices > 1 && chosen.execution->replays >=
+                           rp_core.config.contract->segments[asking->segment].replays)
+        chosen.guessed = "several forwards work on these buffers, and each was replayed as often "
+                         "as was promised: say so in the segment's \"replays\", or let "
+                         "\"pair\": \"key\" name each forward";
     return chosen;
 }
 
@@ -275,7 +278,21 @@ static bool are_alike(const struct comparing *between)
     return true;
 }
 
-enum doubt { NO_DOUBT, UNTOLD, SLIGHT, GRAVE };
+enum doubt { NO_DOUBT, BY_ORDER, UNTOLD, SLIGHT, GRAVE };
+
+/* Whose replay it is, and what speaks against that. */
+struct finding {
+    enum doubt worst;
+    const char *why; /* where it is grave ... */
+    bool is_place;   /* ... because of this */
+    struct rp_filled untold;
+};
+
+static void find_grave(struct finding *finding, const char *why)
+{
+    finding->worst = GRAVE;
+    finding->why = why;
+}
 
 /* Where another has had its output says whose replay it is, where the same memory serves the same
  * purpose each time. A call that does the same for both may as well have got any memory. */
@@ -298,29 +315,50 @@ static enum doubt worse(enum doubt a, enum doubt b)
     return a > b ? a : b;
 }
 
-/* Other forwards that wait as long for a replay, and that the call might repeat as well. */
-static enum doubt doubt(const struct rp_execution *chosen, const struct rp_execution *order,
-                        const struct asking *asking, struct rp_filled *untold)
+static bool is_told_by_place(const struct comparing *between, const struct rp_footprint *first)
 {
-    enum doubt worst = NO_DOUBT;
+    return wrote_at(between->chosen, first) && !wrote_at(between->other, first);
+}
+
+static void compare(struct finding *finding, struct comparing *between,
+                    const struct rp_footprint *first)
+{
+    enum doubt of_place = doubt_of_place(between, first);
+    finding->worst = worse(finding->worst, of_place);
+    finding->worst = worse(finding->worst, doubt_of_input(between, first));
+    if (finding->worst == UNTOLD && between->untold.id)
+        finding->untold = between->untold;
+    finding->is_place = of_place == GRAVE;
+    if (of_place == GRAVE)
+        find_grave(finding, "if it is the one in order, whose output then lies elsewhere, nothing "
+                            "is wrong but that nothing tells: " RP_PAIR_BY_KEY);
+    else if (!each_read(first, speaks_for_other, between))
+        find_grave(finding, "the job has put there again what another forward that waits has read: "
+                            RP_PAIR_BY_KEY);
+    else if (!between->told && !is_told_by_place(between, first) && !are_alike(between))
+        finding->worst = worse(finding->worst, BY_ORDER);
+}
+
+/* Other forwards that wait as long for a replay, and that the call might repeat as well. */
+static struct finding find_doubt(const struct rp_execution *chosen,
+                                 const struct rp_execution *order, const struct asking *asking)
+{
+    struct finding finding = {.worst = NO_DOUBT};
     if (chosen != order && !is_told_by_buffers(chosen, order, asking->first))
-        return GRAVE;
-    for (size_t i = 0; i < rp_executions_count() && worst != GRAVE; i++) {
+        find_grave(&finding, "it works on the buffers of another forward than the order names, and "
+                             "they hold other bytes by now: " RP_PAIR_BY_KEY);
+    for (size_t i = 0; i < rp_executions_count() && finding.worst != GRAVE; i++) {
         struct comparing between = {.chosen = chosen, .other = rp_executions_at(i)};
         if (between.other == chosen || between.other->replays > chosen->replays ||
             !answers(between.other, asking, order))
             continue;
-        worst = worse(worst, doubt_of_place(&between, asking->first));
-        worst = worse(worst, doubt_of_input(&between, asking->first));
-        *untold = worst == UNTOLD && between.untold.id ? between.untold : *untold;
-        if (!each_read(asking->first, speaks_for_other, &between))
-            worst = GRAVE;
+        compare(&finding, &between, asking->first);
     }
-    return worst;
+    return finding;
 }
 
 struct rp_pairing rp_pairing_settle(struct rp_pairing before, const char *key,
-                                      const struct rp_footprint *first)
+                                    const struct rp_footprint *first)
 {
     const struct asking asking = ask(segment_of(before.execution), key, first);
     struct rp_pairing after = before;
@@ -330,11 +368,12 @@ struct rp_pairing rp_pairing_settle(struct rp_pairing before, const char *key,
         after = choose(&asking, before.execution);
     if (!after.execution)
         return before;
-    struct rp_filled untold = {0};
-    enum doubt found = doubt(after.execution, before.execution, &asking, &untold);
-    after.guessed = after.guessed || found == GRAVE;
-    after.assumed = found == SLIGHT;
-    after.untold = found == UNTOLD ? untold : (struct rp_filled){0};
+    struct finding found = find_doubt(after.execution, before.execution, &asking);
+    after.guessed = after.guessed ? after.guessed : found.why;
+    after.is_place = found.is_place && after.guessed == found.why;
+    after.by_order = found.worst == BY_ORDER;
+    after.assumed = found.worst == SLIGHT;
+    after.untold = found.worst == UNTOLD ? found.untold : (struct rp_filled){0};
     return after;
 }
 

@@ -6,6 +6,10 @@
 
 #include "interpose/run/execution.h"
 
+#define RP_PAIR_BY_KEY                                                                             \
+    "check the segment's \"pair\"; \"key\" names each forward, by ranges whose `*` matches another "\
+    "text for each"
+
 /* What was put where several forwards that wait have read. */
 struct rp_filled {
     rp_alloc_id id; /* 0: nowhere */
@@ -18,8 +22,10 @@ struct rp_filled {
  * tell better: it works on the same buffers as its twin in the forward. */
 struct rp_pairing {
     struct rp_execution *execution; /* NULL when there is none */
-    bool guessed; /* it is one of several that were all replayed as often as was promised, or what
-                   * the replay meets speaks for another */
+    const char *guessed; /* NULL, or why it may be another: they were all replayed as often as was
+                          * promised, or what the replay meets speaks for another; and what helps */
+    bool is_place;       /* that is where it has its output */
+    bool by_order; /* several wait, and nothing that it meets tells one from the other */
     bool assumed; /* its output lies where another's lay, which need not mean anything */
     struct rp_filled untold; /* the order alone tells: the job has put there both's, or neither's */
 };

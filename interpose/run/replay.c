@@ -284,6 +284,38 @@ static bool contradicts_keys(const struct rp_scope *scope)
            strcmp(scope->execution->key, scope->key) != 0;
 }
 
+/* Why it may be another's, or NULL. */
+static const char *why_guessed(const struct rp_scope *scope, const struct rp_pairing *before,
+                               const struct rp_pairing *after)
+{
+    if (after->guessed)
+        return after->guessed;
+    if (rp_host_differs(before->execution, after->execution))
+        return "its first call names another forward than the order does, for which the host's "
+               "variables had been given back by then: " RP_PAIR_BY_KEY;
+    return contradicts_keys(scope) ? "the text of its range names another forward than the order "
+                                     "does: set the segment's \"pair\" to \"key\""
+                                   : NULL;
+}
+
+static void tell_doubts(const struct rp_scope *scope, const struct rp_footprint *call,
+                        const struct rp_pairing *before, const struct rp_pairing *after)
+{
+    const char *segment = rp_core.config.contract->segments[scope->segment].name;
+    const char *why = why_guessed(scope, before, after);
+    if (why && after->is_place)
+        rp_report_misplaced(segment, scope->key, call, why);
+    else if (why)
+        rp_report_unpaired(segment, scope->key, call, why);
+    else if (after->assumed)
+        rp_report_order(scope->execution, call);
+    else if (after->untold.id)
+        rp_report_filled(scope->execution, call, &after->untold);
+    else if (after->by_order)
+        rp_remark(segment, "several of its forwards waited on the same buffers: their order alone "
+                           "told which one a replay repeats");
+}
+
 void rp_replay_settle(struct rp_scope *scope, const struct rp_footprint *call)
 {
     if (scope->settled)
@@ -299,14 +331,7 @@ void rp_replay_settle(struct rp_scope *scope, const struct rp_footprint *call)
     }
     scope->settled = true;
     scope->guessed = after.guessed;
-    /* The host's own variables were given back before anybody could know better. */
-    bool too_late = rp_host_differs(before.execution, after.execution);
-    if (scope->guessed || too_late || contradicts_keys(scope))
-        rp_report_unpaired(rp_core.config.contract->segments[scope->segment].name, scope->key);
-    else if (after.assumed)
-        rp_report_order(scope->execution, call);
-    else if (after.untold.id)
-        rp_report_filled(scope->execution, call, &after.untold);
+    tell_doubts(scope, call, &before, &after);
     rp_cost_replay(scope->execution);
 }
 

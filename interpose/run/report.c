@@ -179,13 +179,18 @@ void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp
     record(&hazard);
 }
 
-/* An assumption about the first output of `call`. */
+/* The first output of `call`. */
+static void locate_output(struct rp_hazard *hazard, const struct rp_footprint *call)
+{
+    for (size_t i = 0; i < call->count && !hazard->allocation; i++)
+        if (call->reaches[i].effect == RP_WRITE)
+            locate(hazard, call->reaches[i].id, call->reaches[i].lo, call->reaches[i].hi);
+}
+
 static void assume_of_output(struct rp_hazard hazard, const struct rp_footprint *call)
 {
     hazard.other = hazard.reader;
-    for (size_t i = 0; i < call->count && !hazard.allocation; i++)
-        if (call->reaches[i].effect == RP_WRITE)
-            locate(&hazard, call->reaches[i].id, call->reaches[i].lo, call->reaches[i].hi);
+    locate_output(&hazard, call);
     record(&hazard);
 }
 
@@ -245,11 +250,29 @@ void rp_report_empty(const struct rp_execution *execution)
     record(&hazard);
 }
 
-void rp_report_unpaired(const char *segment, const char *key)
+static struct rp_hazard unpaired(const char *segment, const char *key,
+                                 const struct rp_footprint *call, const char *why)
 {
-    struct rp_hazard hazard = {.kind = RP_HAZARD_UNPAIRED, .segment = segment};
+    struct rp_hazard hazard = met_by(RP_HAZARD_UNPAIRED, NULL, call);
+    hazard.segment = segment;
+    hazard.reason = why;
     if (*key)
         hazard.key = rp_name(rp_names_id(rp_core.names, key));
+    return hazard;
+}
+
+void rp_report_unpaired(const char *segment, const char *key, const struct rp_footprint *call,
+                        const char *why)
+{
+    struct rp_hazard hazard = unpaired(segment, key, call, why);
+    record(&hazard);
+}
+
+void rp_report_misplaced(const char *segment, const char *key, const struct rp_footprint *call,
+                         const char *why)
+{
+    struct rp_hazard hazard = unpaired(segment, key, call, why);
+    locate_output(&hazard, call);
     record(&hazard);
 }
 

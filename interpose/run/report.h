@@ -64,8 +64,13 @@ void rp_report_captured(const struct rp_execution *execution, uint32_t captured)
 /* Neither the forward nor its replay made a call: a warning. */
 void rp_report_empty(const struct rp_execution *execution);
 
-/* The same where no execution is known: `segment` is the rule's name. */
-void rp_report_unpaired(const char *segment, const char *key);
+/* Which execution is replayed is not known: `segment` is the rule's name. `why` says what speaks
+ * against the one in order at `call`, which may be NULL, and what helps; NULL where none waits. */
+void rp_report_unpaired(const char *segment, const char *key, const struct rp_footprint *call,
+                        const char *why);
+/* The same where that is the place of its output. */
+void rp_report_misplaced(const char *segment, const char *key, const struct rp_footprint *call,
+                         const char *why);
 
 /* Reasons of remarks that say what a guard of declared state does not vouch for: whoever reads no
  * more than a run's last lines is told of these as well. */
@@ -85,6 +90,14 @@ void rp_report_unpaired(const char *segment, const char *key);
     "made anew in a replay what somebody had overwritten and used since: taken for an output"
 #define RP_TAKEN_FOR_STATE                                                                       \
     "made in a replay what was put back as somebody had written and used it: taken for state"
+
+/* What a guard puts in the place of what the job has put there, for state it is. */
+#define RP_SET_ASIDE                                                                             \
+    "has written declared state anew before a replay that goes on from what its forward found: "   \
+    "if it is the replay's input, let the contract not name it"
+#define RP_GIVEN_BACK                                                                            \
+    "has brought other bytes to state since the forward: its replay was given what the forward "   \
+    "found, and these stand again after it"
 
 /* Something worth knowing that is no hazard: a line of the summary, once each with a count. */
 void rp_remark(const char *call, const char *reason);

@@ -127,7 +127,7 @@ static bool open_scope(struct rp_thread *thread, struct rp_scope scope)
     if (thread->scope_count == RP_MAX_SCOPES || thread->is_full) {
         rp_remark("segment", "more than 16 segments inside each other: the innermost are not seen");
         if (scope.kind == RP_SCOPE_REPLAY)
-            rp_report_unpaired(rule_of(scope.segment)->name, "");
+            rp_report_unpaired(rule_of(scope.segment)->name, "", NULL, NULL);
         return false;
     }
     watch_thread(thread);
@@ -176,7 +176,7 @@ static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *
                              .by_launch = by_launch};
     snprintf(scope.key, sizeof scope.key, "%s", key);
     if (!pairing.execution)
-        rp_report_unpaired(rule_of(segment)->name, key);
+        rp_report_unpaired(rule_of(segment)->name, key, NULL, NULL);
     rp_segment_figures(segment)->replays++;
     if (!open_scope(thread, scope))
         return false;

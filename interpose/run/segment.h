@@ -29,7 +29,7 @@ struct rp_scope {
     struct rp_execution *execution; /* NULL for a replay that could not be paired */
     bool by_launch;                 /* opened by a launch's name, closed by one */
     char key[RP_KEY_BYTES];         /* what the replay's own range says */
-    bool guessed;                   /* the pairing is no more than a guess so far */
+    const char *guessed; /* why the pairing is no more than a guess so far, or NULL */
     bool settled;                   /* its first call has confirmed the pairing, or named another */
     struct rp_captured captured;
     /* Replay only: */

@@ -8,6 +8,7 @@
 #include "interpose/run/forward.h"
 #include "interpose/run/guard.h"
 #include "interpose/run/keep.h"
+#include "interpose/run/overtake.h"
 #include "interpose/run/replay.h"
 #include "interpose/run/report.h"
 #include "interpose/run/undecided.h"
@@ -131,6 +132,7 @@ void rp_track(struct rp_footprint *call)
         return;
     if (rp_core_keeps())
         rp_order_meet(rp_core.bench.order, call->stream);
+    rp_overtake_meet(call);
     call->denied = !rp_recompute_before(call);
     if (call->denied)
         return;
@@ -173,6 +175,7 @@ void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)
 void rp_track_death(rp_alloc_id id)
 {
     rp_undecided_forget(id);
+    rp_overtake_forget(id);
     rp_versions_forget(rp_core.bench.versions, id);
     rp_state_forget(rp_core.state, id);
 }

@@ -180,6 +180,7 @@ struct reinstating {
     struct rp_span made; /* by the replay, in one piece */
     rp_version expected; /* that the forward went on from */
     bool served;         /* what it made is not made again */
+    bool faint;          /* no more than a remark is due */
 };
 
 static bool is_blind(const struct rp_writer *writer)
@@ -191,7 +192,9 @@ static void doubt(const struct reinstating *at, uint64_t lo, uint64_t hi)
 {
     const struct rp_footprint call = {.name = at->what.replayed};
     const struct looking looking = {&at->what, &call, NULL, at->id};
-    if (at->what.assumed)
+    if (at->faint)
+        rp_remark(rp_name(at->what.live.name), RP_SET_ASIDE);
+    else if (at->what.assumed)
         assume(&looking, lo, hi);
     else
         add(&at->what, &call, at->id, lo, hi);
@@ -232,8 +235,24 @@ static bool is_begun_anew(const struct reinstating *at, const struct rp_writer *
 static bool is_brought_back(const struct reinstating *at, const struct rp_writer *expected)
 {
     const struct rp_writer *live = &at->what.live;
-    bool is_copied_back = live->source && rp_writer_same_bytes(expected, live);
-    return is_blind(live) && (live->uploaded || is_copied_back);
+    bool is_known = live->source != 0;
+    bool is_copied_back = is_known && rp_writer_same_bytes(expected, live);
+    return live->uploaded || (live->copied && !is_known) || is_copied_back;
+}
+
+/* A kernel or a set has made it anew, from the same. */
+static bool is_made_again(const struct reinstating *at, const struct rp_writer *expected)
+{
+    const struct rp_writer *live = &at->what.live;
+    return live->value && live->value == expected->value && live->place == expected->place;
+}
+
+/* What is named is state, whoever has put something else there: of that, no more than a remark is
+ * due. */
+static bool doubts_declared(struct reinstating *at, const struct rp_writer *expected)
+{
+    at->faint = !is_brought_back(at, expected) && !is_made_again(at, expected);
+    return is_blind(&at->what.live);
 }
 
 /* The live value may be the one that the forward went on from, put there once more. */
@@ -242,9 +261,10 @@ static enum rp_status doubt_repeated(void *ctx, uint64_t lo, uint64_t hi,
 {
     struct reinstating *at = ctx;
     at->expected = expected->origin;
+    at->faint = false;
     at->what.assumed = at->what.declared || !is_put_again(at, expected, lo, hi);
-    if (at->what.declared ? !is_brought_back(at, expected)
-                     : at->what.assumed && !is_begun_anew(at, expected))
+    if (at->what.declared ? !doubts_declared(at, expected)
+                          : at->what.assumed && !is_begun_anew(at, expected))
         return RP_OK;
     if (!at->served)
         return rp_versions_read(rp_core.bench.versions, at->id, lo, hi, doubt_evolved, at);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/run/written.h"
 
-#include "cuda/driver_real.h"
 #include "cuda/switches.h"
 #include "interpose/calls/offload.h"
 #include "interpose/calls/unseen.h"
 #include "interpose/run/core.h"
 #include "interpose/run/keep.h"
+#include "interpose/run/overtake.h"
 #include "interpose/run/segment.h"
 
 /* One stretch at a time: the map may not change while it is walked. */
@@ -62,13 +62,6 @@ static bool is_seen(rp_alloc_id id)
     return alloc && !rp_unseen_why(alloc);
 }
 
-/* Whether what comes later comes after the copy. Only the legacy default stream has all others wait
- * for it; elsewhere a write of the source may overtake a copy that went out before. */
-static bool is_waited_for(const struct rp_footprint *call)
-{
-    return rp_driver_stream_is_legacy(call->stream);
-}
-
 /* The read that holds what comes `at` so many bytes in the copy, or NULL. */
 static const struct rp_reach *read_at(const struct rp_footprint *call, uint64_t at)
 {
@@ -92,7 +85,8 @@ static uint64_t copy_piece(const struct rp_footprint *call, const struct rp_reac
     uint64_t from = read->lo + (at - read->from), left = write->hi - lo;
     uint64_t end = read->hi - from < left ? read->hi : from + left;
     struct stretch copied = first_of(read->id, from, end);
-    if (!copied.old.version || copied.old.speculative)
+    if (!copied.old.version || copied.old.speculative ||
+        !rp_versions_trust(rp_core.bench.versions, rp_writer_maker(&copied.old)))
         return lo;
     writer.source = rp_writer_maker(&copied.old);
     writer.place = copied.old.place + (lo - from);
@@ -105,7 +99,7 @@ static void write_copied(const struct rp_footprint *call, const struct rp_reach 
                          const struct rp_writer *writer)
 {
     uint64_t lo = write->lo;
-    bool vouched = write->certain && is_seen(write->id) && is_waited_for(call) &&
+    bool vouched = write->certain && is_seen(write->id) && call->is_in_turn &&
                    rp_switch_on(RP_SWITCH_COPIES);
     for (unsigned pieces = 0; vouched && lo < write->hi && pieces < MOST_PIECES; pieces++) {
         uint64_t hi = copy_piece(call, write, lo, *writer);
@@ -158,6 +152,7 @@ static struct rp_writer writer_of(const struct rp_footprint *call)
         .value = deed,
         .settled = call->taken_bytes > 0,
         .uploaded = call->is_upload && !call->brought.maker,
+        .copied = call->is_transfer,
     };
 }
 
@@ -181,6 +176,8 @@ void rp_written_note(const struct rp_footprint *call)
         else
             rp_versions_write(rp_core.bench.versions, reach->id, reach->lo, reach->hi, &writer);
     }
-    if (call->taken_bytes)
-        rp_offload_note(call);
+    if (!call->taken_bytes)
+        return;
+    rp_offload_note(call);
+    rp_overtake_settled(call->stream, call->seq);
 }

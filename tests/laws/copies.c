@@ -200,6 +200,90 @@ void scenario_overtaken(void)
     put_back(take_late, put_overtaken);
 }
 
+/* ---- beside a stream that waits for nobody ------------------------------------------------ */
+
+static void wait_for(CUstream waiting, CUstream other)
+{
+    static CUevent event;
+    if (!event)
+        CU(EventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    CU(EventRecord, event, other);
+    CU(StreamWaitEvent, waiting, event, 0);
+}
+
+/* The default stream itself is held up, and lets the other one pass. */
+static void take_held_up(void)
+{
+    synchronize();
+    *gate = 0;
+    CU(StreamWaitValue32, NULL, (CUdeviceptr)(uintptr_t)gate, 1, CU_STREAM_WAIT_VALUE_EQ);
+    CU(MemcpyDtoDAsync, aside, x, WORDS(n), NULL);
+    LAUNCH_IN(side, "fill", n, &x, &noise, &n);
+    CU(StreamSynchronize, side);
+    *gate = 1;
+}
+
+void scenario_passed_aside(void)
+{
+    open_side();
+    put_back(take_held_up, put_elsewhere);
+}
+
+/* The copy comes too early for the input, which the other stream is still to write. */
+static void set_late_input(int step)
+{
+    unsigned value = 1000u * (unsigned)step;
+    synchronize();
+    *gate = 0;
+    CU(StreamWaitValue32, side, (CUdeviceptr)(uintptr_t)gate, 1, CU_STREAM_WAIT_VALUE_EQ);
+    LAUNCH_IN(side, "fill", n, &x, &value, &n);
+    CU(MemcpyDtoDAsync, aside, x, WORDS(n), NULL);
+    CU(StreamSynchronize, NULL);
+    *gate = 1;
+    CU(StreamSynchronize, side);
+}
+
+void scenario_copied_too_early(void)
+{
+    begin();
+    open_side();
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        x = original;
+        set_late_input(step);
+        in_range("forward/only", step_forward);
+        LAUNCH("fill", n, &x, &noise, &n);
+        put_elsewhere();
+        replay("recompute/only", step_forward);
+        backward();
+        nvtxRangePop();
+    }
+}
+
+/* The same streams, in turn: by events, and once by the host. */
+void scenario_moved_beside(void)
+{
+    begin();
+    open_side();
+    for (int step = 1; step <= STEPS; step++) {
+        unsigned value = 1000u * (unsigned)step;
+        nvtxRangePushA("step");
+        x = original;
+        wait_for(side, NULL);
+        LAUNCH_IN(side, "fill", n, &x, &value, &n);
+        wait_for(NULL, side);
+        in_range("forward/only", step_forward);
+        take_on_device();
+        wait_for(side, NULL);
+        LAUNCH_IN(side, "fill", n, &x, &noise, &n);
+        CU(StreamSynchronize, side);
+        put_elsewhere();
+        replay("recompute/only", step_forward);
+        backward();
+        nvtxRangePop();
+    }
+}
+
 void scenario_shifted(void)
 {
     put_back(take_on_device, put_shifted);
@@ -213,6 +297,19 @@ static void in_place_forward(void)
     LAUNCH("step_state", n, &state_, &x, &scratch, &n);
 }
 
+static void copy_activation(void)
+{
+    CU(MemcpyDtoDAsync, y, x, WORDS(n), NULL);
+}
+
+static void set_activation(void)
+{
+    unsigned value = 5;
+    LAUNCH("fill", n, &y, &value, &n);
+}
+
+static void (*make_activation)(void) = copy_activation;
+
 /* The activation is its own input, which the job puts there again for the replay. */
 static void in_place(void (*again)(void))
 {
@@ -222,7 +319,7 @@ static void in_place(void (*again)(void))
         nvtxRangePushA("step");
         set_input(step);
         CU(MemcpyDtoH, taken, x, WORDS(n));
-        CU(MemcpyDtoDAsync, y, x, WORDS(n), NULL);
+        make_activation();
         in_range("forward/only", in_place_forward);
         if (replaying) {
             again();
@@ -233,11 +330,6 @@ static void in_place(void (*again)(void))
     }
 }
 
-static void again_from_device(void)
-{
-    CU(MemcpyDtoDAsync, y, x, WORDS(n), NULL);
-}
-
 static void again_from_host(void)
 {
     CU(MemcpyHtoD, y, taken, WORDS(n));
@@ -245,10 +337,92 @@ static void again_from_host(void)
 
 void scenario_in_place(void)
 {
-    in_place(again_from_device);
+    in_place(copy_activation);
 }
 
 void scenario_in_place_from_host(void)
 {
     in_place(again_from_host);
+}
+
+static CUdeviceptr kept; /* the input, as the job keeps it */
+
+static void again_by_rows(void)
+{
+    enum { LINES = 10 };
+    const CUDA_MEMCPY2D rows_of = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = x,
+                                   .srcPitch = WORDS(n / LINES),
+                                   .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = y,
+                                   .dstPitch = WORDS(n / LINES),
+                                   .WidthInBytes = WORDS(n / LINES), .Height = LINES};
+    CU(Memcpy2DAsync, &rows_of, NULL);
+}
+
+static void again_in_a_batch(void)
+{
+    size_t half = WORDS(n / 2), first = 0;
+    CUdeviceptr to[] = {y, y + half}, from[] = {x, x + half};
+    size_t sizes[] = {half, WORDS(n) - half};
+    CUmemcpyAttributes way = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+    CUstream stream = side;
+    CU(MemcpyBatchAsync, to, from, sizes, 2, &way, &first, 1, stream);
+    CU(StreamSynchronize, stream);
+}
+
+static void again_from_managed(void)
+{
+    if (!kept)
+        CU(MemAllocManaged, &kept, WORDS(n), CU_MEM_ATTACH_GLOBAL);
+    CU(Memcpy, kept, x, WORDS(n));
+    CU(Memcpy, y, kept, WORDS(n));
+}
+
+static void again_by_set(void)
+{
+    CU(MemsetD8, y, 7, WORDS(n));
+}
+
+void scenario_in_place_by_rows(void)
+{
+    in_place(again_by_rows);
+}
+
+void scenario_in_place_in_a_batch(void)
+{
+    open_side();
+    in_place(again_in_a_batch);
+}
+
+void scenario_in_place_from_managed(void)
+{
+    in_place(again_from_managed);
+}
+
+/* The first run's input is made in the same way. */
+void scenario_in_place_by_kernel(void)
+{
+    make_activation = set_activation;
+    in_place(set_activation);
+}
+
+void scenario_in_place_by_set(void)
+{
+    make_activation = again_by_set;
+    in_place(again_by_set);
+}
+
+/* ---- state that the job itself brings back ------------------------------------------------- */
+
+static void bring_other(void)
+{
+    for (int i = 0; i < n; i++)
+        taken[i] = 17u * (unsigned)i;
+    CU(MemcpyHtoD, state_, taken, WORDS(n));
+}
+
+/* Between forward and replay the state is replaced from the host: the replay needs the old one. */
+void scenario_state_brought(void)
+{
+    begin();
+    run_steps(step_forward, bring_other);
 }

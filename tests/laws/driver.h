@@ -18,7 +18,8 @@
     X(MemcpyDtoDAsync) X(MemsetD8Async) X(StreamBeginCapture) X(StreamEndCapture)                \
     X(GraphInstantiate) X(GraphLaunch) X(GraphExecDestroy) X(GraphDestroy) X(MemHostAlloc)       \
     X(MemFreeHost) X(MemcpyDtoHAsync) X(LaunchHostFunc) X(DeviceGetCount) X(CtxEnablePeerAccess)   \
-    X(StreamWaitValue32)
+    X(StreamWaitValue32) X(Memcpy2DAsync) X(MemcpyBatchAsync) X(MemAllocManaged)                 \
+    X(Memcpy)
 #define MEMBER(name) __typeof__(cu##name) *name;
 struct driver { CALLS(MEMBER) };
 

@@ -93,7 +93,9 @@ SCENARIOS = {
     "moved-in-pieces": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "moved-through-host": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "moved-alike": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "moved-beside": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "brought-back": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "state-brought": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "in-place": dict(buffers=[STATE], finds={("stale-read", "state")}),
     "in-place-from-host": dict(buffers=[STATE], finds={("stale-read", "state")}),
     "host-generator": dict(buffers=[HOST], finds={("stale-read", "host"), ("state-left", "host")}),
@@ -130,6 +132,8 @@ REFUSED = {
     "tampered-on-host": dict(buffers=[STATE], kind="foreign-read"),
     "tampered-on-its-way": dict(buffers=[STATE], kind="foreign-read"),
     "overtaken": dict(buffers=[STATE], kind="foreign-read"),
+    "passed-aside": dict(buffers=[STATE], kind="foreign-read"),
+    "copied-too-early": dict(buffers=[STATE], kind="foreign-read"),
     "shifted": dict(buffers=[STATE], kind="foreign-read"),
     "in-place": dict(kind="unproved"),
     "in-place-from-host": dict(kind="unproved"),
@@ -154,7 +158,7 @@ RED = {
 }
 # The same of those whose absence a job does not survive: it is stopped, though all is well.
 STOPPED_WITHOUT = {
-    "copies": {"moved", "moved-in-pieces", "moved-through-host", "moved-alike", "brought-back",
+    "copies": {"moved", "moved-beside", "moved-in-pieces", "moved-through-host", "moved-alike", "brought-back",
                "in-place", "in-place-from-host"},
 }
 
@@ -354,10 +358,32 @@ def words():
           ("the one in order", "step_state", "cuMemcpyHtoDAsync_v2") in told,
           f"{told}\n{run.stderr}")
     activation = kernel("activation", "append", 0)
-    for name in ("in-place", "in-place-from-host"):
+    for name in ("in-place", "in-place-from-host", "in-place-by-rows", "in-place-in-a-batch",
+                 "in-place-from-managed", "in-place-by-kernel", "in-place-by-set"):
         told, detail = assumed(name, [STATE, activation])
         claim(f"{name}: declared, though the replay has its output there: a warning",
               ("state", "activation", "gradient") in told, detail)
+    run, summary = guarded("state-brought", "replay",
+                           contract_of({"buffers": [STATE]}, "declared", "regions"))
+    claim("state-brought: what the job brings over state is remarked, and right",
+          run.stdout == bare("state-brought", "eager") and not counting(summary) and
+          "its replay was given what the forward found" in
+          {u["call"]: u["reason"] for u in summary["unknown"]}.get("cuMemcpyHtoD_v2", ""),
+          f"{summary['unknown']}\n{run.stderr}")
+    run, summary = guarded("accumulator", "replay",
+                           contract_of({"buffers": [STATE]}, "declared", "regions"))
+    claim("accumulator: of state that nobody brings there is nothing to remark",
+          not summary["unknown"], summary["unknown"])
+    run, summary = guarded("fifo", "replay",
+                           contract_of({"buffers": [STATE]}, "declared", "regions"))
+    claim("fifo: refused under lifo: the line says where the output lies, and what helps",
+          "made where another forward that waits had its output" in run.stderr and
+          '"pair"; "key" names each forward' in run.stderr, run.stderr)
+    run, summary = guarded("whose-replay", "replay",
+                           contract_of({"buffers": [STATE]}, "declared", "regions"))
+    claim("whose-replay: that the order alone has told is remarked",
+          "their order alone" in {u["call"]: u["reason"] for u in summary["unknown"]}
+          .get("segment", ""), summary["unknown"])
     run, summary = guarded("stepped-aside", "replay",
                            contract_of({"buffers": [STATE]}, "discovered", "regions"))
     claim("stepped-aside: what a replay alone steps is remarked",

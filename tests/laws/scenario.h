@@ -51,7 +51,13 @@
     X("moved-through-host", moved_through_host) X("brought-back", brought_back)                   \
     X("tampered", tampered) X("tampered-on-host", tampered_on_host) X("shifted", shifted)         \
     X("in-place", in_place) X("in-place-from-host", in_place_from_host)                           \
-    X("tampered-on-its-way", tampered_on_its_way) X("overtaken", overtaken)
+    X("tampered-on-its-way", tampered_on_its_way) X("overtaken", overtaken)                       \
+    X("passed-aside", passed_aside) X("copied-too-early", copied_too_early)                       \
+    X("moved-beside", moved_beside) X("in-place-by-rows", in_place_by_rows)                       \
+    X("in-place-in-a-batch", in_place_in_a_batch)                                                 \
+    X("in-place-from-managed", in_place_from_managed)                                             \
+    X("in-place-by-kernel", in_place_by_kernel) X("in-place-by-set", in_place_by_set)             \
+    X("state-brought", state_brought)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)
