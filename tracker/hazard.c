@@ -81,6 +81,7 @@ const char *rp_hazard_taken_for(const struct rp_hazard *hazard)
                                         [RP_ASSUMED_MOVED] = "other memory",
                                         [RP_ASSUMED_ORDER] = "the one in order",
                                         [RP_ASSUMED_FILLED] = "the one in order",
+                                        [RP_ASSUMED_UNTOLD] = "the one in order",
                                         [RP_ASSUMED_EMPTY] = "no work"};
     return hazard->kind == RP_HAZARD_ASSUMED ? words[hazard->assumed] : NULL;
 }
@@ -95,6 +96,7 @@ static const char *assumed_advice(const struct rp_hazard *hazard)
         return "check the segment's \"pair\"; if the replay has other memory for its outputs, then "
                "nothing is wrong with it";
     case RP_ASSUMED_FILLED:
+    case RP_ASSUMED_UNTOLD:
         return "check the segment's \"pair\"; if the replays come in that order, then nothing is "
                "wrong with it; \"key\" names each forward";
     case RP_ASSUMED_STATE:
@@ -108,6 +110,7 @@ static const char *assumed_advice(const struct rp_hazard *hazard)
         return "a range counts the calls of its own thread: open it there, around them; if the "
                "segment has no work, nothing is wrong with it";
     case RP_ASSUMED_MOVED:
+    case RP_ASSUMED_NOTHING:
         break;
     }
     return "look for inputs that changed places; if the replay has other memory for its outputs, "
@@ -306,6 +309,11 @@ static void say_assumed(struct line *line, const struct rp_hazard *hazard)
     case RP_ASSUMED_FILLED:
         say(line, ", put there since, and nothing tells for which of the forwards that wait");
         break;
+    case RP_ASSUMED_UNTOLD:
+        say(line, ", made for one of several forwards that wait on the same buffers, and nothing "
+                  "else tells which");
+        break;
+    case RP_ASSUMED_NOTHING: break;
     case RP_ASSUMED_EMPTY:
         say(line, ": neither its forward nor its replay made a call on their thread");
     }

@@ -34,11 +34,13 @@ bool rp_hazard_kind_warns(enum rp_hazard_kind kind);
 
 /* What was taken for what, where nothing tells. */
 enum rp_assumption {
+    RP_ASSUMED_NOTHING,
     RP_ASSUMED_OUTPUT, /* what the replay has made stands, over what others had written */
     RP_ASSUMED_STATE,  /* what others had written stands again, over what the replay has made */
     RP_ASSUMED_MOVED,  /* the replay has made it where another call's output had been */
     RP_ASSUMED_ORDER,  /* the forward that the order names: another had its output in this place */
     RP_ASSUMED_FILLED, /* the same: of what was put where several have read, nothing tells whose */
+    RP_ASSUMED_UNTOLD, /* the same: nothing that the replay meets tells it from the others */
     RP_ASSUMED_EMPTY,  /* neither forward nor replay made a call that counts as theirs */
 };
 

@@ -225,6 +225,7 @@ enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_
                            .inputs = rp_pairing_inputs(call),
                            .outputs = rp_pairing_outputs(call), .sight = call->sight,
                            .bytes_read = rp_footprint_bytes_read(call),
+                           .bytes_absent = rp_footprint_bytes_absent(call),
                            .version = call->version, .name = call->name};
     return RP_OK;
 }

@@ -29,6 +29,7 @@ struct rp_logged {
     uint64_t outputs; /* the same of where it wrote */
     uint64_t sight;   /* what it saw, see rp_footprint_sight */
     uint64_t bytes_read;
+    uint64_t bytes_absent; /* see rp_footprint_bytes_absent */
     rp_version version;
     uint32_t name;
     bool is_content_doubtful;

@@ -265,6 +265,23 @@ uint64_t rp_footprint_bytes_read(const struct rp_footprint *call)
     return bytes;
 }
 
+static enum rp_status count_absent(void *ctx, uint64_t lo, uint64_t hi,
+                                   const struct rp_writer *writer)
+{
+    *(uint64_t *)ctx += writer->version ? 0 : hi - lo;
+    return RP_OK;
+}
+
+uint64_t rp_footprint_bytes_absent(const struct rp_footprint *call)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++)
+        if (call->reaches[i].certain)
+            rp_versions_read(rp_core.bench.versions, call->reaches[i].id, call->reaches[i].lo,
+                             call->reaches[i].hi, count_absent, &bytes);
+    return bytes;
+}
+
 uint64_t rp_footprint_deed(const struct rp_footprint *call)
 {
     uint64_t sight = call->is_content_doubtful ? 0 : rp_footprint_sight(call);

@@ -113,6 +113,8 @@ bool rp_footprint_sees(const struct rp_footprint *call, uint64_t sight,
                        const struct rp_versions *known);
 /* How many bytes it reads at the most. */
 uint64_t rp_footprint_bytes_read(const struct rp_footprint *call);
+/* How many of them nobody has written since their birth, of what it certainly reads. */
+uint64_t rp_footprint_bytes_absent(const struct rp_footprint *call);
 
 /* Equal for calls that do the same to the same content, whoever makes them: of their kind and
  * place, what they are given, and their sight. 0 when that can't be vouched for. */

@@ -214,21 +214,26 @@ static enum rp_status is_another(void *ctx, uint64_t lo, uint64_t hi, const stru
     return ((const struct rp_writer *)ctx)->version == read->version ? RP_OK : RP_END;
 }
 
-/* What was put there since both began, where each has read something of its own. */
+/* It has been put there since both began, where each has read something of its own. */
+static bool is_put_since(const struct comparing *comparing, uint64_t lo, uint64_t hi,
+                         const struct rp_writer *read)
+{
+    const struct rp_instance *chosen = comparing->chosen->instance;
+    return !comparing->live->made_in && comparing->live->seq > chosen->since &&
+           comparing->live->seq > comparing->other->instance->since &&
+           rp_versions_read(chosen->expected, comparing->id, lo, hi, is_another,
+                            (void *)(uintptr_t)read) != RP_OK;
+}
+
 static enum rp_status weigh(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *read)
 {
     struct comparing *comparing = ctx;
-    const struct rp_instance *chosen = comparing->chosen->instance;
-    if (comparing->live->seq <= chosen->since ||
-        comparing->live->seq <= comparing->other->instance->since ||
-        rp_versions_read(chosen->expected, comparing->id, lo, hi, is_another,
-                         (void *)(uintptr_t)read) == RP_OK)
-        return RP_OK;
     bool is_others = holds_same(lo, hi, comparing->live, read);
-    if (is_read_by_chosen(comparing, lo, hi) == is_others)
-        comparing->untold = (struct rp_filled){comparing->id, lo, hi, *comparing->live};
-    else
+    bool is_chosens = is_read_by_chosen(comparing, lo, hi);
+    if (is_chosens && !is_others)
         comparing->told = true;
+    else if (is_chosens == is_others && is_put_since(comparing, lo, hi, read))
+        comparing->untold = (struct rp_filled){comparing->id, lo, hi, *comparing->live};
     return RP_OK;
 }
 
@@ -236,7 +241,7 @@ static enum rp_status weigh_live(void *ctx, uint64_t lo, uint64_t hi, const stru
 {
     struct comparing *comparing = ctx;
     comparing->live = live;
-    if (live->made_in || live->origin != live->version || live->speculative ||
+    if (live->origin != live->version || live->speculative ||
         rp_state_name(rp_core.state, comparing->id, lo, hi, NULL, NULL))
         return RP_OK; /* state goes its own way */
     return rp_versions_read(comparing->other->instance->expected, comparing->id, lo, hi, weigh,
@@ -339,7 +344,13 @@ static void compare(struct finding *finding, struct comparing *between,
         finding->worst = worse(finding->worst, BY_ORDER);
 }
 
-/* Other forwards that wait as long for a replay, and that the call might repeat as well. */
+static bool has_had_its_turn(const struct rp_execution *other, const struct rp_execution *chosen)
+{
+    return other->replays > chosen->replays &&
+           other->replays >= rp_core.config.contract->segments[segment_of(other)].replays;
+}
+
+/* Other forwards that wait for a replay too, and that the call might repeat as well. */
 static struct finding find_doubt(const struct rp_execution *chosen,
                                  const struct rp_execution *order, const struct asking *asking)
 {
@@ -349,7 +360,7 @@ static struct finding find_doubt(const struct rp_execution *chosen,
                              "they hold other bytes by now: " RP_PAIR_BY_KEY);
     for (size_t i = 0; i < rp_executions_count() && finding.worst != GRAVE; i++) {
         struct comparing between = {.chosen = chosen, .other = rp_executions_at(i)};
-        if (between.other == chosen || between.other->replays > chosen->replays ||
+        if (between.other == chosen || has_had_its_turn(between.other, chosen) ||
             !answers(between.other, asking, order))
             continue;
         compare(&finding, &between, asking->first);
@@ -371,8 +382,10 @@ struct rp_pairing rp_pairing_settle(struct rp_pairing before, const char *key,
     struct finding found = find_doubt(after.execution, before.execution, &asking);
     after.guessed = after.guessed ? after.guessed : found.why;
     after.is_place = found.is_place && after.guessed == found.why;
-    after.by_order = found.worst == BY_ORDER;
-    after.assumed = found.worst == SLIGHT;
+    after.assumed = found.worst == SLIGHT    ? RP_ASSUMED_ORDER
+                    : found.worst == UNTOLD   ? RP_ASSUMED_FILLED
+                    : found.worst == BY_ORDER ? RP_ASSUMED_UNTOLD
+                                              : RP_ASSUMED_NOTHING;
     after.untold = found.worst == UNTOLD ? found.untold : (struct rp_filled){0};
     return after;
 }

@@ -5,10 +5,12 @@
 #define RP_INTERPOSE_PAIRING_H
 
 #include "interpose/run/execution.h"
+#include "tracker/hazard.h"
 
-#define RP_PAIR_BY_KEY                                                                             \
-    "check the segment's \"pair\"; \"key\" names each forward, by ranges whose `*` matches another "\
-    "text for each"
+/* What helps where nothing else tells forwards apart. */
+#define RP_PAIR_BY_KEY                                                                            \
+    "check the segment's \"pair\"; \"key\" names each forward, by ranges whose `*` matches "       \
+    "another text for each"
 
 /* What was put where several forwards that wait have read. */
 struct rp_filled {
@@ -25,9 +27,8 @@ struct rp_pairing {
     const char *guessed; /* NULL, or why it may be another: they were all replayed as often as was
                           * promised, or what the replay meets speaks for another; and what helps */
     bool is_place;       /* that is where it has its output */
-    bool by_order; /* several wait, and nothing that it meets tells one from the other */
-    bool assumed; /* its output lies where another's lay, which need not mean anything */
-    struct rp_filled untold; /* the order alone tells: the job has put there both's, or neither's */
+    enum rp_assumption assumed;  /* if that is NULL: why the order alone tells */
+    struct rp_filled untold;     /* FILLED: the job has put there both's, or neither's */
 };
 struct rp_pairing rp_pairing_find(uint32_t segment, const char *key);
 /* `before` is what was named before the first call. */

@@ -26,13 +26,21 @@ struct meeting {
     bool met;       /* something that the forward did not read */
 };
 
+/* What was never written since its birth is undefined; its twin has met as much of that. */
+static bool is_undefined_alike(const struct meeting *meeting)
+{
+    const struct rp_logged *twin = &meeting->scope->execution->log[meeting->call->entry];
+    return !meeting->reach->certain ||
+           rp_footprint_bytes_absent(meeting->call) <= twin->bytes_absent;
+}
+
 static enum rp_status mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
                                const struct rp_writer *found, const struct rp_writer *expected)
 {
     struct meeting *meeting = ctx;
     meeting->met = true;
-    if (!expected && !found->version)
-        return RP_OK; /* never written since birth: undefined in the forward too */
+    if (!expected && !found->version && is_undefined_alike(meeting))
+        return RP_OK;
     /* What only speculation says was read or written is no hazard unless it was declared. */
     if ((meeting->reach->verdict >= RP_VERDICT_REACHABLE || found->speculative) &&
         !rp_keep_discovers() && !rp_state_name(rp_core.state, id, lo, hi, NULL, NULL)) {
@@ -307,13 +315,10 @@ static void tell_doubts(const struct rp_scope *scope, const struct rp_footprint 
         rp_report_misplaced(segment, scope->key, call, why);
     else if (why)
         rp_report_unpaired(segment, scope->key, call, why);
-    else if (after->assumed)
-        rp_report_order(scope->execution, call);
-    else if (after->untold.id)
+    else if (after->assumed == RP_ASSUMED_FILLED)
         rp_report_filled(scope->execution, call, &after->untold);
-    else if (after->by_order)
-        rp_remark(segment, "several of its forwards waited on the same buffers: their order alone "
-                           "told which one a replay repeats");
+    else if (after->assumed)
+        rp_report_order(scope->execution, call, after->assumed);
 }
 
 void rp_replay_settle(struct rp_scope *scope, const struct rp_footprint *call)

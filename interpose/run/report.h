@@ -46,8 +46,10 @@ void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp
 void rp_report_moved(const struct rp_execution *execution, const struct rp_footprint *call,
                      size_t entry);
 
-/* The same where another forward that waits had its output: a warning. */
-void rp_report_order(const struct rp_execution *execution, const struct rp_footprint *call);
+/* The same where another forward that waits had its output, or any that works on the same
+ * buffers: a warning of this kind. */
+void rp_report_order(const struct rp_execution *execution, const struct rp_footprint *call,
+                     enum rp_assumption assumed);
 /* The same where that one has read, and what stands there tells nothing. */
 void rp_report_filled(const struct rp_execution *execution, const struct rp_footprint *call,
                       const struct rp_filled *filled);

@@ -95,6 +95,8 @@ SCENARIOS = {
     "moved-alike": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "moved-beside": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "brought-back": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "pool-recycled": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "pool-inside": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "state-brought": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "in-place": dict(buffers=[STATE], finds={("stale-read", "state")}),
     "in-place-from-host": dict(buffers=[STATE], finds={("stale-read", "state")}),
@@ -135,6 +137,7 @@ REFUSED = {
     "passed-aside": dict(buffers=[STATE], kind="foreign-read"),
     "copied-too-early": dict(buffers=[STATE], kind="foreign-read"),
     "shifted": dict(buffers=[STATE], kind="foreign-read"),
+    "pool-unwritten": dict(buffers=[STATE], kind="foreign-read"),
     "in-place": dict(kind="unproved"),
     "in-place-from-host": dict(kind="unproved"),
 }
@@ -158,8 +161,8 @@ RED = {
 }
 # The same of those whose absence a job does not survive: it is stopped, though all is well.
 STOPPED_WITHOUT = {
-    "copies": {"moved", "moved-beside", "moved-in-pieces", "moved-through-host", "moved-alike", "brought-back",
-               "in-place", "in-place-from-host"},
+    "copies": {"moved", "moved-beside", "moved-in-pieces", "moved-through-host", "moved-alike",
+               "brought-back", "in-place", "in-place-from-host", "pool-recycled"},
 }
 
 
@@ -381,9 +384,9 @@ def words():
           '"pair"; "key" names each forward' in run.stderr, run.stderr)
     run, summary = guarded("whose-replay", "replay",
                            contract_of({"buffers": [STATE]}, "declared", "regions"))
-    claim("whose-replay: that the order alone has told is remarked",
-          "their order alone" in {u["call"]: u["reason"] for u in summary["unknown"]}
-          .get("segment", ""), summary["unknown"])
+    claim("whose-replay: that the order alone has told is a warning, before it is a guess",
+          [(hazard["hazard"], hazard.get("taken_for")) for hazard in summary["hazards"]] ==
+          [("unpaired", None), ("assumed", "the one in order")], summary["hazards"])
     run, summary = guarded("stepped-aside", "replay",
                            contract_of({"buffers": [STATE]}, "discovered", "regions"))
     claim("stepped-aside: what a replay alone steps is remarked",

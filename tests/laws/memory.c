@@ -149,3 +149,95 @@ void scenario_output_in_pool(void)
         nvtxRangePop();
     }
 }
+
+/* ---- memory of pools ---------------------------------------------------------------------- */
+
+static CUdeviceptr borrow(void)
+{
+    CUdeviceptr memory;
+    CU(MemAllocAsync, &memory, WORDS(n), NULL);
+    return memory;
+}
+
+static void give(CUdeviceptr memory)
+{
+    CU(MemFreeAsync, memory, NULL);
+}
+
+/* Somebody else has the same memory for a while. */
+static void lend(void)
+{
+    CUdeviceptr other = borrow();
+    LAUNCH("fill", n, &other, &draws, &n);
+    give(other);
+}
+
+/* Input and activation are of the pool. Between forward and replay the input goes back to it. */
+static void in_pool(void (*forward)(void), void (*again)(void))
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    scratch = allocate(WORDS(n));
+    queue = allocate(WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        x = borrow();
+        y = borrow();
+        set_input(step);
+        in_range("forward/only", forward);
+        CU(MemcpyDtoDAsync, scratch, x, WORDS(n), NULL);
+        if (replaying) {
+            give(y);
+            lend();
+            y = borrow();
+        }
+        again();
+        replay("recompute/only", forward);
+        backward();
+        give(x);
+        give(y);
+        nvtxRangePop();
+    }
+}
+
+static void take_back(void)
+{
+    give(x);
+    lend();
+    x = borrow();
+    CU(MemcpyDtoDAsync, x, scratch, WORDS(n), NULL);
+}
+
+void scenario_pool_recycled(void)
+{
+    in_pool(step_forward, take_back);
+}
+
+/* The segment itself takes memory of the pool, and gives it back. */
+static void borrowing_forward(void)
+{
+    CUdeviceptr between = borrow(), input = x;
+    int one = 1;
+    LAUNCH("read_queue", n, &queue, &x, &between, &one, &n);
+    x = between;
+    step_forward();
+    x = input;
+    give(between);
+}
+
+void scenario_pool_inside(void)
+{
+    in_pool(borrowing_forward, lend);
+}
+
+/* The replay's input is memory that nobody has written, whatever stood there before. */
+static void take_unwritten(void)
+{
+    give(x);
+    x = borrow();
+}
+
+void scenario_pool_unwritten(void)
+{
+    in_pool(step_forward, take_unwritten);
+}

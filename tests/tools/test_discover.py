@@ -268,6 +268,32 @@ class Discover(harness.Case):
         self.assertIn("segment  forward/s (guess)", told)
         self.assertIn("of them read what another forward that waits has read", told)
 
+    def test_forwards_that_nobody_replays_are_no_queue(self):
+        """An evaluation comes between each forward and its replay. In steps the first one that waits
+        is right, and it is said on what that rests; across them neither is."""
+        step = [(None, ("fill", [], [self.INPUT])), self.block("forward/s"),
+                self.copy(self.INPUT, 4), (None, ("fill", [], [self.INPUT])),
+                self.block("forward/s"), self.copy(4, self.INPUT), self.block("recompute/s")]
+        told, segments = self.found(self.ranges(step, step, step))
+        self.assertEqual(segments, [("forward/s", "recompute/s", "fifo")])
+        self.assertIn("segment  forward/s (likely)", told)
+        self.assertIn("3 forwards have no replay, and fit into this order", told)
+        told, segments = self.found(self.ranges(step * 3, step * 3))
+        self.assertEqual(segments, [("forward/s", "recompute/s", "lifo")])
+        self.assertIn("segment  forward/s (guess)", told)
+
+    def test_how_often_forwards_are_replayed_is_promised(self):
+        once = [(None, ("fill", [], [self.INPUT])), self.block("forward/s")]
+        for replays, promised in ((1, None), (3, 3)):
+            step = once + [self.block("recompute/s")] * replays
+            folder = self.ranges(step, step)
+            self.assertEqual(self.found(folder)[1], [("forward/s", "recompute/s", "lifo")])
+            segment, = self.proposed(folder)["segments"]
+            self.assertEqual(segment.get("replays"), promised)
+        step = once * 2 + [self.block("recompute/s")] * 3 # whose the third is, nothing tells
+        segment, = self.proposed(self.ranges(step, step))["segments"]
+        self.assertNotIn("replays", segment)
+
     def test_a_replay_is_no_forward(self):
         """Blocks alike that follow each other: a forward launches again what the replay before it
         has launched."""

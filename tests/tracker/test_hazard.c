@@ -53,6 +53,14 @@ static void without_bytes_there_are_no_versions(void **state)
                                  .step = 2};
     says(&unpaired, "unpaired: segment block, replay \"layer1\" in step 2: which forward it "
                     "repeats can't be told");
+    unpaired.buffer = "out";
+    unpaired.allocation = 7;
+    unpaired.bytes = 64;
+    unpaired.reason = "name each";
+    says(&unpaired, "unpaired: segment block, replay \"layer1\" in step 2: out bytes 0..64, made "
+                    "where another forward that waits had its output: which forward it repeats "
+                    "can't be told");
+    assert_string_equal(rp_hazard_advice(&unpaired), "name each");
     struct rp_hazard diverged = {.kind = RP_HAZARD_DIVERGED, .segment = "block", .reader = "g",
                                  .other = "f", .position = 3, .step = 2};
     says(&diverged, "diverged: segment block, at g in step 2: call 3 of its forward was f");
@@ -127,6 +135,7 @@ static void what_is_assumed_is_said_and_warns(void **state)
     (void)state;
     struct rp_hazard assumed = stale();
     assumed.kind = RP_HAZARD_ASSUMED;
+    assumed.assumed = RP_ASSUMED_OUTPUT;
     assumed.wants_version = false;
     assumed.other = "norm";
     assert_true(rp_hazard_kind_warns(assumed.kind));
@@ -150,6 +159,11 @@ static void what_is_assumed_is_said_and_warns(void **state)
                    "enqueue (step 2, launch 17, stream 0x55d0), put there since, and nothing tells "
                    "for which of the forwards that wait: taken for the one in order");
     assert_non_null(strstr(rp_hazard_advice(&assumed), "\"pair\""));
+    assumed.assumed = RP_ASSUMED_UNTOLD;
+    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, written by "
+                   "enqueue (step 2, launch 17, stream 0x55d0), made for one of several forwards "
+                   "that wait on the same buffers, and nothing else tells which: taken for the one "
+                   "in order");
     assumed.assumed = RP_ASSUMED_MOVED;
     assumed.writer = NULL;
     assumed.position = 2;
@@ -183,6 +197,7 @@ static void an_assumption_is_told_once_whoever_reads(void **state)
     struct rp_hazards list = {0};
     struct rp_hazard assumed = stale();
     assumed.kind = RP_HAZARD_ASSUMED;
+    assumed.assumed = RP_ASSUMED_OUTPUT;
     assumed.other = "norm";
     bool is_new;
     assert_int_equal(rp_hazards_add(&list, &assumed, &is_new), RP_OK);

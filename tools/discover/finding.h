@@ -23,6 +23,8 @@ struct rp_found_segment {
     bool keyed;                     /* by range: paired by what `*` matches */
     bool fifo;                      /* by range: paired with the first forward that waits */
     size_t against;                 /* by range: replays that read what another forward has read */
+    size_t unreplayed;              /* by range: forwards without a replay, where several wait */
+    size_t replays;                 /* by range: of each forward in a step, at the most; 0 as 1 */
     uint64_t nth;                   /* by launches: which match of the first kernel in a step */
     struct rp_occurrence *occurrences;
     size_t count, capacity;
@@ -104,7 +106,7 @@ double rp_find_repetition(const struct rp_story *story, const struct rp_story_ra
 size_t rp_find_step_of(const struct rp_finding *finding, size_t call);
 /* Whether the replays pair with the first forward that waits rather than with the latest: then the
  * segment is `fifo`, and its occurrences are these pairs. Nothing changes where both do as well.
- * Also how many replays contradict the order that is taken. */
+ * Also how many replays contradict the order that is taken, and how many forwards have none. */
 void rp_find_order(struct rp_finding *finding, struct rp_found_segment *segment, uint32_t forward,
                    uint32_t replay);
 /* A new segment, or NULL. */

@@ -26,6 +26,7 @@ struct inputs {
 struct fit {
     size_t pairs;          /* that repeat each other */
     size_t against;        /* of them: the replay reads what another forward that waits has read */
+    size_t unreplayed;     /* forwards */
     double inputs, memory; /* what of them comes again, 0 to 1 for each pair */
 };
 
@@ -251,16 +252,22 @@ static struct fit pair_all(struct order *order, bool fifo, bool settle)
         if (now != step)
             order->first = order->end = 0;
         step = now;
+        fit.unreplayed += range->name == order->forward;
         if (range->name == order->forward)
             order->waiting[order->end++] = i;
         else if (order->first < order->end)
             take_pair(order, order->waiting[fifo ? order->first++ : --order->end], i, &fit, settle);
     }
+    fit.unreplayed -= fit.pairs;
     return fit;
 }
 
+/* Forwards that nobody replays, as an evaluation makes them, may look like a queue where they come
+ * before a replay: then all that it explains has to fit. */
 static bool is_better(const struct fit *fifo, const struct fit *lifo)
 {
+    if (fifo->unreplayed && fifo->against)
+        return false;
     if (fifo->pairs != lifo->pairs)
         return fifo->pairs > lifo->pairs;
     if (fifo->against != lifo->against)
@@ -310,6 +317,7 @@ void rp_find_order(struct rp_finding *finding, struct rp_found_segment *segment,
         struct fit lifo = pair_all(&order, false, false), fifo = pair_all(&order, true, false);
         segment->fifo = is_better(&fifo, &lifo);
         segment->against = segment->fifo ? fifo.against : lifo.against;
+        segment->unreplayed = segment->fifo ? fifo.unreplayed : lifo.unreplayed;
         if (segment->fifo) {
             segment->count = 0;
             pair_all(&order, true, true);

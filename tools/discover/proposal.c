@@ -12,12 +12,20 @@ static const char *pair_of(const struct rp_found_segment *segment)
     return segment->fifo ? "fifo" : "lifo";
 }
 
+static json_t *ranges_json(const struct rp_found_segment *segment)
+{
+    json_t *json = json_pack("{s:s, s:{s:s}, s:{s:s}, s:s}", "name", segment->name, "forward",
+                             "nvtx", segment->forward, "replay", "nvtx", segment->replay, "pair",
+                             pair_of(segment));
+    if (segment->replays > 1)
+        json_object_set_new(json, "replays", json_integer((json_int_t)segment->replays));
+    return json;
+}
+
 static json_t *segment_json(const struct rp_found_segment *segment)
 {
     if (segment->by_range)
-        return json_pack("{s:s, s:{s:s}, s:{s:s}, s:s}", "name", segment->name, "forward", "nvtx",
-                         segment->forward, "replay", "nvtx", segment->replay, "pair",
-                         pair_of(segment));
+        return ranges_json(segment);
     return json_pack("{s:s, s:{s:{s:s, s:s, s:I}}, s:{s:b}}", "name", segment->name, "forward",
                      "launches", "first", segment->forward, "last", segment->replay, "nth",
                      (json_int_t)segment->nth, "replay", "repeat", 1);

@@ -321,6 +321,16 @@ static void name_segment(const struct rp_finding *finding, struct rp_found_segme
         snprintf(segment->name, sizeof(segment->name), "%.*s_%u", shown, stem, next);
 }
 
+/* An order that forwards without a replay disturb holds as long as these come where they came. */
+static const char *confidence_of(const struct rp_found_segment *segment, uint64_t replays,
+                                 double shared)
+{
+    double agreeing = replays ? (double)segment->count / (double)replays : 0.0;
+    if (segment->against)
+        return "guess";
+    return segment->unreplayed ? "likely" : rp_find_confidence(agreeing, shared);
+}
+
 static void tell_evidence(struct rp_found_segment *segment, uint64_t replays, double shared)
 {
     char against[200] = "";
@@ -330,12 +340,54 @@ static void tell_evidence(struct rp_found_segment *segment, uint64_t replays, do
                  "; but %zu of them read what another forward that waits has read: replays in "
                  "another order, and forwards that have none, need ranges of other names",
                  segment->against);
+    else if (segment->unreplayed)
+        snprintf(against, sizeof(against),
+                 "; %zu forwards have no replay, and fit into this order: under a range of another "
+                 "name they could not be taken for what is replayed",
+                 segment->unreplayed);
+    else if (segment->replays > 1)
+        snprintf(against, sizeof(against), "; each forward is replayed up to %zu times in a step",
+                 segment->replays);
     snprintf(segment->evidence, sizeof(segment->evidence),
              "%zu of %llu ranges '%.60s' launch again what the %s '%.60s' launched, with "
              "%.0f %% of the parameters and state that it read%s",
              segment->count, (unsigned long long)replays, segment->replay,
              segment->fifo ? "first waiting" : "latest", segment->forward, shared * 100,
              against);
+}
+
+struct shares {
+    size_t step, forwards, replays, most;
+};
+
+static void end_step(struct shares *shares)
+{
+    if (shares->forwards && shares->replays % shares->forwards == 0 &&
+        shares->replays / shares->forwards > shares->most)
+        shares->most = shares->replays / shares->forwards;
+    shares->forwards = shares->replays = 0;
+}
+
+/* How often each forward is replayed where those of a step share its replays evenly. */
+static size_t replays_of(const struct rp_finding *finding, const struct pair *pair)
+{
+    const struct rp_story *story = finding->story;
+    struct shares shares = {.step = SIZE_MAX};
+
+    for (size_t i = 0; i < story->range_count; i++) {
+        const struct rp_story_range *range = &story->ranges[i];
+        size_t step = rp_find_step_of(finding, range->first);
+        if ((range->name != pair->forward && range->name != pair->replay) ||
+            !launches_in(story, range->first, range->end))
+            continue;
+        if (step != shares.step)
+            end_step(&shares);
+        shares.step = step;
+        shares.forwards += range->name == pair->forward;
+        shares.replays += range->name == pair->replay;
+    }
+    end_step(&shares);
+    return shares.most;
 }
 
 /* `first` and all pairs that differ from it in nothing but the key. */
@@ -361,6 +413,8 @@ static void make_segment(struct rp_finding *finding, struct pairs *pairs, struct
                       strncmp(others, replay, replay_cut) == 0);
         if (pair->taken || !alike)
             continue;
+        size_t each = replays_of(finding, pair);
+        segment->replays = each > segment->replays ? each : segment->replays;
         take_pair(finding, segment, pair);
         names++;
         replays += pair->replays;
@@ -376,8 +430,7 @@ static void make_segment(struct rp_finding *finding, struct pairs *pairs, struct
     snprintf(segment->replay, sizeof(segment->replay), "%.*s%s",
              (int)(segment->keyed ? replay_cut : strlen(replay)), replay,
              segment->keyed ? "*" : "");
-    double agreeing = replays ? (double)segment->count / (double)replays : 0.0;
-    segment->confidence = segment->against ? "guess" : rp_find_confidence(agreeing, shared);
+    segment->confidence = confidence_of(segment, replays, shared);
     tell_evidence(segment, replays, shared);
 }
 
