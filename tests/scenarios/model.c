@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/scenarios/model.h"
 
+#include "tests/scenarios/place.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,7 +240,7 @@ static void do_verb(const struct op *op)
         instance->log[op - &model.program->ops[instance->label]] = version;
     }
     write_all(op, version);
-    if (op->verb->kind == VERB_COPY)
+    if (op->verb->kind == VERB_COPY && place_is_default(op->stream))
         keep_makers(op);
     model.launch += op->verb->kind == VERB_KERNEL;
 }

@@ -36,6 +36,11 @@ CUstream place_stream(int stream)
     return stream == PER_THREAD ? CU_STREAM_PER_THREAD : contexts[at].streams[stream % STREAMS];
 }
 
+bool place_is_default(int stream)
+{
+    return stream != PER_THREAD && stream % STREAMS == 0;
+}
+
 CUstream place_capturing(int stream)
 {
     return contexts[enter(stream)].capturing;

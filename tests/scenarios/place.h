@@ -22,6 +22,8 @@ void places_drain(void);
 /* Makes the stream's context the calling thread's, and gives the stream, respectively one that
  * stands for it in a capture, or its context's module. */
 CUstream place_stream(int stream);
+/* Whether others wait for it: what it copies is known again. */
+bool place_is_default(int stream);
 CUstream place_capturing(int stream);
 CUmodule place_module(int stream);
 CUdeviceptr place_allocate(bool second, size_t bytes); /* zeroed, in the first or second context */
