@@ -316,31 +316,36 @@ static bool is_uniform(const struct simt_row *row)
     }
 }
 
-static uint64_t read_lane(const char *row, uint32_t width, uint32_t lane)
-{
-    uint64_t value = 0;
-    memcpy(&value, row + (size_t)lane * width, width);
-    return value;
-}
+#define COMPRESS(name, T)                                                                       \
+    static bool name(const char *from, struct simt_slot *slot)                                  \
+    {                                                                                           \
+        T row[SIMT_LANES], lane[SIMT_LANES], odd = 0, steep = 0;                                \
+        memcpy(row, from, sizeof row);                                                          \
+        if (row[3] - row[2] != row[1] - row[0]) /* most of those that are not show it here */   \
+            return false;                                                                       \
+        lane[0] = row[0];                                                                       \
+        for (uint32_t k = 0; k < SIMT_LANE_BITS; k++) {                                         \
+            const T step = row[1u << k] - row[0];                                               \
+            steep |= step;                                                                      \
+            for (uint32_t i = 0; i < 1u << k; i++)                                              \
+                lane[i + (1u << k)] = lane[i] + step;                                           \
+        }                                                                                       \
+        for (uint32_t i = 0; i < SIMT_LANES; i++)                                               \
+            odd |= lane[i] ^ row[i];                                                            \
+        if (odd)                                                                                \
+            return false;                                                                       \
+        for (uint32_t k = 0; k < SIMT_LANE_BITS; k++)                                           \
+            slot->step[k] = (T)(row[1u << k] - row[0]);                                         \
+        slot->base = row[0];                                                                    \
+        slot->state = (slot->state & SIMT_MAYBE) | SIMT_COMPACT | (steep ? 0 : SIMT_UNIFORM);   \
+        return true;                                                                            \
+    }
+COMPRESS(compress, uint32_t)
+COMPRESS(compress_wide, uint64_t)
 
 bool simt_slot_compress(char *row, uint32_t width)
 {
-    struct simt_slot *slot = simt_slot_of(row);
-    const uint64_t keep = width == 4 ? UINT32_MAX : UINT64_MAX;
-    uint64_t lane[SIMT_LANES] = {read_lane(row, width, 0)}, step[SIMT_LANE_BITS], steep = 0;
-    for (uint32_t k = 0; k < SIMT_LANE_BITS; k++) {
-        step[k] = (read_lane(row, width, 1u << k) - lane[0]) & keep;
-        steep |= step[k];
-        for (uint32_t i = 1u << k; i < 2u << k; i++) {
-            lane[i] = (lane[i - (1u << k)] + step[k]) & keep;
-            if (read_lane(row, width, i) != lane[i])
-                return false;
-        }
-    }
-    slot->base = lane[0];
-    memcpy(slot->step, step, sizeof step);
-    slot->state = (slot->state & SIMT_MAYBE) | SIMT_COMPACT | (steep ? 0 : SIMT_UNIFORM);
-    return true;
+    return width == 4 ? compress(row, simt_slot_of(row)) : compress_wide(row, simt_slot_of(row));
 }
 
 static void fill_row(struct simt_warp *warp, const struct simt_frame *frame,

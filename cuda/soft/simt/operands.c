@@ -89,7 +89,8 @@ void simt_list_compact(struct compiler *c)
     for (uint32_t i = 0; i < c->ptx->reg_count; i++) {
         if (!c->compact[i] || c->aliased[i] || !c->reg_row[i])
             continue;
-        const struct simt_row row = {.offset = c->reg_row[i], .fill = SIMT_FILL_REGISTER};
+        const struct simt_row row = {
+            .offset = c->reg_row[i], .fill = SIMT_FILL_REGISTER, .per_block = true};
         add_row(c, &row);
     }
 }

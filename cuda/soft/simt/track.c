@@ -8,8 +8,8 @@
 
 /* By spelling without the type; the type is an integer of 32 or 64 bits. */
 static const char *const tracked[] = {
-    "add", "sub", "mul.lo", "mad.lo", "mul.wide", "mad.wide", "mov", "shl", "neg", "not", "and",
-    "or", "xor", "shr", "min", "max", "div", "rem", "cvt", "cvta", "cvta.to", "ld.param"};
+    "add", "sub", "mul.lo", "mad.lo", "mul.hi", "mul.wide", "mad.wide", "mov", "shl", "neg", "not",
+    "and", "or", "xor", "shr", "min", "max", "div", "rem", "cvt", "cvta", "cvta.to", "ld.param"};
 
 static bool is_integer(enum rp_ptx_type type)
 {
@@ -131,7 +131,7 @@ static uint8_t variety_of_result(const struct compiler *c, const uint8_t *variet
     }
     const bool squares = is_named(at, products) && first != SAME && second != SAME;
     const bool shifts = !strcmp(at->op, "shl") && second != SAME;
-    const bool tangled = is_named(at, tangles) && most != SAME;
+    const bool tangled = (is_named(at, tangles) || rp_ptx_has(at, "hi")) && most != SAME;
     return squares || shifts || tangled ? IRREGULAR : most;
 }
 

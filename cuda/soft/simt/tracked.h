@@ -70,12 +70,34 @@ static inline bool fits_unsigned(const struct simt_slot *slot)
     return none(&slot->numbers, &big) || between(slot, (int64_t)slot->base, 0, UINT32_MAX);
 }
 
+/* Has no bit more than one of the numbers? Then nothing carries when they are added up, and each
+ * bit of a lane is a bit of one number. */
+static inline bool apart(const struct simt_slot *slot)
+{
+    if (slot->state & SIMT_UNIFORM)
+        return true;
+    const uint64_t *step = slot->step;
+    const uint64_t all = slot->base | step[0] | step[1] | step[2] | step[3] | step[4];
+    const uint64_t sum = slot->base + step[0] + step[1] + step[2] + step[3] + step[4];
+    return all == sum && all >> 60 == 0; /* so that the sum has not wrapped either */
+}
+
+/* Have all lanes of `slot` zeros from the uniform one's highest bit down? */
+static inline bool unites(const struct simt_slot *uniform, const struct simt_slot *slot)
+{
+    if (slot->state & SIMT_UNIFORM)
+        return true;
+    const uint64_t low = uniform->base ? UINT64_MAX >> __builtin_clzll(uniform->base) : 0;
+    const simt_numbers below = STEPS_OF(low, low);
+    return none(&slot->numbers, &below);
+}
+
 /* ---- the short way ------------------------------------------------------------- */
 
 /* compact_ID: computes the operation on slots alone, or answers that it can't be done. The
  * destination may be one of the operands. */
-#define IN_u32(x) ((x) & UINT32_MAX)
-#define IN_u64(x) (x)
+#define IN_u32(...) ((__VA_ARGS__) & UINT32_MAX)
+#define IN_u64(...) (__VA_ARGS__)
 #define KINDS (SIMT_COMPACT | SIMT_UNIFORM)
 /* The tail is stored with the numbers: who loads them all would wait for a store of its own. */
 #define TAIL_OF(slot, state)                                                                    \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How registers are kept shows in no result: lanes that rise in steps along the sides of a
- * block, elements of arrays that are found in one operation, registers that share a row. */
+ * block, bits that are picked from such, elements of arrays that are found in one operation,
+ * registers that share a row. */
 #include "tests/soft/simt/rig.h"
 
 #include <setjmp.h>
@@ -194,6 +195,93 @@ static void copies_that_are_left_out_leave_no_trace(void **state)
     rig_close(&rig);
 }
 
+/* ---- bits ---------------------------------------------------------------------- */
+
+/* What picks or adds bits, of v = x sx + y sy + z sz + base (rising lanes, %r11), of base + block
+ * (equal lanes, %r12), and of both in 64 bits (times 3): with u, or shifted by s. Thread t of all
+ * puts its results at out[40 t ..]. */
+#define BITS_OF(v, at)                                                                          \
+    "or.b32 %r20, " v ", %r15; st.global.u32 [%d9+" at "+0], %r20;\n"                           \
+    "and.b32 %r21, " v ", %r15; st.global.u32 [%d9+" at "+4], %r21;\n"                          \
+    "or.b32 %r22, %r15, " v "; st.global.u32 [%d9+" at "+8], %r22;\n"                           \
+    "shr.u32 %r23, " v ", %r16; st.global.u32 [%d9+" at "+12], %r23;\n"                         \
+    "shr.s32 %r24, " v ", %r16; st.global.u32 [%d9+" at "+16], %r24;\n"                         \
+    "mul.hi.u32 %r25, " v ", %r15; st.global.u32 [%d9+" at "+20], %r25;\n"                      \
+    "mul.hi.s32 %r26, " v ", %r15; st.global.u32 [%d9+" at "+24], %r26;\n"                      \
+    "mul.wide.s32 %d10, " v ", 3; cvt.s64.s32 %d11, %r15;\n"                                    \
+    "or.b64 %d12, %d10, %d11; st.global.u64 [%d9+" at "+32], %d12;\n"                           \
+    "and.b64 %d13, %d11, %d10; st.global.u64 [%d9+" at "+40], %d13;\n"                          \
+    "mul.hi.u64 %d14, %d10, %d11; st.global.u64 [%d9+" at "+48], %d14;\n"                       \
+    "mul.hi.s64 %d15, %d10, %d11; st.global.u64 [%d9+" at "+56], %d15;\n"
+static const char bits[] =
+    HEAD
+    ".visible .entry bits(.param .u64 out, .param .s32 sx, .param .s32 sy, .param .s32 sz,\n"
+    " .param .s32 base, .param .u32 u, .param .u32 s)\n{\n" REGISTERS LINEAR
+    "ld.param.u64 %d0, [out]; ld.param.s32 %r7, [sx]; ld.param.s32 %r8, [sy];\n"
+    "ld.param.s32 %r9, [sz]; ld.param.s32 %r10, [base]; ld.param.u32 %r15, [u];\n"
+    "ld.param.u32 %r16, [s]; mov.u32 %r17, %ctaid.x; add.s32 %r12, %r10, %r17;\n"
+    "mad.lo.s32 %r11, %r1, %r7, %r12; mad.lo.s32 %r11, %r2, %r8, %r11;\n"
+    "mad.lo.s32 %r11, %r3, %r9, %r11; mul.lo.s32 %r18, %r4, %r5; mov.u32 %r19, %ntid.z;\n"
+    "mul.lo.s32 %r18, %r18, %r19; mad.lo.s32 %r6, %r17, %r18, %r6;\n"
+    "mul.wide.s32 %d8, %r6, 160; add.s64 %d9, %d0, %d8;\n"
+    BITS_OF("%r11", "0") BITS_OF("%r12", "64") "ret;\n}\n";
+
+enum { BLOCKS = 3, WORDS = 40 };
+__extension__ typedef __int128 s128;
+__extension__ typedef unsigned __int128 u128;
+
+static void expect_bits(const uint32_t *out, uint32_t v, uint32_t u, uint32_t s)
+{
+    const uint64_t d = (uint64_t)((int64_t)(int32_t)v * 3), w = (uint64_t)(int64_t)(int32_t)u;
+    const uint32_t narrow[] = {v | u, v & u, v | u, s > 31 ? 0 : v >> s,
+                               (uint32_t)((int32_t)v >> (s > 31 ? 31 : s)),
+                               (uint32_t)((uint64_t)v * u >> 32),
+                               (uint32_t)((int64_t)(int32_t)v * (int32_t)u >> 32)};
+    const uint64_t wide[] = {d | w, d & w, (uint64_t)((u128)d * w >> 64),
+                             (uint64_t)((s128)(int64_t)d * (int64_t)w >> 64)};
+    assert_memory_equal(out, narrow, sizeof narrow);
+    assert_memory_equal(out + 8, wide, sizeof wide);
+}
+
+static void run_bits(struct rig *rig, uint32_t *out, const struct shape *shape, int32_t base,
+                     uint32_t u, uint32_t s)
+{
+    const struct rig_size *block = &shape->block;
+    const uint32_t threads = block->x * block->y * block->z;
+    rig_run(rig, "bits", RIG_X(BLOCKS), *block,
+            RIG_ARGS(&out, &shape->step[0], &shape->step[1], &shape->step[2], &base, &u, &s));
+    for (uint32_t t = 0; t < BLOCKS * threads; t++) {
+        const uint32_t i = t % threads, equal = (uint32_t)base + t / threads;
+        const uint32_t rising = equal + i % block->x * (uint32_t)shape->step[0] +
+                                i / block->x % block->y * (uint32_t)shape->step[1] +
+                                i / block->x / block->y * (uint32_t)shape->step[2];
+        expect_bits(out + (size_t)t * WORDS, rising, u, s);
+        expect_bits(out + (size_t)t * WORDS + 16, equal, u, s);
+    }
+}
+
+static void bits_of_rising_lanes_are_those_of_each(void **state)
+{
+    (void)state;
+    static const struct shape of_bits[] = {
+        {{32, 1, 1}, {1, 0, 0}},    {{32, 1, 1}, {1 << 26, 0, 0}}, {{8, 8, 1}, {8, 1, 0}},
+        {{16, 8, 1}, {2304, 0, 0}}, {{16, 3, 2}, {24, 8, 2}},      {{4, 8, 4}, {64, 4, 4096}},
+        {{8, 4, 1}, {-1, 64, 0}},   {{16, 2, 1}, {1, -16, 0}},     {{5, 7, 3}, {2, 16, 256}}};
+    static const int32_t bases[] = {0, 1, -1, 0x40000000, INT32_MIN, 96};
+    static const uint32_t words[] = {0, 1, 3, 7, 0x80, 0x7fffffff, 0x80000000, ~0u};
+    static const uint32_t shifts[] = {0, 1, 3, 5, 31, 32, 63, 64};
+    struct rig rig;
+    rig_open(&rig, bits, 1);
+    uint32_t *out = rig_buffer(&rig, (size_t)BLOCKS * MAX_THREADS * WORDS * 4);
+    for (size_t k = 0; k < sizeof of_bits / sizeof of_bits[0]; k++) {
+        for (size_t b = 0; b < sizeof bases / sizeof bases[0]; b++) {
+            for (size_t w = 0; w < sizeof words / sizeof words[0]; w++)
+                run_bits(&rig, out, &of_bits[k], bases[b], words[w], shifts[w]);
+        }
+    }
+    rig_close(&rig);
+}
+
 /* A register that nobody wrote is 0, also where others have used rows up. */
 static const char unwritten[] =
     HEAD ".visible .entry unwritten(.param .u64 out)\n{\n" REGISTERS LINEAR
@@ -220,6 +308,7 @@ int main(void)
         cmocka_unit_test(an_index_wraps_before_it_is_widened),
         cmocka_unit_test(an_element_outside_is_a_fault),
         cmocka_unit_test(copies_that_are_left_out_leave_no_trace),
+        cmocka_unit_test(bits_of_rising_lanes_are_those_of_each),
         cmocka_unit_test(a_register_that_nobody_wrote_is_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
