@@ -207,6 +207,9 @@ void rp_slice(struct rp_builder *build, struct rp_proof *proof);
 /* best.c */
 void rp_best_verdicts(struct rp_builder *build, struct rp_proof *proof);
 
+/* depend.c */
+void rp_depends_find(struct rp_builder *build, struct rp_proof *proof);
+
 /* varies.c */
 enum rp_varies rp_varies_find(const struct rp_ptx_module *module,
                               const struct rp_ptx_function *entry);

@@ -101,12 +101,17 @@ static void cover(struct rp_run *run, const struct rp_touch *touch, const struct
 {
     struct rp_cover out;
     if (!find_cover(run, touch, address, &out)) {
-        give_root(run, touch, address, "an address has no bounds");
+        if (!rp_run_halve(run, touch))
+            give_root(run, touch, address, "an address has no bounds");
         return;
     }
     if (out.lo == out.hi)
         return;
     out.exact &= touch->certain;
+    bool worth_it = touch->effect == RP_WRITE && touch->best == RP_VERDICT_EXACT;
+    if (!out.exact && worth_it && rp_run_halve(run, touch))
+        return;
+    out.touch = (uint32_t)(touch - run->proof->touches);
     out.effect = touch->effect;
     out.atomic = touch->atomic;
     out.updates = touch->updates;
@@ -132,6 +137,7 @@ static bool repeats_last(struct rp_run *run, const struct rp_touch *touch)
     again.effect = touch->effect;
     again.atomic = touch->atomic;
     again.updates = touch->updates;
+    again.touch = (uint32_t)(touch - run->proof->touches);
     add_cover(run, &again);
     run->last_touch = run->found.cover_count > covers ? touch : NULL;
     return true;
@@ -151,7 +157,8 @@ static void touch_address(struct rp_run *run, const struct rp_touch *touch)
     } else if (touch->verdict >= RP_VERDICT_ROOT) {
         give_root(run, touch, &address, touch->reason);
     } else if ((address.flags & RP_FORM_TOP) || address.fuzz >= RP_HUGE_FUZZ) {
-        give_root(run, touch, &address, data_address);
+        if (!rp_run_halve(run, touch))
+            give_root(run, touch, &address, data_address);
     } else {
         uint32_t covers = run->found.cover_count;
         cover(run, touch, &address);

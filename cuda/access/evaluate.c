@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* That wait to be done at a time, of both kinds of cuts. */
+enum { MOST_PIECES = RP_MAX_PIECES + RP_GRAIN_DEPTH };
+
 /* ---- scratch ------------------------------------------------------------------ */
 
 struct layout {
@@ -38,7 +41,7 @@ static struct layout lay_out(const struct rp_proof *proof)
     at.used = place(&at.total, proof->root_count + 1);
     at.marks = place(&at.total, proof->root_count + 1);
     at.saved_marks = place(&at.total, proof->root_count + 1);
-    at.pieces = place(&at.total, RP_MAX_PIECES * sizeof(struct rp_piece));
+    at.pieces = place(&at.total, MOST_PIECES * sizeof(struct rp_piece));
     return at;
 }
 
@@ -137,6 +140,7 @@ static bool visit(struct rp_run *run, uint32_t index)
         forget_ops(run, block);
         return true;
     }
+    run->work += block->op_count;
     for (uint32_t i = 0; i < block->op_count; i++)
         rp_run_op(run, block->first_op + i);
     if (run->request.kind != RP_REQUEST_NONE)
@@ -235,6 +239,31 @@ static void split(struct rp_piece *piece, const struct rp_request *request)
     piece->box.hi[v] = request->at - 1;
 }
 
+/* What is left with one value is a number. */
+static void settle(struct rp_piece *piece, uint32_t v)
+{
+    struct rp_form *const forms[] = {&piece->tid[0], &piece->tid[1], &piece->tid[2],
+                                     &piece->ctaid[0], &piece->ctaid[1], &piece->ctaid[2]};
+    if (piece->box.lo[v] != piece->box.hi[v])
+        return;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+        if (forms[i]->mask >> v & 1) {
+            forms[i]->c += forms[i]->k[v] * piece->box.lo[v];
+            forms[i]->mask &= ~(1u << v);
+        }
+}
+
+/* The piece in two: the lower one comes first. */
+static void cut(struct rp_piece *piece, const struct rp_request *request)
+{
+    uint32_t v = request->variable;
+    piece[1] = *piece;
+    piece[1].box.hi[v] = request->at - 1;
+    piece[0].box.lo[v] = request->at;
+    settle(&piece[0], v);
+    settle(&piece[1], v);
+}
+
 static void run_pieces(struct rp_run *run, struct rp_piece *pieces)
 {
     unsigned count = 1, used = 1, restarts = 0;
@@ -244,23 +273,24 @@ static void run_pieces(struct rp_run *run, struct rp_piece *pieces)
         struct rp_piece *piece = &pieces[count - 1];
         struct rp_findings before = run->found;
         memcpy(run->saved_marks, run->root_marks, marks);
-        run->no_requests = restarts >= RP_MAX_RESTARTS || used >= RP_MAX_PIECES;
+        bool full = count >= MOST_PIECES;
+        run->no_requests = full || restarts >= RP_MAX_RESTARTS || used >= RP_MAX_PIECES;
+        run->no_grains |= full;
         if (run_piece(run, piece)) {
+            rp_run_join(run, before.cover_count);
             count--;
             continue;
         }
-        restarts++; /* what was found so far will be found again, or better */
-        run->found = before;
+        run->found = before; /* what was found so far will be found again, or better */
         memcpy(run->root_marks, run->saved_marks, marks);
         const struct rp_request request = run->request;
+        restarts += request.kind != RP_REQUEST_HALVE;
         if (request.kind == RP_REQUEST_SPLIT) {
             split(piece, &request);
-        } else if (request.kind == RP_REQUEST_CUT) {
-            struct rp_piece *upper = &pieces[count++];
-            *upper = *piece;
-            upper->box.lo[request.variable] = request.at;
-            piece->box.hi[request.variable] = request.at - 1;
-            used++;
+        } else if (request.kind == RP_REQUEST_CUT || request.kind == RP_REQUEST_HALVE) {
+            cut(piece, &request);
+            count++;
+            used += request.kind == RP_REQUEST_CUT;
         }
     }
 }
@@ -294,7 +324,7 @@ static void find_roots(struct rp_run *run, rp_symbol_fn symbols, void *ctx)
 }
 
 enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_launch *launch,
-                               rp_symbol_fn symbols, void *symbols_ctx, bool *used,
+                               rp_symbol_fn symbols, void *symbols_ctx, bool fine, bool *used,
                                struct rp_access_set *out)
 {
     rp_access_set_clear(out);
@@ -310,6 +340,7 @@ enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_lau
         return RP_NO_MEMORY;
     struct rp_run run;
     struct rp_piece *pieces = prepare(&run, proof, launch, scratch->data);
+    run.no_grains = !fine;
     find_roots(&run, symbols, symbols_ctx);
     run_pieces(&run, pieces);
     enum rp_status status = rp_run_emit(&run, out);
@@ -323,5 +354,5 @@ enum rp_status rp_proof_evaluate(const struct rp_proof *proof, const struct rp_l
                                  rp_symbol_fn symbols, void *symbols_ctx,
                                  struct rp_access_set *out)
 {
-    return rp_run_evaluate(proof, launch, symbols, symbols_ctx, NULL, out);
+    return rp_run_evaluate(proof, launch, symbols, symbols_ctx, true, NULL, out);
 }

@@ -12,7 +12,7 @@
 #define SLOTS 64
 #define WAYS 4            /* slots that a key may lie in; the new take the place of the oldest */
 #define MAX_KEY_BYTES 512 /* of longer ones nothing is remembered */
-#define MAX_ITEMS 96
+#define MAX_ITEMS 512
 #define HIGHEST_ADDRESS ((uint64_t)INT64_MAX / 2) /* of a range, as in a proof's evaluation */
 
 /* Bytes of the parameter block that belong to the key. */
@@ -269,14 +269,21 @@ void rp_memo_destroy(struct rp_memo *memo)
     free(memo);
 }
 
+/* Cutting a launch up fine takes as long as many launches do: that is worth it for what comes
+ * again, and not for a kernel that is always given other numbers. */
+static bool is_patient(const struct rp_memo *memo)
+{
+    return memo->asked - memo->remembered <= RP_MEMO_PATIENCE + memo->remembered / 16;
+}
+
 static enum rp_status evaluate_anew(struct rp_memo *memo, const struct rp_launch *launch,
                                     rp_symbol_fn symbols, void *ctx, struct rp_access_set *out)
 {
     if (launch->param_bytes < memo->param_bytes)
         return rp_proof_evaluate(memo->proof, launch, symbols, ctx, out);
     memset(memo->used_now, 0, memo->proof->root_count + 1);
-    enum rp_status status =
-        rp_run_evaluate(memo->proof, launch, symbols, ctx, memo->used_now, out);
+    enum rp_status status = rp_run_evaluate(memo->proof, launch, symbols, ctx, is_patient(memo),
+                                            memo->used_now, out);
     if (status != RP_OK)
         return status;
     learn_use(memo);

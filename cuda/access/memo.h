@@ -36,7 +36,9 @@ const struct rp_remembered *rp_memo_find(struct rp_memo *memo, const struct rp_l
 struct rp_access rp_remembered_access(const struct rp_access *item,
                                       const struct rp_launch *launch);
 
-/* As rp_proof_evaluate, and with the same result. */
+/* As rp_proof_evaluate, and with the same result; after RP_MEMO_PATIENCE launches that were none of
+ * those remembered, where few are, perhaps with a result that claims more. */
+enum { RP_MEMO_PATIENCE = 32 };
 enum rp_status rp_memo_evaluate(struct rp_memo *memo, const struct rp_launch *launch,
                                 rp_symbol_fn symbols, void *symbols_ctx,
                                 struct rp_access_set *out);

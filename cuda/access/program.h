@@ -94,6 +94,9 @@ struct rp_root {
     char *name;         /* for people */
 };
 
+/* Coordinates of a thread: x, and the two bits above for y and z. */
+enum { RP_DEPENDS_TID = 1, RP_DEPENDS_CTAID = 8 };
+
 struct rp_touch {
     uint8_t effect;     /* RP_READ or RP_WRITE */
     uint8_t verdict;    /* at least this, whatever the launch */
@@ -102,6 +105,7 @@ struct rp_touch {
     bool updates;       /* a write over what the same thread has read before */
     bool generic;       /* no state space was written: may turn out to be shared or local */
     bool sense;         /* of `guard` */
+    uint8_t depends;    /* on which coordinates it does, and where */
     uint32_t address;   /* value, or RP_NONE when `verdict` says all */
     uint32_t guard;     /* predicate of the instruction itself, or RP_NONE */
     uint32_t block;

@@ -35,6 +35,7 @@ static bool build_program(struct rp_builder *build, struct rp_proof *proof)
     rp_loop_understand(build);
     rp_slice(build, proof);
     rp_best_verdicts(build, proof);
+    rp_depends_find(build, proof);
     rp_text_build(build, proof);
     return true;
 }

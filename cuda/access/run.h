@@ -15,6 +15,9 @@
 #define RP_MAX_PIECES 24   /* of one launch */
 #define RP_MAX_RESTARTS 64
 #define RP_MAX_FACTS 96
+#define RP_MOST_GRAINS 256  /* threads, in the coordinates that count, of what is cut up fine */
+#define RP_GRAIN_WORK 12000 /* operations that an evaluation may take for that: a millisecond */
+#define RP_GRAIN_DEPTH 24   /* halves on the way to one of them, in all coordinates */
 #define RP_MAX_SETS 512
 
 /* A linear fact about all threads and iterations that are there: lo <= form <= hi. */
@@ -43,12 +46,14 @@ struct rp_trip {
     struct rp_form distance; /* grows with k; the loop goes on while it is below 0 */
 };
 
-enum rp_request_kind { RP_REQUEST_NONE, RP_REQUEST_CUT, RP_REQUEST_SPLIT, RP_REQUEST_AGAIN };
+enum rp_request_kind {
+    RP_REQUEST_NONE, RP_REQUEST_CUT, RP_REQUEST_HALVE, RP_REQUEST_SPLIT, RP_REQUEST_AGAIN
+};
 
 struct rp_request {
     uint8_t kind;
     uint32_t variable;
-    int64_t at;     /* CUT: the first value of the upper piece; SPLIT: the divisor */
+    int64_t at;     /* CUT, HALVE: the first value of the upper piece; SPLIT: the divisor */
     int64_t shift;  /* SPLIT: variable + shift is a multiple of the divisor at its low end */
 };
 
@@ -75,6 +80,7 @@ struct rp_cover {
     uint8_t effect;
     bool exact, atomic, updates;
     int32_t root; /* index + 1, or 0 */
+    uint32_t touch; /* its index */
 };
 
 #define RP_MAX_STRETCHES 2048
@@ -106,6 +112,8 @@ struct rp_run {
 
     struct rp_piece *piece;
     bool no_requests; /* out of pieces: be inexact instead */
+    uint64_t work;    /* operations so far */
+    bool no_grains;   /* single threads are no better known: do not cut up fine any more */
     bool merged[3];   /* dimensions in which tid stands for ctaid * factor + tid */
     struct rp_request request;
 
@@ -132,10 +140,11 @@ static inline struct rp_box *rp_run_box(const struct rp_run *run)
 
 /* evaluate.c */
 size_t rp_run_scratch_bytes(const struct rp_proof *proof);
-/* rp_proof_evaluate; used[i] becomes true where the result depends on the number that root i
- * is, and not only as lo and hi of its own entries do. `used` may be NULL. */
+/* rp_proof_evaluate, with or without fine pieces (grain.c). used[i] becomes true where the result
+ * depends on the number that root i is, and not only as lo and hi of its own entries do. `used` may
+ * be NULL. */
 enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_launch *launch,
-                               rp_symbol_fn symbols, void *symbols_ctx, bool *used,
+                               rp_symbol_fn symbols, void *symbols_ctx, bool fine, bool *used,
                                struct rp_access_set *out);
 
 /* op.c */
@@ -167,6 +176,14 @@ int rp_run_compare(struct rp_run *run, const struct rp_op *op); /* 0, 1, or 2: u
 void rp_run_header(struct rp_run *run, uint32_t loop); /* the present context enters it */
 bool rp_run_confirm(struct rp_run *run, uint32_t loop); /* at its exit test */
 void rp_run_leave(struct rp_run *run, const struct rp_op *op, struct rp_form *out);
+
+/* grain.c */
+/* Asks for halves of the piece, as `touch` is not known for what it is in all of it. False where
+ * that leads nowhere. */
+bool rp_run_halve(struct rp_run *run, const struct rp_touch *touch);
+/* The covers from `first` on, of a piece that is done, go together with those of earlier pieces
+ * where they lie in one row. */
+void rp_run_join(struct rp_run *run, uint32_t first);
 
 /* cover.c */
 void rp_run_touch(struct rp_run *run, const struct rp_touch *touch);

@@ -93,7 +93,7 @@ static void what_is_remembered_is_what_is_found(void **state)
         struct made made;
         uint64_t here_asked, here_remembered;
         make(first + i, &made);
-        for (int launch = 0; launch < 40; launch++) {
+        for (int launch = 0; launch < RP_MEMO_PATIENCE; launch++) {
             struct rp_launch at = {.params = made.kernel.params,
                                    .param_bytes = sizeof made.kernel.params};
             memcpy(at.grid, made.kernel.grid, sizeof at.grid);

@@ -53,6 +53,9 @@ static void prove(const char *body, unsigned blocks, unsigned threads, const cha
 #define STORE(r) "mul.wide.s32 %rd90, " r ", 4; add.s64 %rd91, %rd1, %rd90;" \
     "st.global.u32 [%rd91], 0;\n"
 
+/* Threads: more than are looked at one by one. */
+enum { MANY = 512 };
+
 /* ---- guards ------------------------------------------------------------------- */
 
 static void guards_become_bounds(void **state)
@@ -110,19 +113,19 @@ static void doubtful_guards_are_not_exact(void **state)
 {
     (void)state;
     const char *words = "A B C 100 7 0 0 D 0";
-    struct claim bounded[] = {MAY_WRITE('A', 0, 256), {0}};
+    struct claim bounded[] = {MAY_WRITE('A', 0, MANY * 4), {0}};
     prove("ld.global.u32 %r9, [%rd2]; setp.eq.s32 %p1, %r9, 0; @%p1 ret;" STORE("%r4"), 1, 64,
           words, CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 256)));
     prove("setp.lt.s32 %p1, %r4, 3; setp.gt.or.s32 %p2, %r4, 9, %p1; @!%p2 ret;" STORE("%r4"), 1,
-          64, words, bounded);
-    prove("setp.ne.s32 %p1, %r4, 5; @!%p1 ret;" STORE("%r4"), 1, 64, words, bounded);
+          MANY, words, bounded);
+    prove("setp.ne.s32 %p1, %r4, 5; @!%p1 ret;" STORE("%r4"), 1, MANY, words, bounded);
     /* a join that not all paths reach */
     prove("setp.lt.s32 %p1, %r4, 9; @%p1 bra X; setp.gt.s32 %p2, %r4, 20; @%p2 bra X; bra E; X:"
-          STORE("%r4") "E:", 1, 64, words, bounded);
+          STORE("%r4") "E:", 1, MANY, words, bounded);
     /* a barrier's verdict */
     prove("setp.lt.s32 %p1, %r4, 9; bar.red.popc.u32 %r9, 0, %p1; setp.eq.s32 %p2, %r9, 0;"
           "@%p2 ret;"
-          STORE("%r4"), 1, 64, words, bounded);
+          STORE("%r4"), 1, MANY, words, bounded);
 }
 
 /* ---- shapes ------------------------------------------------------------------- */
@@ -246,7 +249,7 @@ static void first_iteration_of_a_loop_tested_at_its_end(void **state)
     (void)state;
     const char *loop = "shl.b32 %r9, %r4, 2; L:" STORE("%r9")
                        "add.s32 %r9, %r9, 1; setp.lt.s32 %p1, %r9, 10; @%p1 bra L;";
-    prove(loop, 1, 32, "A B C 0 0 0 0 D 0", CLAIMS(MAY_WRITE('A', 0, 31 * 16 + 4)));
+    prove(loop, 1, MANY, "A B C 0 0 0 0 D 0", CLAIMS(MAY_WRITE('A', 0, (MANY - 1) * 16 + 4)));
     prove(loop, 1, 3, "A B C 0 0 0 0 D 0", CLAIMS(WRITES('A', 0, 40)));
 }
 
@@ -266,7 +269,7 @@ static void sums_that_wrap_are_not_believed(void **state)
 {
     (void)state;
     /* i + n beyond 2^31 is negative, and the address lies before the pointer */
-    prove("add.s32 %r9, %r4, %r1;" STORE("%r9"), 1, 64, "A B C 2147483640 7 0 0 D 0",
+    prove("add.s32 %r9, %r4, %r1;" STORE("%r9"), 1, MANY, "A B C 2147483640 7 0 0 D 0",
           CLAIMS(WRITES_IN('A')));
     prove("add.s32 %r9, %r4, %r1; mul.wide.u32 %rd9, %r9, 4; add.s64 %rd10, %rd1, %rd9;"
           "st.global.u32 [%rd10], 0;", 1, 64, "A B C 2147483640 7 0 0 D 0",
@@ -277,30 +280,63 @@ static void sums_that_wrap_are_not_believed(void **state)
     /* intermediate overflow does not matter */
     prove("add.s32 %r9, %r4, %r1; sub.s32 %r9, %r9, %r1;" STORE("%r9"), 1, 64,
           "A B C 2147483640 7 0 0 D 0", CLAIMS(WRITES('A', 0, 256)));
-    prove("mul.lo.s32 %r9, %r4, %r1;" STORE("%r9"), 1, 64, "A B C 1073741824 7 0 0 D 0",
+    prove("mul.lo.s32 %r9, %r4, %r1;" STORE("%r9"), 1, MANY, "A B C 1073741824 7 0 0 D 0",
           CLAIMS(WRITES_IN('A')));
     /* the guard compares another number than the address uses */
     prove("setp.ge.u32 %p1, %r4, %r1; @%p1 ret; add.s32 %r9, %r4, -8; cvt.u64.u32 %rd9, %r9;"
-          "add.s64 %rd10, %rd1, %rd9; st.global.u8 [%rd10], 0;", 1, 64, "A B C 32 7 0 0 D 0",
+          "add.s64 %rd10, %rd1, %rd9; st.global.u8 [%rd10], 0;", 1, MANY, "A B C 32 7 0 0 D 0",
           CLAIMS(WRITES_IN('A')));
     prove("setp.ge.u32 %p1, %r4, %r1; @%p1 ret; add.s32 %r9, %r4, -8; cvt.s64.s32 %rd9, %r9;"
           "add.s64 %rd10, %rd1, %rd9; st.global.u8 [%rd10], 0;", 1, 64, "A B C 32 7 0 0 D 0",
           CLAIMS(WRITES('A', -8, 24)));
     /* 8 and 16 bits */
     prove("cvt.u16.u32 %rs1, %r4; add.s16 %rs2, %rs1, 200; cvt.u32.u8 %r9, %rs2;" STORE("%r9"),
-          1, 64, "A B C 32 7 0 0 D 0", CLAIMS(MAY_WRITE('A', 0, 1024)));
+          1, MANY, "A B C 32 7 0 0 D 0", CLAIMS(MAY_WRITE('A', 0, 1024)));
     prove("cvt.s32.s8 %r9, %r4;" STORE("%r9"), 1, 64, "A B C 32 7 0 0 D 0", CLAIMS(WRITES('A', 0,
           256)));
+}
+
+/* In a launch that is small, where it counts, threads are looked at in groups or one by one. */
+static void what_is_not_affine_is_cut_up_fine(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    prove("rem.s32 %r9, %r4, %r2;" STORE("%r9"), 1, 64, words, CLAIMS(WRITES('A', 0, 28)));
+    prove("mul.lo.s32 %r9, %r4, %r4; rem.u32 %r9, %r9, 5; add.s32 %r9, %r9, %r5;" STORE("%r9"), 1,
+          64, words, CLAIMS(WRITES('A', 0, 8), WRITES('A', 16, 20)));
+    prove("xor.b32 %r9, %r4, 5;" STORE("%r9"), 1, 64, words, CLAIMS(WRITES('A', 0, 256)));
+    prove("and.b32 %r9, %r4, 0x55; add.s32 %r9, %r9, %r1;" STORE("%r9"), 1, 4, words,
+          CLAIMS(WRITES('A', 400, 408)));
+    prove("min.s32 %r9, %r4, 9;" STORE("%r9"), 1, 64, words, CLAIMS(WRITES('A', 0, 40)));
+    prove("setp.ne.s32 %p1, %r4, 5; @!%p1 ret;" STORE("%r4"), 1, 64, words,
+          CLAIMS(WRITES('A', 0, 20), WRITES('A', 24, 256)));
+    prove("setp.lt.s32 %p1, %r4, 9; selp.b32 %r9, %r4, 50, %p1;" STORE("%r9"), 1, 64, words,
+          CLAIMS(WRITES('A', 0, 36), WRITES('A', 200, 204)));
+    /* a sum that wraps for some of them */
+    prove("add.s32 %r9, %r4, %r1;" STORE("%r9"), 1, 64, "A B C 2147483640 7 0 0 D 0",
+          CLAIMS(WRITES('A', 2147483640LL * 4, 2147483648LL * 4),
+                 WRITES('A', -2147483648LL * 4, (-2147483648LL + 56) * 4)));
+    /* one of two pointers */
+    prove("and.b32 %r9, %r4, 1; setp.eq.s32 %p1, %r9, 0; selp.b64 %rd9, %rd1, %rd2, %p1;"
+          "st.global.u32 [%rd9], 0;", 1, 8, words, CLAIMS(WRITES('A', 0, 4), WRITES('B', 0, 4)));
+    /* many blocks, but all the same: they need no cutting */
+    prove("rem.s32 %r9, %r4, %r2;" STORE("%r9"), 1 << 20, 64, words, CLAIMS(WRITES('A', 0, 28)));
+    /* and large where it counts, or dependent on data: the bounds stay */
+    prove("mul.lo.s32 %r9, %r3, %r3; rem.s32 %r9, %r9, %r2;" STORE("%r9"), 64, 64, words,
+          CLAIMS(MAY_WRITE('A', 0, 28)));
+    prove("ld.global.u32 %r10, [%rd2]; and.b32 %r10, %r10, 1; rem.s32 %r9, %r4, %r2;"
+          "add.s32 %r9, %r9, %r10;" STORE("%r9"), 1, 64, words,
+          CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 32)));
 }
 
 static void choices_are_bounded(void **state)
 {
     (void)state;
     const char *words = "A B C 20 7 0 0 D 0";
-    prove("min.s32 %r9, %r4, 9;" STORE("%r9"), 1, 64, words, CLAIMS(MAY_WRITE('A', 0, 40)));
-    prove("max.s32 %r9, %r4, 9;" STORE("%r9"), 1, 64, words, CLAIMS(MAY_WRITE('A', 36, 256)));
-    prove("setp.lt.s32 %p1, %r4, 9; selp.b32 %r9, %r4, 50, %p1;" STORE("%r9"), 1, 64, words,
-          CLAIMS(MAY_WRITE('A', 0, 256)));
+    prove("min.s32 %r9, %r4, 9;" STORE("%r9"), 1, MANY, words, CLAIMS(MAY_WRITE('A', 0, 40)));
+    prove("max.s32 %r9, %r4, 9;" STORE("%r9"), 1, MANY, words, CLAIMS(MAY_WRITE('A', 36, MANY * 4)));
+    prove("setp.lt.s32 %p1, %r4, 9; selp.b32 %r9, %r4, 50, %p1;" STORE("%r9"), 1, MANY, words,
+          CLAIMS(MAY_WRITE('A', 0, MANY * 4)));
     /* decided by a parameter: no choice at all */
     prove("setp.lt.s32 %p1, %r1, 9; selp.b32 %r9, %r4, 50, %p1;" STORE("%r9"), 1, 64, words,
           CLAIMS(WRITES('A', 200, 204)));
@@ -675,6 +711,7 @@ int main(void)
         cmocka_unit_test(first_iteration_of_a_loop_tested_at_its_end),
         cmocka_unit_test(a_block_that_some_iterations_skip),
         cmocka_unit_test(sums_that_wrap_are_not_believed),
+        cmocka_unit_test(what_is_not_affine_is_cut_up_fine),
         cmocka_unit_test(choices_are_bounded),
         cmocka_unit_test(pointers_are_followed),
         cmocka_unit_test(pointers_of_unknown_origin),

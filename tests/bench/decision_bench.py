@@ -8,12 +8,13 @@ but for where their pointers point (`alike`), the others are `new`. The shares a
 usage: decision_bench.py DIGITS TIMED_LAYER DRIVER
 
 The time of the one-off proofs is not in it: they are made when kernels are asked for. The clock is
-the machine's, whose other work would fill the highest percentiles. So the program runs ROUNDS times,
-and each launch counts with the least of its times: nothing is left out, and the first of a kind
-stays a first. Three rows:
+the machine's, whose other work would fill the highest percentiles. So the program runs ROUNDS
+times, and each launch counts with the least of its times: nothing is left out, and the first of a
+kind stays a first. Rows:
 
 at once    the same decision made once more right after: what it takes with warm caches
-as come    the least of the rounds; between two launches the job's work has taken the caches
+as come    the least of the rounds: between two launches the job's work has taken the caches; of
+           all launches, of those alike and of the new ones
 raw        every launch of every round, with whatever else the machine did"""
 import json
 import os
