@@ -153,19 +153,18 @@ static void doubt_copies(const struct rp_footprint *call)
 void rp_overtake_meet(struct rp_footprint *call)
 {
     bool is_default = call->stream == rp_driver_legacy_of(call->stream);
+    bool is_waited_for = is_default || call->taken_bytes; /* whatever comes later comes behind it */
     bool vouches = call->is_copy || call->brought.maker || call->taken_bytes;
-    call->is_in_turn = !call->is_copy || is_default;
+    call->is_in_turn = !call->is_copy || is_waited_for;
     if (!is_plain() && has_turns()) {
         rp_turns_take(turns, line_of(call->stream), call->seq);
         doubt_copies(call);
         call->is_in_turn = call->is_in_turn && (!vouches || is_last(call));
     }
-    if (!call->is_in_turn) {
+    if (!call->is_in_turn)
         call->brought = (struct rp_provenance){0};
-        call->taken_bytes = 0;
-    } else if (call->is_copy) {
+    else if (call->is_copy && !call->taken_bytes)
         call->is_in_turn = note(call);
-    }
 }
 
 void rp_overtake_forget(rp_alloc_id id)

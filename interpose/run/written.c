@@ -178,6 +178,7 @@ void rp_written_note(const struct rp_footprint *call)
     }
     if (!call->taken_bytes)
         return;
-    rp_offload_note(call);
+    if (call->is_in_turn)
+        rp_offload_note(call);
     rp_overtake_settled(call->stream, call->seq);
 }
