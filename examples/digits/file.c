@@ -51,6 +51,6 @@ char *file_beside_program(const char *name)
     char *path = host_alloc(PATH_MAX + strlen(name) + 1, 1);
     if (readlink(self, path, PATH_MAX) < 0)
         fail(self);
-    strcpy(strrchr(path, '/') + 1, name);
+    memcpy(strrchr(path, '/') + 1, name, strlen(name) + 1);
     return path;
 }

@@ -71,6 +71,8 @@ static void upload(CUdeviceptr to, const void *from, size_t bytes)
 
 static void upload_zeros(struct pool pool)
 {
+    if (pool.bytes == 0)
+        return;
     void *zeros = host_alloc(1, pool.bytes);
     upload(pool.base, zeros, pool.bytes);
     free(zeros);
