@@ -130,7 +130,7 @@ static bool read_condition(struct compiler *c, uint32_t types, struct condition 
     const struct rp_ptx_instruction *at = c->at;
     uint32_t next = 1;
     bool ftz = false;
-    out->combine = -1;
+    *out = (struct condition){.combine = -1};
     if (at->type_count != types || at->modifier_count < types + 1)
         return simt_refuse(c, "not supported");
     if (next < at->modifier_count && (out->combine = combining_opcode(at->modifiers[next])) >= 0)
