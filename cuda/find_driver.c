@@ -97,6 +97,8 @@ static enum rp_driver_verdict judge(const struct rp_driver_search *search, const
 static bool try_file(const struct finder *finder, const char *path)
 {
     enum rp_driver_verdict verdict = judge(finder->search, path);
+    if (verdict == RP_DRIVER_USABLE && path[0] != '/')
+        verdict = RP_DRIVER_RELATIVE;
     return verdict != RP_DRIVER_MISSING && finder->visit(finder->ctx, path, verdict);
 }
 
@@ -107,17 +109,12 @@ static bool try_chosen(const struct finder *finder, const char *path)
     return finder->visit(finder->ctx, path, verdict);
 }
 
-/* `dir` need not be zero-terminated. An empty or relative one counts from the working
- * directory, as it does for the loader. */
+/* `dir` need not be zero-terminated. An empty one is the working directory, as for the loader. */
 static bool try_directory(const struct finder *finder, const char *dir, size_t length)
 {
-    char path[PATH_MAX], cwd[PATH_MAX] = "";
-    if (length == 0 || dir[0] != '/') {
-        if (getcwd(cwd, sizeof(cwd)) == NULL)
-            return false;
-    }
-    int wanted = snprintf(path, sizeof(path), "%s%s%.*s/" SONAME, cwd, cwd[0] != '\0' ? "/" : "",
-                          (int)length, dir);
+    char path[PATH_MAX];
+    int wanted = snprintf(path, sizeof(path), "%.*s/" SONAME, length > 0 ? (int)length : 1,
+                          length > 0 ? dir : ".");
     return wanted > 0 && (size_t)wanted < sizeof(path) && try_file(finder, path);
 }
 

@@ -105,7 +105,7 @@ static void the_library_path_is_searched_in_order(void **state)
     assert_int_equal(found.count, 1);
 }
 
-static void an_empty_or_relative_directory_counts_from_here(void **state)
+static void nothing_is_taken_from_an_empty_or_relative_directory(void **state)
 {
     (void)state;
     struct found found = {0};
@@ -116,8 +116,10 @@ static void an_empty_or_relative_directory_counts_from_here(void **state)
     rp_driver_find(&search, note, &found);
     assert_int_equal(chdir(before), 0);
     assert_int_equal(found.count, 2);
-    assert_string_equal(found.paths[0], in_house("one//libcuda.so.1"));
-    assert_string_equal(found.paths[1], in_house("one/../two/libcuda.so.1"));
+    assert_string_equal(found.paths[0], "./libcuda.so.1");
+    assert_string_equal(found.paths[1], "../two/libcuda.so.1");
+    assert_int_equal(found.verdicts[0], RP_DRIVER_RELATIVE);
+    assert_int_equal(found.verdicts[1], RP_DRIVER_RELATIVE);
 }
 
 static void what_will_not_do_is_named_and_passed_over(void **state)
@@ -263,7 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_library_path_is_searched_in_order),
-        cmocka_unit_test(an_empty_or_relative_directory_counts_from_here),
+        cmocka_unit_test(nothing_is_taken_from_an_empty_or_relative_directory),
         cmocka_unit_test(what_will_not_do_is_named_and_passed_over),
         cmocka_unit_test(a_chosen_driver_is_the_only_one),
         cmocka_unit_test(the_loaders_cache_is_read),
