@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that treat their process roughly and never use CUDA: each prints what it saw.
  *
- * usage: odd forks|threads|exec|closes|signals|descriptors|alternate|vfork|dlmopen [N] */
+ * usage: odd forks|threads|exec|closes|signals|descriptors|vfork|dlmopen|secure [N] */
 #include <dlfcn.h>
 #include <dirent.h>
 #include <pthread.h>
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -151,5 +152,7 @@ int main(int argc, char **argv)
         return with_vfork();
     if (strcmp(what, "dlmopen") == 0)
         return in_a_namespace();
+    if (strcmp(what, "secure") == 0)
+        return printf("secure: %lu\n", getauxval(AT_SECURE)) < 0;
     return 2;
 }
