@@ -142,7 +142,7 @@ static enum rp_status read_output(struct rp_config *config)
     config->trace_lossy = is_set("REPRISE_LOSSY");
     const char *shelter = getenv("REPRISE_SHELTER");
     if (shelter && strlen(shelter) < sizeof(config->shelter))
-        strcpy(config->shelter, shelter);
+        snprintf(config->shelter, sizeof(config->shelter), "%s", shelter);
     if (read_size("REPRISE_LIMIT", &config->trace_limit))
         config->trace_keep = RP_TRACE_KEEP_FIRST;
     if (read_size("REPRISE_LAST", &config->trace_limit))
