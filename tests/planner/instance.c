@@ -256,3 +256,48 @@ struct rp_profile *instance_with_rows(const struct rp_profile *facts, struct ran
         fail_msg("%s", message);
     return both;
 }
+
+/* ---- against enumeration ------------------------------------------------------ */
+
+const struct rp_curve_point *instance_best_within(const struct rp_curve_point *points, size_t count,
+                                                  uint64_t budget)
+{
+    const struct rp_curve_point *best = NULL;
+
+    for (size_t i = 0; i < count && points[i].peak <= budget; i++)
+        best = &points[i];
+    return best;
+}
+
+void instance_check_budget(const struct rp_question *question, const struct rp_curve_point *points,
+                           size_t count)
+{
+    const struct rp_curve_point *best = instance_best_within(points, count, question->budget);
+    struct rp_plan *plan = instance_solve(question);
+
+    assert_true(plan->has_min_budget);
+    assert_int_equal(plan->min_budget, points[0].peak);
+    if (best == NULL) {
+        assert_int_equal(plan->answer, RP_ANSWER_INFEASIBLE);
+    } else {
+        assert_int_equal(plan->answer, RP_ANSWER_OPTIMAL);
+        assert_int_equal(plan->time, best->time);
+        assert_int_equal(plan->peak, best->peak);
+    }
+    rp_plan_destroy(plan);
+}
+
+void instance_check_curve(const struct rp_question *question, const struct rp_curve_point *points,
+                          size_t count)
+{
+    struct rp_curve *curve;
+    char message[200] = "";
+
+    if (rp_planner_curve(question, &curve, message, sizeof(message)) != RP_OK)
+        fail_msg("%s", message);
+    assert_false(curve->truncated);
+    assert_int_equal(curve->gap, 0);
+    assert_int_equal(curve->count, count);
+    assert_memory_equal(curve->points, points, count * sizeof(*points));
+    rp_curve_destroy(curve);
+}

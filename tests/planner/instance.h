@@ -46,6 +46,17 @@ uint64_t instance_eager_peak(const struct rp_profile *profile);
 size_t instance_enumerate(const struct rp_profile *profile, enum rp_model model,
                           unsigned allowed, struct rp_curve_point **points);
 
+/* The last of `points` that fits; NULL where none does. */
+const struct rp_curve_point *instance_best_within(const struct rp_curve_point *points, size_t count,
+                                                  uint64_t budget);
+
+/* Asserts that the search answers what `points`, all there are, say for the question's budget, and
+ * that the curve it makes is all of them. */
+void instance_check_budget(const struct rp_question *question, const struct rp_curve_point *points,
+                           size_t count);
+void instance_check_curve(const struct rp_question *question, const struct rp_curve_point *points,
+                          size_t count);
+
 /* The same facts, with the rows that follow from them beside them; with `random`, such as they
  * might have been measured: each term of them a little more. */
 struct rp_profile *instance_with_rows(const struct rp_profile *facts, struct random *random);

@@ -64,42 +64,6 @@ static void plans_need_what_executing_them_needs(void **state)
 
 /* ---- searching ---------------------------------------------------------------- */
 
-static void check_budget(struct rp_question *question, const struct rp_curve_point *points,
-                         size_t count)
-{
-    const struct rp_curve_point *best = NULL;
-    struct rp_plan *plan = instance_solve(question);
-
-    for (size_t i = 0; i < count && points[i].peak <= question->budget; i++)
-        best = &points[i];
-    assert_true(plan->has_min_budget);
-    assert_int_equal(plan->min_budget, points[0].peak);
-    if (best == NULL) {
-        assert_int_equal(plan->answer, RP_ANSWER_INFEASIBLE);
-    } else {
-        assert_int_equal(plan->answer, RP_ANSWER_OPTIMAL);
-        assert_int_equal(plan->time, best->time);
-        assert_int_equal(plan->peak, best->peak);
-    }
-    rp_plan_destroy(plan);
-}
-
-/* All of it, against every plan. */
-static void check_curve(const struct rp_question *question, const struct rp_curve_point *points,
-                        size_t count)
-{
-    struct rp_curve *curve;
-    char message[200] = "";
-
-    if (rp_planner_curve(question, &curve, message, sizeof(message)) != RP_OK)
-        fail_msg("%s", message);
-    assert_false(curve->truncated);
-    assert_int_equal(curve->gap, 0);
-    assert_int_equal(curve->count, count);
-    assert_memory_equal(curve->points, points, count * sizeof(*points));
-    rp_curve_destroy(curve);
-}
-
 static void check_search(const struct rp_profile *profile, enum rp_model model,
                          struct random *random)
 {
@@ -112,13 +76,13 @@ static void check_search(const struct rp_profile *profile, enum rp_model model,
     question.model = model;
     assert_ok(rp_planner_min_budget(&question, &least, NULL, message, sizeof(message)));
     assert_int_equal(least, points[0].peak);
-    check_curve(&question, points, count);
+    instance_check_curve(&question, points, count);
     for (size_t i = 0; i < count; i += 1 + random_below(random, 3)) {
         question.plain = random_below(random, 3) == 0;
         question.budget = points[i].peak;
-        check_budget(&question, points, count);
+        instance_check_budget(&question, points, count);
         question.budget = points[i].peak - 1;
-        check_budget(&question, points, count);
+        instance_check_budget(&question, points, count);
     }
     free(points);
 }

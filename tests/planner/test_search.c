@@ -8,46 +8,6 @@
 
 /* ---- against enumeration ------------------------------------------------------ */
 
-static const struct rp_curve_point *best_within(const struct rp_curve_point *points, size_t count,
-                                                uint64_t budget)
-{
-    const struct rp_curve_point *best = NULL;
-
-    for (size_t i = 0; i < count && points[i].peak <= budget; i++)
-        best = &points[i];
-    return best;
-}
-
-static void check_against(const struct rp_question *question, const struct rp_curve_point *points,
-                          size_t count)
-{
-    const struct rp_curve_point *best = best_within(points, count, question->budget);
-    struct rp_plan *plan = instance_solve(question);
-
-    assert_true(plan->has_min_budget);
-    assert_int_equal(plan->min_budget, points[0].peak);
-    if (best == NULL) {
-        assert_int_equal(plan->answer, RP_ANSWER_INFEASIBLE);
-    } else {
-        assert_int_equal(plan->answer, RP_ANSWER_OPTIMAL);
-        assert_int_equal(plan->time, best->time);
-        assert_int_equal(plan->peak, best->peak);
-    }
-    rp_plan_destroy(plan);
-}
-
-static void check_curve(const struct rp_question *question, const struct rp_curve_point *points,
-                        size_t count)
-{
-    struct rp_curve *curve;
-    char message[200];
-
-    assert_ok(rp_planner_curve(question, &curve, message, sizeof(message)));
-    assert_int_equal(curve->count, count);
-    assert_memory_equal(curve->points, points, count * sizeof(*points));
-    rp_curve_destroy(curve);
-}
-
 static void the_optimum_is_that_of_enumeration(void **state)
 {
     struct random random = random_begin("enumeration");
@@ -62,11 +22,11 @@ static void the_optimum_is_that_of_enumeration(void **state)
         size_t count =
             instance_enumerate(profile, RP_MODEL_NESTED, question.allowed, &points);
         uint64_t end = points[count - 1].peak + 3;
-        check_curve(&question, points, count);
+        instance_check_curve(&question, points, count);
         for (int budgets = 0; budgets < 12; budgets++) {
             question.budget = random_below(&random, end);
             question.plain = budgets % 3 == 0;
-            check_against(&question, points, count);
+            instance_check_budget(&question, points, count);
         }
         free(points);
         rp_profile_destroy(profile);
@@ -84,9 +44,9 @@ static void twelve_segments_agree_with_enumeration(void **state)
     (void)state;
     for (size_t i = 0; i < count; i++) {
         question.budget = points[i].peak;
-        check_against(&question, points, count);
+        instance_check_budget(&question, points, count);
     }
-    check_curve(&question, points, count);
+    instance_check_curve(&question, points, count);
     free(points);
     rp_profile_destroy(profile);
 }
@@ -101,6 +61,18 @@ static struct rp_plan *solve(const struct rp_profile *profile, uint64_t budget, 
     return instance_solve(&question);
 }
 
+static void check_bounds(const struct rp_profile *profile, uint64_t budget)
+{
+    struct rp_plan *bounded = solve(profile, budget, false);
+    struct rp_plan *plain = solve(profile, budget, true);
+
+    assert_int_equal(bounded->answer, RP_ANSWER_OPTIMAL);
+    assert_int_equal(bounded->time, plain->time);
+    assert_int_equal(bounded->peak, plain->peak);
+    rp_plan_destroy(bounded);
+    rp_plan_destroy(plain);
+}
+
 static void bounds_cost_nothing_but_labels(void **state)
 {
     struct random random = random_begin("bounds");
@@ -109,14 +81,7 @@ static void bounds_cost_nothing_but_labels(void **state)
     for (int round = 0; round < 12; round++) {
         struct rp_profile *profile = instance_realistic(&random, 12 + random_below(&random, 24));
         uint64_t least = instance_min_budget(profile), most = instance_eager_peak(profile);
-        uint64_t budget = least + random_below(&random, most - least + 1);
-        struct rp_plan *bounded = solve(profile, budget, false);
-        struct rp_plan *plain = solve(profile, budget, true);
-        assert_int_equal(bounded->answer, RP_ANSWER_OPTIMAL);
-        assert_int_equal(bounded->time, plain->time);
-        assert_int_equal(bounded->peak, plain->peak);
-        rp_plan_destroy(bounded);
-        rp_plan_destroy(plain);
+        check_bounds(profile, least + random_below(&random, most - least + 1));
         rp_profile_destroy(profile);
     }
 }
@@ -132,14 +97,7 @@ static void bounds_lose_neither_time_nor_peak(void **state)
         struct rp_profile *profile = round % 2 ? instance_layers(&random, count)
                                                : instance_random_sized(&random, count, 50);
         uint64_t least = instance_min_budget(profile), most = instance_eager_peak(profile);
-        uint64_t budget = least + random_below(&random, most > least ? most - least : 1);
-        struct rp_plan *bounded = solve(profile, budget, false);
-        struct rp_plan *plain = solve(profile, budget, true);
-        assert_int_equal(bounded->answer, RP_ANSWER_OPTIMAL);
-        assert_int_equal(bounded->time, plain->time);
-        assert_int_equal(bounded->peak, plain->peak);
-        rp_plan_destroy(bounded);
-        rp_plan_destroy(plain);
+        check_bounds(profile, least + random_below(&random, most > least ? most - least : 1));
         rp_profile_destroy(profile);
     }
 }
@@ -254,7 +212,8 @@ static void powers_of_two_truncate_honestly(void **state)
     assert_int_equal(curve->points[curve->count - 1].time, 0);
     assert_true(curve->gap > 0 && curve->gap < 65535 / 8);
     for (uint64_t budget = 0; budget < 65536; budget++) {
-        const struct rp_curve_point *best = best_within(curve->points, curve->count, budget);
+        const struct rp_curve_point *best =
+            instance_best_within(curve->points, curve->count, budget);
         uint64_t time = best != NULL ? best->time : UINT64_MAX, optimum = 65535 - budget;
         assert_true(time >= optimum && time - optimum <= curve->gap);
     }
@@ -282,7 +241,7 @@ static void a_truncated_curve_knows_how_far_it_may_be_off(void **state)
         assert_int_equal(curve->points[0].peak, exact->points[0].peak);
         for (size_t i = 0; i < exact->count; i++) {
             const struct rp_curve_point *best =
-                best_within(curve->points, curve->count, exact->points[i].peak);
+                instance_best_within(curve->points, curve->count, exact->points[i].peak);
             uint64_t time = best != NULL ? best->time : UINT64_MAX;
             assert_true(time >= exact->points[i].time &&
                         time - exact->points[i].time <= curve->gap);
