@@ -12,7 +12,7 @@
 enum rp_driver_verdict {
     RP_DRIVER_USABLE,
     RP_DRIVER_MISSING,  /* named by REPRISE_DRIVER, but not a file that can be read */
-    RP_DRIVER_RELATIVE, /* not an absolute path: what code runs must not hang on where one stands */
+    RP_DRIVER_RELATIVE, /* not an absolute path: what runs must not hang on where one stands */
     RP_DRIVER_FOREIGN,  /* no shared object of this machine */
     RP_DRIVER_STUB,     /* a toolkit's link-time stub: it answers every call with an error */
     RP_DRIVER_ITSELF    /* the layer */
@@ -30,7 +30,8 @@ struct rp_driver_search {
 void rp_driver_search_default(struct rp_driver_search *search);
 
 /* Told about each candidate that exists, in the loader's order of preference, usable or not;
- * `path` is valid during the call, and absolute where it is usable. Returning true ends the search. */
+ * `path` is valid during the call, and absolute where it is usable. Returning true ends the
+ * search. */
 typedef bool (*rp_driver_fn)(void *ctx, const char *path, enum rp_driver_verdict verdict);
 
 /* True when `visit` ended the search. Allocates nothing; thread-safe. */
