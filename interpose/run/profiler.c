@@ -55,9 +55,11 @@ static _Thread_local uint64_t tagged; /* what this thread's calls belong to; 0 f
  * step that is worth planning has a million kernels. */
 static void add(struct list *list, uint64_t value, uint32_t correlation)
 {
+    if (list->count >= MOST_RECORDS)
+        return;
     struct known *bigger = rp_array_reserve(list->items, &list->capacity, list->count + 1,
                                             sizeof(*bigger));
-    if (!bigger || list->count >= MOST_RECORDS)
+    if (!bigger)
         return;
     list->items = bigger;
     list->items[list->count++] = (struct known){value, correlation};

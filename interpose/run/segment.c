@@ -105,19 +105,19 @@ static const struct rp_segment_rule *rule_of(uint32_t segment)
     return &rp_core.config.contract->segments[segment];
 }
 
-static const char *phase_word(const struct rp_scope *scope)
+static const char *phase_of(const struct rp_scope *scope, bool begins)
 {
-    return scope->kind == RP_SCOPE_FORWARD ? "forward" : "replay";
+    if (scope->kind == RP_SCOPE_FORWARD)
+        return begins ? "forward begins" : "forward ends";
+    return begins ? "replay begins" : "replay ends";
 }
 
 static void note_scope(const struct rp_scope *scope, bool begins)
 {
     const struct rp_execution *execution = scope->execution;
-    char phase[32];
-    strcpy(phase, phase_word(scope));
-    strcat(phase, begins ? " begins" : " ends");
     RP_NOTE(segment, RP_T(rule_of(scope->segment)->name), RP_T(execution ? execution->key : ""),
-            RP_U(execution ? execution->instance->id : 0), RP_T(phase), RP_U(rp_core.step),
+            RP_U(execution ? execution->instance->id : 0), RP_T(phase_of(scope, begins)),
+            RP_U(rp_core.step),
             RP_U(execution ? execution->last_stream : 0),
             RP_U(execution ? execution->log_count : 0));
 }
