@@ -26,7 +26,7 @@ static const char *const names[RP_SWITCH_COUNT] = {
     [RP_SWITCH_CLAIM] = "claim",             [RP_SWITCH_ROOM] = "room",
     [RP_SWITCH_EXILE] = "exile",             [RP_SWITCH_WORTH] = "worth",
     [RP_SWITCH_LODGING] = "lodging",         [RP_SWITCH_TOGETHER] = "together",
-    [RP_SWITCH_GATES] = "gates",
+    [RP_SWITCH_GATES] = "gates",             [RP_SWITCH_ADVICE] = "advice",
     [RP_SWITCH_HALVES] = "halves",
     [RP_SWITCH_GRAINS] = "grains",
     [RP_SWITCH_MEMO] = "memo",

@@ -40,6 +40,7 @@ enum rp_switch {
     RP_SWITCH_ROOM,         /* leave on the device what can't be made anew, where there is room */
     RP_SWITCH_EXILE,        /* move to host memory what can't be made anew */
     RP_SWITCH_GATES,        /* wait for nothing that the job may have to set off */
+    RP_SWITCH_ADVICE,       /* let the planner say what is dropped */
     RP_SWITCH_TOGETHER,     /* drop what is made together, and inputs last */
     RP_SWITCH_WORTH,        /* keep nothing for outputs that give no more than that takes */
     RP_SWITCH_LODGING,      /* let blocks stand in larger ones where they fit each step */

@@ -212,6 +212,25 @@ static void say_plan(const struct rp_summaries *summaries)
         say_refuge(summary);
 }
 
+/* The plan that recompute was given, beside what its steps took. */
+static void say_advice(const json_t *plan)
+{
+    char planned[RP_SIZE_TEXT], measured[RP_SIZE_TEXT], least[RP_SIZE_TEXT];
+    uint64_t smallest = rp_member_number(plan, "min_budget_bytes");
+    if (rp_member_number(plan, "plans") > 0)
+        rp_say("recompute: planned %.3f ms and %s a step, measured %.3f ms and %s; the smallest "
+               "budget that a plan is sure of is %s",
+               (double)rp_member_number(plan, "planned_ns") / 1e6,
+               rp_size_format(planned, rp_member_number(plan, "planned_peak_bytes")),
+               (double)rp_member_number(plan, "measured_ns") / 1e6,
+               rp_size_format(measured, rp_member_number(plan, "measured_peak_bytes")),
+               rp_size_exact(least, smallest));
+    else if (smallest)
+        rp_say("recompute: no plan is sure to fit the budget; the smallest that one is sure of "
+               "is %s, and below it what is missed last goes first",
+               rp_size_exact(least, smallest));
+}
+
 /* What was saved, by the process that needed most. */
 static void say_recompute(const struct rp_summaries *summaries)
 {
@@ -228,6 +247,7 @@ static void say_recompute(const struct rp_summaries *summaries)
                rp_size_format(peak, rp_member_number(most, "device_peak_bytes")),
                rp_size_format(dropped, rp_member_number(figures, "bytes_dropped")),
                rp_count_format(recalls, rp_member_number(figures, "recalls")));
+    say_advice(json_object_get(figures, "plan"));
     if (rp_member_number(figures, "needed_bytes"))
         rp_say("recompute: the job was refused memory; there it would have taken at least %s",
                rp_size_format(peak, rp_member_number(figures, "needed_bytes")));

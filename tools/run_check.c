@@ -89,9 +89,10 @@ static int check_recompute(const struct rp_run *run)
     if (rp_option_given(&run->options, RP_OPT_AUDIT))
         return rp_say_usage("run", "--audit looks at all device memory, and mode recompute takes "
                             "some of it away; audit in guard");
-    if (rp_option_given(&run->options, RP_OPT_POLICY))
-        return rp_say_usage("run", "--policy is for replays of the job's own, in guard; mode "
-                            "recompute drops what the budget asks for");
+    const char *policy = rp_run_text(run, RP_OPT_POLICY, "regions");
+    if (strcmp(policy, "regions") != 0 && strcmp(policy, "joint") != 0)
+        return rp_say_usage("run", "--policy: mode recompute drops what is missed last where "
+                            "memory is short (regions), or what a plan says (joint)");
     return RP_EXIT_OK;
 }
 

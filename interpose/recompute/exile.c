@@ -369,6 +369,14 @@ void rp_exile_after(const struct rp_footprint *call, bool went, bool sure)
     }
 }
 
+uint64_t rp_exile_bytes(void)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < exiles.count; i++)
+        bytes += exiles.items[i].hi - exiles.items[i].lo;
+    return bytes;
+}
+
 void rp_exile_forget(rp_alloc_id id)
 {
     for (size_t i = exiles.count; i-- > 0;) {

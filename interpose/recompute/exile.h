@@ -25,6 +25,9 @@ void rp_exile_after(const struct rp_footprint *call, bool went, bool sure);
 enum rp_status rp_exile_return_for(const struct rp_execution *execution, rp_stream stream);
 enum rp_status rp_exile_return_all(rp_stream stream);
 
+/* Bytes that are on the host now. */
+uint64_t rp_exile_bytes(void);
+
 /* The allocation is gone; all of them are. */
 void rp_exile_forget(rp_alloc_id id);
 /* Before the context goes, with the host memory that all have: those that were made in it are

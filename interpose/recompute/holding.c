@@ -9,6 +9,7 @@
 static struct {
     struct rp_holding *items;
     size_t count, capacity, dropped;
+    uint64_t standing; /* bytes */
     uint64_t used; /* any of them, the last time, by rp_fence_now */
 } holdings;
 
@@ -22,10 +23,22 @@ struct rp_holding *rp_holdings_at(size_t index)
     return &holdings.items[index];
 }
 
+static uint64_t bytes_of(const struct rp_holding *holding)
+{
+    return holding->hi - holding->lo;
+}
+
+uint64_t rp_holdings_standing(void)
+{
+    return holdings.standing;
+}
+
 void rp_holding_set(struct rp_holding *holding, enum rp_holding_state state)
 {
     bool was = holding->state == RP_HOLDING_DROPPED, is = state == RP_HOLDING_DROPPED;
     holdings.dropped += (size_t)is - (size_t)was;
+    holdings.standing += was && !is ? bytes_of(holding) : 0;
+    holdings.standing -= is && !was ? bytes_of(holding) : 0;
     holding->owner->recipe->dropped += (size_t)is - (size_t)was;
     holding->state = state;
 }
@@ -62,6 +75,7 @@ static void remove_at(size_t at)
     rp_holding_claim(&holdings.items[at], false);
     rp_holding_set(&holdings.items[at], RP_HOLDING_STANDS);
     holdings.items[at].owner->recipe->held--;
+    holdings.standing -= bytes_of(&holdings.items[at]);
     holdings.items[at] = holdings.items[--holdings.count];
 }
 
@@ -131,6 +145,7 @@ uint64_t rp_holding_used(const struct rp_holding *holding)
 void rp_holdings_forget_all(void)
 {
     holdings.count = holdings.dropped = 0;
+    holdings.standing = 0;
 }
 
 /* ---- what a forward holds --------------------------------------------------------- */
@@ -161,6 +176,7 @@ static enum rp_status add_holding(struct rp_execution *execution, rp_alloc_id id
     holding.nth = first_write(execution->recipe, &holding);
     holdings.items = bigger;
     holdings.items[holdings.count++] = holding;
+    holdings.standing += bytes_of(&holding);
     execution->recipe->held++;
     return RP_OK;
 }

@@ -23,6 +23,7 @@ struct rp_holding {
     uint64_t used; /* the last time, by rp_fence_now */
     bool claimed; /* dropped, and a call is under way that overwrites all of it */
     uint64_t next; /* use, as the place of a call in the step; see rp_victims_rank ... */
+    bool is_noted; /* another forward reads it: see interpose/recompute/advice.h */
     bool is_input; /* ... as of this: a forward that somebody is going to use reads it */
 };
 
@@ -35,6 +36,9 @@ void rp_holdings_forget(rp_alloc_id id);
 
 /* Adds what of the allocation is held to `spans`. */
 enum rp_status rp_holdings_of(rp_alloc_id id, struct rp_spans *spans);
+
+/* Bytes in those that stand. */
+uint64_t rp_holdings_standing(void);
 
 size_t rp_holdings_count(void);
 struct rp_holding *rp_holdings_at(size_t index);

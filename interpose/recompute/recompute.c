@@ -5,6 +5,8 @@
 #include "cuda/switches.h"
 #include "interpose/calls/handlers.h"
 #include "interpose/plan/refuge.h"
+#include "interpose/plan/cost.h"
+#include "interpose/recompute/advice.h"
 #include "interpose/recompute/claim.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/exile.h"
@@ -25,8 +27,10 @@ static uint64_t largest_call; /* bytes that one call met, so far */
 
 void rp_recompute_step_begins(void)
 {
-    if (rp_recompute_is_on())
-        rp_liveness_step_begins();
+    if (!rp_recompute_is_on())
+        return;
+    rp_liveness_step_begins();
+    rp_advice_step_begins();
 }
 
 void rp_recompute_forward(struct rp_execution *execution, const struct rp_footprint *call)
@@ -35,40 +39,42 @@ void rp_recompute_forward(struct rp_execution *execution, const struct rp_footpr
         rp_recipe_expect(execution, call);
 }
 
-/* The execution of the thread's `at`-th scope, where that is a forward. */
-static struct rp_execution *forward_at(const struct rp_thread *thread, unsigned at)
+/* The next forward that this thread is in, from scope *at on, or NULL. */
+static struct rp_execution *next_forward(unsigned *at)
 {
-    return thread->scopes[at].kind == RP_SCOPE_FORWARD ? thread->scopes[at].execution : NULL;
+    const struct rp_thread *thread = rp_thread_self();
+    while (rp_recompute_is_on() && *at < thread->scope_count) {
+        const struct rp_scope *scope = &thread->scopes[(*at)++];
+        if (scope->kind == RP_SCOPE_FORWARD && scope->execution)
+            return scope->execution;
+    }
+    return NULL;
 }
 
 void rp_recompute_launch(const struct rp_launched *launch, uint64_t function, bool is_plain,
                          const struct rp_footprint *call)
 {
-    const struct rp_thread *thread = rp_thread_self();
-    for (unsigned i = 0; rp_recompute_is_on() && i < thread->scope_count; i++)
-        if (forward_at(thread, i))
-            rp_recipe_add(forward_at(thread, i), launch, (CUfunction)(uintptr_t)function,
-                          is_plain, call);
+    struct rp_execution *forward;
+    for (unsigned at = 0; (forward = next_forward(&at)) != NULL;)
+        rp_recipe_add(forward, launch, (CUfunction)(uintptr_t)function, is_plain, call);
 }
 
 void rp_recompute_copy(uint64_t to, uint64_t from, uint64_t bytes,
                        const struct rp_footprint *call)
 {
-    const struct rp_thread *thread = rp_thread_self();
+    struct rp_execution *forward;
     const struct rp_recopy copy = {to, from, bytes};
-    for (unsigned i = 0; rp_recompute_is_on() && i < thread->scope_count; i++)
-        if (forward_at(thread, i))
-            rp_recipe_add_copy(forward_at(thread, i), &copy, call);
+    for (unsigned at = 0; (forward = next_forward(&at)) != NULL;)
+        rp_recipe_add_copy(forward, &copy, call);
 }
 
 void rp_recompute_set(uint64_t to, uint64_t count, unsigned width, unsigned value,
                       const struct rp_footprint *call)
 {
-    const struct rp_thread *thread = rp_thread_self();
+    struct rp_execution *forward;
     const struct rp_reset set = {to, count, width, value};
-    for (unsigned i = 0; rp_recompute_is_on() && i < thread->scope_count; i++)
-        if (forward_at(thread, i))
-            rp_recipe_add_set(forward_at(thread, i), &set, call);
+    for (unsigned at = 0; (forward = next_forward(&at)) != NULL;)
+        rp_recipe_add_set(forward, &set, call);
 }
 
 /* To follow a recipe takes memory for all that it meets, beside what a call meets that wants it. */
@@ -84,10 +90,8 @@ static void stay(struct rp_execution *execution, const char *reason)
     rp_holdings_release(execution);
 }
 
-void rp_recompute_forward_ends(struct rp_execution *execution)
+static void hold_outputs(struct rp_execution *execution)
 {
-    if (!rp_recompute_is_on())
-        return;
     rp_recipe_close(execution);
     if (!rp_recipe_is_good(execution))
         return;
@@ -101,6 +105,15 @@ void rp_recompute_forward_ends(struct rp_execution *execution)
         rp_fence_set();
 }
 
+void rp_recompute_forward_ends(struct rp_execution *execution)
+{
+    if (!rp_recompute_is_on())
+        return;
+    hold_outputs(execution);
+    rp_advice_forward(execution);
+    rp_cost_phase(RP_PHASE_OF_BACKWARD, execution->place); /* until the next one begins */
+}
+
 bool rp_recompute_protects(const struct rp_execution *execution)
 {
     return !rp_recompute_is_on() || !execution->recipe || rp_recipe_is_good(execution);
@@ -108,7 +121,12 @@ bool rp_recompute_protects(const struct rp_execution *execution)
 
 bool rp_recompute_lets_go(struct rp_execution *execution, uint64_t bytes)
 {
-    return rp_recompute_is_on() && bytes && rp_loss_of_worthless(execution, bytes);
+    if (!rp_recompute_is_on() || !bytes)
+        return false;
+    bool goes = rp_loss_of_worthless(execution, bytes);
+    if (!goes)
+        rp_advice_kept(execution, bytes);
+    return goes;
 }
 
 bool rp_recompute_needs(const struct rp_execution *execution)
@@ -272,6 +290,7 @@ void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure)
     rp_exile_after(call, went, sure);
     rp_holdings_use(call);
     note_use(call);
+    rp_advice_call();
     rp_drop_unguard(call);
     rp_drop_unless_plenty();
 }
@@ -442,4 +461,5 @@ void rp_recompute_forget(void)
     rp_holdings_forget_all();
     rp_drop_forget();
     rp_liveness_forget();
+    rp_advice_forget();
 }

@@ -2,6 +2,7 @@
 #include "interpose/recompute/victim.h"
 
 #include "cuda/switches.h"
+#include "interpose/recompute/advice.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/liveness.h"
@@ -103,7 +104,7 @@ void rp_victims_rank(void)
     }
 }
 
-enum tier { DROPPED, UNUSED, OUTPUT, INPUT };
+enum tier { DROPPED, UNUSED, OUTPUT, RETAINED, INPUT };
 
 static enum tier tier_of(const struct rp_holding *holding)
 {
@@ -111,7 +112,9 @@ static enum tier tier_of(const struct rp_holding *holding)
         return DROPPED;
     if (holding->is_input && rp_switch_on(RP_SWITCH_TOGETHER))
         return INPUT;
-    return holding->next == UINT64_MAX ? UNUSED : OUTPUT;
+    if (holding->next == UINT64_MAX)
+        return UNUSED;
+    return rp_advice_retains(holding->owner->place) ? RETAINED : OUTPUT;
 }
 
 /* True when `a` is the better one to go. */
@@ -121,7 +124,7 @@ static bool goes_first(const struct rp_holding *a, const struct rp_holding *b)
     uint64_t missed_a = a->owner->recipe->missed, missed_b = b->owner->recipe->missed;
     if (tier != tier_of(b))
         return tier < tier_of(b);
-    if (tier == OUTPUT && rp_switch_on(RP_SWITCH_TOGETHER) && missed_a != missed_b)
+    if (tier != INPUT && rp_switch_on(RP_SWITCH_TOGETHER) && missed_a != missed_b)
         return missed_a > missed_b;
     if (a->next != b->next)
         return a->next > b->next;

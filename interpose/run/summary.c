@@ -9,6 +9,7 @@
 #include "interpose/plan/cost.h"
 #include "interpose/plan/estimate.h"
 #include "interpose/plan/policy.h"
+#include "interpose/recompute/advice.h"
 #include "interpose/recompute/backing.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/buffer.h"
@@ -255,6 +256,27 @@ static void put_plan(json_t *summary)
     json_object_set_new(summary, "plan", object);
 }
 
+/* What the planner said, beside what the last step took. */
+static void put_advice(json_t *recompute)
+{
+    const struct rp_advice advice = rp_advice();
+    const struct rp_step_cost *last = rp_cost_last();
+    json_t *object = json_object();
+    put_count(object, "plans", advice.plans);
+    if (advice.reason)
+        put_text(object, "reason", advice.reason);
+    if (advice.plan) {
+        put_text(object, "answer", rp_answer_name(advice.plan->answer));
+        put_count(object, "planned_ns", advice.plan->time);
+        put_count(object, "planned_peak_bytes", advice.plan->peak);
+        put_count(object, "min_budget_bytes", advice.plan->min_budget);
+        put_count(object, "measured_ns", last ? last->ns : 0);
+        put_count(object, "measured_peak_bytes", last ? last->peak : 0);
+        json_object_set_new(object, "choices", choices_json(advice.plan));
+    }
+    json_object_set_new(recompute, "plan", object);
+}
+
 /* What was dropped and made anew; `unserved` of a segment says why it was not. */
 static void put_recompute(json_t *summary)
 {
@@ -267,6 +289,7 @@ static void put_recompute(json_t *summary)
     put_count(object, "granule_bytes", rp_backing_granule());
     if (rp_core.figures.lacking)
         put_count(object, "needed_bytes", rp_core.figures.lacking);
+    put_advice(object);
     json_object_set_new(summary, "recompute", object);
 }
 

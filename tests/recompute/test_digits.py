@@ -33,8 +33,9 @@ class Run:
         self.recompute = self.summary.get("recompute", {})
 
 
-def under(budget, environment=None, job=JOB):
+def under(budget, environment=None, job=JOB, policy=None):
     options = ["-m", "recompute", "-c", CONTRACT] + (["--budget", str(budget)] if budget else [])
+    options += ["--policy", policy] if policy else []
     return Run(*options, environment=environment, job=job)
 
 
@@ -83,6 +84,29 @@ class Digits(unittest.TestCase):
                    for disabled in ("", "together")]
         self.assertGreater(recalls[0], 0)
         self.assertLess(recalls[0], recalls[1])
+
+    def test_a_plan_says_what_is_dropped(self):
+        job = ["-n", "5", "-b", "128", "-l", "16"]
+        bare = Run("-m", "observe", job=job)
+        budget = int(bare.peak * 0.8)
+        run = under(budget, job=job, policy="joint")
+        plan = run.recompute["plan"]
+        self.assertTrue(run.bytes == bare.bytes and run.bytes, run.stderr)
+        self.assertLessEqual(run.peak, budget)
+        self.assertEqual(plan["answer"], "optimal")
+        self.assertLessEqual(plan["min_budget_bytes"], plan["planned_peak_bytes"])
+        self.assertLessEqual(plan["planned_peak_bytes"], budget)
+        self.assertEqual({*plan["choices"].values()}, {"retain", "regions"})
+        self.assertIn("the smallest budget that a plan is sure of is", run.stderr)
+        if HAS_SWITCHES:
+            run = under(budget, {"REPRISE_TEST_DISABLE": "advice"}, job, "joint")
+            self.assertEqual(run.recompute["plan"]["plans"], 0)
+
+    def test_a_budget_that_no_plan_is_sure_of_is_told_with_the_smallest_one(self):
+        run = under(self.bare.peak // 2, policy="joint")
+        self.same(run)
+        self.assertGreater(run.recompute["plan"]["min_budget_bytes"], self.bare.peak // 2)
+        self.assertRegex(run.stderr, r"the smallest that one is sure of is \d")
 
     def test_a_device_that_is_too_small(self):
         small = {"REPRISE_SOFT_MEMORY": str(int(self.bare.peak * 0.8))}
@@ -133,7 +157,7 @@ class Refused(unittest.TestCase):
     def test_what_it_does_not_do_is_refused_by_name(self):
         contract = json.loads(pathlib.Path(CONTRACT).read_text())
         self.refused("--audit looks at all device memory", "--audit", "1")
-        self.refused("--policy is for replays of the job's own", "--policy", "regions")
+        self.refused("or what a plan says (joint)", "--policy", "whole")
         self.refused("names no \"step\"",
                      contract={k: v for k, v in contract.items() if k != "step"})
 
