@@ -82,6 +82,7 @@ const char *rp_hazard_taken_for(const struct rp_hazard *hazard)
                                         [RP_ASSUMED_ORDER] = "the one in order",
                                         [RP_ASSUMED_FILLED] = "the one in order",
                                         [RP_ASSUMED_UNTOLD] = "the one in order",
+                                        [RP_ASSUMED_STEADY] = "the same",
                                         [RP_ASSUMED_EMPTY] = "no work"};
     return hazard->kind == RP_HAZARD_ASSUMED ? words[hazard->assumed] : NULL;
 }
@@ -109,6 +110,10 @@ static const char *assumed_advice(const struct rp_hazard *hazard)
     case RP_ASSUMED_EMPTY:
         return "a range counts the calls of its own thread: open it there, around them; if the "
                "segment has no work, nothing is wrong with it";
+    case RP_ASSUMED_STEADY:
+        return "it reads a clock, or the order of its atomic operations matters, or it prints: no "
+               "state is the cause where it writes other bytes; let the \"policy\" retain this "
+               "segment, which is not run again then";
     case RP_ASSUMED_MOVED:
     case RP_ASSUMED_NOTHING:
         break;
@@ -312,6 +317,9 @@ static void say_assumed(struct line *line, const struct rp_hazard *hazard)
     case RP_ASSUMED_UNTOLD:
         say(line, ", made for one of several forwards that wait on the same buffers, and nothing "
                   "else tells which");
+        break;
+    case RP_ASSUMED_STEADY:
+        say(line, ", which need not be what its forward made: %s", hazard->reason);
         break;
     case RP_ASSUMED_NOTHING: break;
     case RP_ASSUMED_EMPTY:

@@ -41,6 +41,7 @@ enum rp_assumption {
     RP_ASSUMED_ORDER,  /* the forward that the order names: another had its output in this place */
     RP_ASSUMED_FILLED, /* the same: of what was put where several have read, nothing tells whose */
     RP_ASSUMED_UNTOLD, /* the same: nothing that the replay meets tells it from the others */
+    RP_ASSUMED_STEADY, /* the replay's call does what its twin did, which it need not */
     RP_ASSUMED_EMPTY,  /* neither forward nor replay made a call that counts as theirs */
 };
 
@@ -65,7 +66,8 @@ struct rp_hazard {
                              * the replay's call that the bytes are rewound for. UNPROVED and
                              * ASSUMED: that which has made them anew. Or NULL */
     enum rp_status cause;   /* NOT_PRESERVED: why the copy failed, RP_OK where that is not known */
-    const char *reason;     /* UNPROVED, DIVERGED, UNPAIRED: why it is so, what helps, or NULL */
+    const char *reason;     /* UNPROVED, DIVERGED, UNPAIRED: why it is so, what helps, or NULL. Of
+                             * STEADY: why it need not */
     bool reinstated;        /* UNPROVED: they stand over what `other` has made */
     enum rp_assumption assumed; /* ASSUMED */
     bool declared;          /* ASSUMED: by the contract's word */

@@ -124,6 +124,7 @@ void rp_launched_footprint(const struct rp_launched *launch, struct rp_footprint
     const struct rp_kernel *kernel = launch->kernel;
     call->is_launch = true;
     call->signature = signature_of(kernel->name, &launch->geometry);
+    call->varies = kernel->proof ? rp_proof_varies(kernel->proof) : NULL;
     if (launch->gathered && rp_core.segments_wanted)
         call->values = values_of(launch);
     enum rp_status status = kernel->proof && launch->gathered ? rp_reach_proved(call, launch)

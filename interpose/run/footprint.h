@@ -58,6 +58,7 @@ struct rp_footprint {
     size_t count, capacity;
     enum rp_verdict reads, writes;
     const char *reason;       /* why the verdict is no better; lives as long as the process */
+    const char *varies;       /* why it need not do the same twice, or NULL; the same */
     /* Kept by rp_track for rp_track_done: */
     struct rp_scope *replay; /* it is made in the range of this replay of its thread ... */
     bool repeats;        /* ... and repeats a call of the forward ... */

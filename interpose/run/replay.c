@@ -279,6 +279,8 @@ static void join(struct rp_scope *scope, struct rp_footprint *call)
         return;
     }
     check_call(scope, call);
+    if (call->varies && rp_switch_on(RP_SWITCH_DOUBTS))
+        rp_report_varies(scope->execution, call);
     if (!scope->tainted)
         call->version = entry->version;
 }

@@ -42,6 +42,9 @@ struct rp_undecided_bytes {
 void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp_footprint *reader,
                          rp_alloc_id id, uint64_t lo, uint64_t hi);
 
+/* `call` of a replay need not do the same as in its forward, whatever it finds: a warning. */
+void rp_report_varies(const struct rp_execution *execution, const struct rp_footprint *call);
+
 /* `call` repeats number `entry` of the forward's log where another of its calls had its output. */
 void rp_report_moved(const struct rp_execution *execution, const struct rp_footprint *call,
                      size_t entry);

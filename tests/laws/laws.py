@@ -387,6 +387,13 @@ def words():
     claim("whose-replay: that the order alone has told is a warning, before it is a guess",
           [(hazard["hazard"], hazard.get("taken_for")) for hazard in summary["hazards"]] ==
           [("unpaired", None), ("assumed", "the one in order")], summary["hazards"])
+    for policy, expected in (("regions", {"draw_by_clock"}), ("retain", set())):
+        run, summary = guarded("unsteady", "replay", contract_of({}, "discovered", policy))
+        claim(f"unsteady: {policy}: a kernel that need not do the same twice is told where it is run",
+              run.returncode == 0 and expected ==
+              {hazard["reader"] for hazard in summary["hazards"]
+               if hazard["taken_for"] == "the same"},
+              f"{summary['hazards']}\n{run.stderr}")
     run, summary = guarded("stepped-aside", "replay",
                            contract_of({"buffers": [STATE]}, "discovered", "regions"))
     claim("stepped-aside: what a replay alone steps is remarked",

@@ -58,7 +58,8 @@
     X("in-place-from-managed", in_place_from_managed)                                             \
     X("in-place-by-kernel", in_place_by_kernel) X("in-place-by-set", in_place_by_set)             \
     X("state-brought", state_brought) X("pool-recycled", pool_recycled)                           \
-    X("pool-inside", pool_inside) X("pool-unwritten", pool_unwritten)
+    X("pool-inside", pool_inside) X("pool-unwritten", pool_unwritten)           \
+    X("unsteady", unsteady)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)

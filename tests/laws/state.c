@@ -220,3 +220,15 @@ void scenario_zeroed_output(void)
         nvtxRangePop();
     }
 }
+
+static void clock_forward(void)
+{
+    LAUNCH("draw_by_clock", n, &y, &n);
+}
+
+/* A generator that no state could bring back. */
+void scenario_unsteady(void)
+{
+    begin_job();
+    run_steps(clock_forward, NULL);
+}

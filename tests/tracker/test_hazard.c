@@ -164,8 +164,12 @@ static void what_is_assumed_is_said_and_warns(void **state)
                    "enqueue (step 2, launch 17, stream 0x55d0), made for one of several forwards "
                    "that wait on the same buffers, and nothing else tells which: taken for the one "
                    "in order");
-    assumed.assumed = RP_ASSUMED_MOVED;
+    assumed.assumed = RP_ASSUMED_STEADY;
     assumed.writer = NULL;
+    assumed.reason = "it reads a clock";
+    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, which need not "
+                   "be what its forward made: it reads a clock: taken for the same");
+    assumed.assumed = RP_ASSUMED_MOVED;
     assumed.position = 2;
     says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80: call 2 of its "
                    "forward, made where another of its calls had its output: taken for other "
