@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/ptx/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,6 +172,8 @@ enum rp_status rp_ptx_parse(const char *text, size_t length, struct rp_ptx_modul
         box->arena = parser->arena;
     }
     free(parser);
+    if (status == RP_NO_MEMORY)
+        snprintf(message, message_size, "%s", rp_status_text(status));
     if (status == RP_OK)
         *out = &box->module;
     else if (box)

@@ -54,6 +54,8 @@ void soft_jit_clear(struct soft_jit *jit)
 void soft_jit_report(struct soft_jit *jit, const char *message)
 {
     soft_jit_clear(jit);
+    if (message[0] == '\0') /* nobody came as far as to find an error in the image */
+        message = "the host is out of memory";
     if (jit->error_log == NULL || jit->error_bytes == 0)
         soft_say("%s", message);
     set_length(jit, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,

@@ -16,7 +16,7 @@
 CUresult soft_library_module(struct soft_library *library, struct soft_context *context,
                              struct soft_module **out)
 {
-    char message[MESSAGE_BYTES];
+    char message[MESSAGE_BYTES] = "";
 
     for (struct soft_module *each = context->modules; each != NULL; each = each->next) {
         if (each->library == library) {
@@ -29,7 +29,7 @@ CUresult soft_library_module(struct soft_library *library, struct soft_context *
     if (result == CUDA_SUCCESS)
         (*out)->library = library;
     else
-        soft_say("%s", message);
+        soft_say("%s", message[0] != '\0' ? message : "the host is out of memory");
     return result;
 }
 

@@ -2,6 +2,8 @@
 /* How registers are kept shows in no result: lanes that rise in steps along the sides of a
  * block, bits that are picked from such, elements of arrays that are found in one operation,
  * registers that share a row. */
+#include "cuda/soft/simt/compact.h"
+#include "cuda/soft/simt/machine.h"
 #include "tests/soft/simt/rig.h"
 
 #include <setjmp.h>
@@ -282,6 +284,43 @@ static void bits_of_rising_lanes_are_those_of_each(void **state)
     rig_close(&rig);
 }
 
+/* ---- one block after the other -------------------------------------------------- */
+
+/* Sums, some of which may be six numbers. */
+static const char sums[] =
+    HEAD ".visible .entry sums()\n{\n" REGISTERS
+    "add.s32 %r1, %r2, 3; add.s32 %r2, %r1, %r1; add.s64 %d1, %d2, 5; ret;\n}\n";
+
+/* That a register was not worth a look in one block says nothing about the next. It shows in no
+ * result and in no count, but in time: so the slots themselves are held against it. */
+static void registers_are_looked_at_anew_in_each_block(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct simt_warp warp = {0};
+    uint32_t tracked = 0, anew = 0;
+    rig_open(&rig, sums, 1);
+    const struct simt_function *sums_ = &rig.module->functions[0];
+    struct simt_frame frame = {.function = sums_, .rows = rig_buffer(&rig, sums_->frame_bytes)};
+    for (uint32_t k = 0; k < sums_->row_count; k++) {
+        if (sums_->rows[k].fill != SIMT_FILL_REGISTER)
+            continue;
+        struct simt_slot *slot = simt_slot_of(frame.rows + sums_->rows[k].offset);
+        *slot = (struct simt_slot){.state = SIMT_COMPACT | SIMT_STALE, .looks = 2};
+        tracked++;
+    }
+    simt_frame_fill(&warp, &frame, true);
+    for (uint32_t k = 0; k < sums_->row_count; k++) {
+        if (sums_->rows[k].fill != SIMT_FILL_REGISTER)
+            continue;
+        const struct simt_slot *slot = simt_slot_of(frame.rows + sums_->rows[k].offset);
+        anew += slot->state == SIMT_MAYBE && slot->looks == 0;
+    }
+    assert_true(tracked > 0);
+    assert_int_equal(anew, tracked);
+    rig_close(&rig);
+}
+
 /* A register that nobody wrote is 0, also where others have used rows up. */
 static const char unwritten[] =
     HEAD ".visible .entry unwritten(.param .u64 out)\n{\n" REGISTERS LINEAR
@@ -309,6 +348,7 @@ int main(void)
         cmocka_unit_test(an_element_outside_is_a_fault),
         cmocka_unit_test(copies_that_are_left_out_leave_no_trace),
         cmocka_unit_test(bits_of_rising_lanes_are_those_of_each),
+        cmocka_unit_test(registers_are_looked_at_anew_in_each_block),
         cmocka_unit_test(a_register_that_nobody_wrote_is_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
