@@ -92,13 +92,13 @@ bool simt_memory_check_part(struct simt_warp *warp, const struct simt_op *op, in
                             uint64_t address, uint32_t bytes, uint32_t align, bool is_write)
 {
     struct simt_range range;
+    if (address & (align - 1)) { /* a GPU sees that before it looks where the address leads */
+        simt_fault_raise(warp, op, lane, SIMT_FAULT_MISALIGNED, address, is_write);
+        return false;
+    }
     const bool own = own_range(warp, address, bytes, is_write, &range);
     if (!own && !global_range(warp->worker, address, bytes, &range)) {
         simt_fault_raise(warp, op, lane, SIMT_FAULT_ADDRESS, address, is_write);
-        return false;
-    }
-    if (address & (align - 1)) {
-        simt_fault_raise(warp, op, lane, SIMT_FAULT_MISALIGNED, address, is_write);
         return false;
     }
     if (own || !warp->observed) /* every global access must come here then */

@@ -132,10 +132,10 @@ static void test_partial_copies_at_the_end(void **state)
     struct rig rig;
     rig_open(&rig, HEAD "mov.u32 %r0, 3; cvt.u64.u32 %d0, %i; add.u64 %y, %y, %d0;\n"
                         "cp.async.ca.shared.global [arena], [%y], 4, %r0;\n" TAIL, 1);
-    u32 *out = rig_buffer(&rig, 4), *in = rig_buffer(&rig, 3);
+    u32 *out = rig_buffer(&rig, 4), *in = rig_buffer(&rig, 3), *less = rig_buffer(&rig, 2);
     rig_run(&rig, "k", RIG_X(1), RIG_X(1), RIG_ARGS(&out, &in));
-    assert_int_equal(rig_try(&rig, "k", RIG_X(1), RIG_X(2), RIG_ARGS(&out, &in)), RP_OK);
-    assert_int_equal(rig.fault.kind, SIMT_FAULT_ADDRESS); /* 3 bytes from the second one on */
+    assert_int_equal(rig_try(&rig, "k", RIG_X(1), RIG_X(1), RIG_ARGS(&out, &less)), RP_OK);
+    assert_int_equal(rig.fault.kind, SIMT_FAULT_ADDRESS);
     u32 *wide = rig_buffer(&rig, 64);
     assert_int_equal(rig_try(&rig, "k", RIG_X(1), RIG_X(2), RIG_ARGS(&out, &wide)), RP_OK);
     assert_int_equal(rig.fault.kind, SIMT_FAULT_MISALIGNED);

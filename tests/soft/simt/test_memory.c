@@ -504,9 +504,11 @@ static void test_faults(void **state)
     expect_fault("st.global.u32 [%d0+4], %r1;", bounds, 63, true);
     expect_fault("ld.global.u32 %r1, [%d0-4];", bounds, 0, false);
     expect_fault("ld.global.u32 %r1, [%d0+128];", bounds, 32, false);
-    expect_fault("st.global.v4.u32 [%x+244], {%r1, %r1, %r1, %r1};", bounds, 0, true);
+    expect_fault("st.global.v4.u32 [%x+256], {%r1, %r1, %r1, %r1};", bounds, 0, true);
     expect_fault("ld.global.u32 %r1, [%x+2];", odd, 0, false);
     expect_fault("st.global.u64 [%x+4], %d1;", odd, 0, true);
+    expect_fault("st.global.u32 [%d0+254], %r1;", odd, 0, true); /* and outside */
+    expect_fault("ld.u16 %r1, [7];", odd, 0, false);
     expect_fault("ld.u32 %r1, [-4];", bounds, 0, false);
     expect_fault("ld.u8 %r1, [-1];", bounds, 0, false);
     expect_fault("ld.global.u64 %d1, [0x7fffffffffffff8];", bounds, 0, false);
