@@ -21,13 +21,13 @@ enum rp_status rp_chain_create(const struct rp_question *question, struct rp_cha
     for (size_t k = 0; k < count; k++) {
         const struct rp_segment *segment = rp_profile_segment(profile, k);
         struct rp_link *link = &chain->links[k];
-        for (uint8_t c = 0; c < RP_CHOICE_COUNT; c++) {
+        for (int c = 0; c < RP_CHOICE_COUNT; c++) {
             const struct rp_cost *cost = &segment->costs[c];
             if (!rp_question_allows(question, k, (enum rp_choice)c))
                 continue;
             link->rows[link->count] =
                 (struct rp_row){(int64_t)cost->hold, (int64_t)cost->peak, (int64_t)cost->time};
-            link->choice[link->count++] = c;
+            link->choice[link->count++] = (uint8_t)c;
         }
         if (link->count == 0) {
             snprintf(message, message_size, "segment '%s' has no option left", segment->name);

@@ -129,13 +129,15 @@ static enum rp_status derive(struct rp_clobbers *clobbers, struct rp_spans *late
     return status;
 }
 
-static struct rp_spans **sets_of(struct rp_clobbers *clobbers, size_t i)
-{
-    struct rp_spans **sets[] = {&clobbers->reads,   &clobbers->writes,
-                                &clobbers->whole,   &clobbers->backward_writes,
-                                &clobbers->clobbered, &clobbers->stashed};
+enum { SETS = 6 };
 
-    return i < sizeof(sets) / sizeof(*sets) ? sets[i] : NULL;
+static struct rp_spans **set_of(struct rp_clobbers *clobbers, size_t i)
+{
+    struct rp_spans **sets[SETS] = {&clobbers->reads,     &clobbers->writes,
+                                    &clobbers->whole,     &clobbers->backward_writes,
+                                    &clobbers->clobbered, &clobbers->stashed};
+
+    return sets[i];
 }
 
 enum rp_status rp_clobbers_create(const struct rp_profile *profile, struct rp_clobbers *clobbers)
@@ -145,9 +147,9 @@ enum rp_status rp_clobbers_create(const struct rp_profile *profile, struct rp_cl
 
     *clobbers = (struct rp_clobbers){.count = rp_profile_count(profile)};
     status = lay_out(profile, clobbers);
-    for (size_t i = 0; sets_of(clobbers, i) != NULL; i++) {
-        *sets_of(clobbers, i) = calloc(clobbers->count + 1, sizeof(struct rp_spans));
-        if (*sets_of(clobbers, i) == NULL)
+    for (size_t i = 0; i < SETS; i++) {
+        *set_of(clobbers, i) = calloc(clobbers->count + 1, sizeof(struct rp_spans));
+        if (*set_of(clobbers, i) == NULL)
             status = RP_NO_MEMORY;
     }
     for (size_t k = 0; k < clobbers->count && status == RP_OK; k++)
@@ -162,8 +164,8 @@ enum rp_status rp_clobbers_create(const struct rp_profile *profile, struct rp_cl
 
 void rp_clobbers_release(struct rp_clobbers *clobbers)
 {
-    for (size_t i = 0; sets_of(clobbers, i) != NULL; i++) {
-        struct rp_spans *sets = *sets_of(clobbers, i);
+    for (size_t i = 0; i < SETS; i++) {
+        struct rp_spans *sets = *set_of(clobbers, i);
         for (size_t k = 0; sets != NULL && k < clobbers->count; k++)
             rp_spans_release(&sets[k]);
         free(sets);

@@ -35,7 +35,7 @@ enum { CHECKED = 128 };
 /* Exact plans for budgets all along the curve. */
 struct checks {
     uint64_t budgets[CHECKED];
-    struct rp_plan *plans[CHECKED];
+    struct rp_plan **plans; /* as many */
     size_t count;
 };
 
@@ -119,7 +119,8 @@ static uint64_t bound_gap(const struct rp_curve *curve, const struct checks *che
 static enum rp_status certify(const struct rp_question *question, struct rp_curve *curve,
                               char *message, size_t message_size)
 {
-    struct checks checks = {.count = 0};
+    struct rp_plan *plans[CHECKED] = {NULL};
+    struct checks checks = {.plans = plans};
     enum rp_status status = check_budgets(question, curve, &checks, message, message_size);
 
     if (status != RP_OK)

@@ -92,7 +92,7 @@ static enum rp_status reserve(struct level *level, size_t labels, size_t figures
         level->labels = grown;
         level->capacity = 2 * labels;
     }
-    if (figures > level->figure_capacity) {
+    if (level->figures == NULL || figures > level->figure_capacity) {
         int64_t *grown = realloc(level->figures, 2 * figures * sizeof(*grown));
         if (grown == NULL)
             return RP_NO_MEMORY;

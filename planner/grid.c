@@ -2,6 +2,7 @@
 #include "planner/grid.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The caller frees *to. */
 static enum rp_status widen(const struct rp_profile *profile, const struct rp_buffer_range *ranges,
@@ -112,8 +113,7 @@ static enum rp_status shift_segment(const struct rp_profile *profile, size_t k,
     const struct rp_segment *segment = rp_profile_segment(profile, k);
     struct rp_cost costs[RP_CHOICE_COUNT];
 
-    for (int c = 0; c < RP_CHOICE_COUNT; c++)
-        costs[c] = segment->costs[c];
+    memcpy(costs, segment->costs, sizeof(costs));
     if (costs[RP_CHOICE_REGIONS].allowed)
         shift(&costs[RP_CHOICE_REGIONS], &rp_profile_segment(fine, k)->costs[RP_CHOICE_REGIONS],
               &rp_profile_segment(wide, k)->costs[RP_CHOICE_REGIONS]);

@@ -224,13 +224,12 @@ static void merge(struct rp_hulls *hulls, struct stream *streams, size_t live)
     hulls->begin[++hulls->levels] = begin + count;
 }
 
+/* What could be had is released by the caller. */
 static enum rp_status start(struct rp_hulls *hulls, size_t links)
 {
     *hulls = (struct rp_hulls){.begin = calloc(links + 2, sizeof(size_t))};
-    if (hulls->begin == NULL || reserve(hulls, 16 * (links + 1)) != RP_OK) {
-        rp_hulls_release(hulls);
+    if (hulls->begin == NULL || reserve(hulls, 16 * (links + 1)) != RP_OK)
         return RP_NO_MEMORY;
-    }
     hulls->corners[0] = (struct rp_corner){0, 0};
     hulls->begin[1] = 1;
     hulls->levels = 1;

@@ -265,11 +265,11 @@ static void relax(struct rp_lazy *lazy, int which)
 
     for (size_t k = 0; k < lazy->count; k++) {
         struct rp_link *link = &relaxation->chain.links[k];
-        for (uint8_t c = 0; c < RP_CHOICE_COUNT; c++) {
+        for (int c = 0; c < RP_CHOICE_COUNT; c++) {
             if (!rp_question_allows(&lazy->model.question, k, (enum rp_choice)c))
                 continue;
             link->rows[link->count] = relaxed_row(lazy, k, (enum rp_choice)c, which);
-            link->choice[link->count++] = c;
+            link->choice[link->count++] = (uint8_t)c;
         }
     }
     for (size_t k = 0; k <= lazy->count; k++)

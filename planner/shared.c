@@ -68,14 +68,14 @@ static void relax(struct rp_shared *shared)
 
     for (size_t k = 0; k < chain->count; k++) {
         struct rp_link *link = &chain->links[k];
-        for (uint8_t c = 0; c < RP_CHOICE_COUNT; c++) {
+        for (int c = 0; c < RP_CHOICE_COUNT; c++) {
             struct rp_cost cost;
             if (!rp_question_allows(&shared->model.question, k, (enum rp_choice)c))
                 continue;
             charge(&shared->model, k, (enum rp_choice)c, ~shared->versions.first_read[k], &cost);
             link->rows[link->count] =
                 (struct rp_row){(int64_t)cost.hold, (int64_t)cost.peak, (int64_t)cost.time};
-            link->choice[link->count++] = c;
+            link->choice[link->count++] = (uint8_t)c;
         }
     }
 }
