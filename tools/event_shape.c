@@ -64,7 +64,7 @@ static void make(struct rp_event_shape *shape, const struct rp_event_def *def)
 /* In the next free slot behind its own; where none is free, in its own. */
 const struct rp_event_shape *rp_event_shape_find(uint32_t slot, const struct rp_event_def *def)
 {
-    struct rp_event_shape *shape;
+    struct rp_event_shape *shape = &rp_event_shapes[slot];
 
     for (uint32_t i = 0; i < RP_EVENT_SHAPES; i++) {
         shape = &rp_event_shapes[(slot + i) % RP_EVENT_SHAPES];

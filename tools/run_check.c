@@ -80,7 +80,7 @@ static int refuse_unsupported(struct rp_run *run)
 /* What the mode recompute does not do is refused by name. */
 static int check_recompute(const struct rp_run *run)
 {
-    if (!run->contract->segment_count)
+    if (!run->contract || !run->contract->segment_count)
         return rp_say_usage("run", "mode recompute makes the outputs of segments anew, and the "
                             "contract names none");
     if (!run->contract->step_nvtx)

@@ -183,7 +183,7 @@ static void lose(struct rp_trace_thread *t)
 /* This thread has no state, or none that can be used now. */
 static void lose_early(struct rp_trace_writer *writer)
 {
-    if (current.serial == writer->serial)
+    if (current.serial == writer->serial && current.state != NULL)
         lose(current.state);
     else
         atomic_fetch_add(&writer->lost_early, 1);

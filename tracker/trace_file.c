@@ -199,16 +199,14 @@ void rp_trace_file_limit(struct rp_trace_file *file, enum rp_trace_keep keep, ui
 char *rp_trace_file_older(const char *path)
 {
     static const char suffix[] = ".rpt";
-    size_t length = strlen(path), tail = sizeof(suffix) - 1;
-    char *older = malloc(length + 3);
+    size_t length = strlen(path), tail = sizeof(suffix) - 1, size = length + sizeof(".0");
+    char *older = malloc(size);
 
     if (older == NULL)
         return NULL;
     if (length >= tail && strcmp(path + length - tail, suffix) == 0)
         length -= tail;
-    memcpy(older, path, length);
-    memcpy(older + length, ".0", 2);
-    strcpy(older + length + 2, path + length);
+    snprintf(older, size, "%.*s.0%s", (int)length, path, path + length);
     return older;
 }
 
