@@ -11,11 +11,22 @@
 
 uint32_t simt_element_bits(enum simt_element element)
 {
-    static const uint8_t bits[SIMT_ELEMENTS] = {
-        [SIMT_F16] = 16, [SIMT_BF16] = 16, [SIMT_TF32] = 32, [SIMT_F32] = 32, [SIMT_F64] = 64,
-        [SIMT_E4M3] = 8, [SIMT_E5M2] = 8,  [SIMT_S8] = 8,    [SIMT_U8] = 8,   [SIMT_S4] = 4,
-        [SIMT_U4] = 4,   [SIMT_S32] = 32};
-    return bits[element];
+    switch (element) {
+    case SIMT_S4:
+    case SIMT_U4: return 4;
+    case SIMT_E4M3:
+    case SIMT_E5M2:
+    case SIMT_S8:
+    case SIMT_U8: return 8;
+    case SIMT_F16:
+    case SIMT_BF16: return 16;
+    case SIMT_F64: return 64;
+    case SIMT_TF32:
+    case SIMT_F32:
+    case SIMT_S32:
+    case SIMT_ELEMENTS: break;
+    }
+    return 32;
 }
 
 static uint32_t height(const struct simt_matrix *matrix, enum simt_part part)
@@ -147,12 +158,14 @@ static void scatter(const struct simt_matrix *matrix, char *rows, uint32_t mask,
 
 /* ---- d = a b + c -------------------------------------------------------------- */
 
+/* All cells were gathered: a fragment has as many registers as hold them (see
+ * simt_fragment_registers), which the analyzer does not follow. */
 static void multiply(const struct simt_matrix *matrix, const double *a, const double *b, double *c)
 {
     const uint32_t m = matrix->m, n = matrix->n, k = matrix->k;
     for (uint32_t i = 0; i < m; i++) {
         for (uint32_t l = 0; l < k; l++) {
-            const double x = a[i * k + l];
+            const double x = a[i * k + l]; /* NOLINT(clang-analyzer-core.uninitialized.Assign) */
             for (uint32_t j = 0; j < n; j++)
                 c[i * n + j] += x * b[l * n + j];
         }
@@ -165,8 +178,11 @@ static void multiply_fused(const struct simt_matrix *matrix, const double *a, co
     const uint32_t m = matrix->m, n = matrix->n, k = matrix->k;
     for (uint32_t i = 0; i < m; i++) {
         for (uint32_t j = 0; j < n; j++) {
+            double sum = c[i * n + j]; /* NOLINT(clang-analyzer-core.uninitialized.Assign) */
             for (uint32_t l = 0; l < k; l++)
-                c[i * n + j] = fma(a[i * k + l], b[l * n + j], c[i * n + j]);
+                /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
+                sum = fma(a[i * k + l], b[l * n + j], sum);
+            c[i * n + j] = sum;
         }
     }
 }
