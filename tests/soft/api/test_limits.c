@@ -354,8 +354,8 @@ static void address_space(void **state)
 static void descriptors(void **state)
 {
     (void)state;
-    SWEEP(RLIMIT_NOFILE, true, 3, 4, 5, 6, 7, 8, 10, 64);
-    SWEEP(RLIMIT_NOFILE, false, 3, 4, 5, 6, 7, 8, 10, 64);
+    SWEEP(RLIMIT_NOFILE, true, 3, 4, 5, 6, 7, 8, 10, 512);
+    SWEEP(RLIMIT_NOFILE, false, 3, 4, 5, 6, 7, 8, 10, 512);
 }
 
 static void threads(void **state)
@@ -365,8 +365,8 @@ static void threads(void **state)
         print_message("root is the only user here\n");
         skip();
     }
-    SWEEP(RLIMIT_NPROC, true, 1, 2, 3, 4, 5, 6, 500);
-    SWEEP(RLIMIT_NPROC, false, 1, 2, 3, 4, 5, 6, 500);
+    SWEEP(RLIMIT_NPROC, true, 1, 2, 3, 4, 5, 6, 1 << 20);
+    SWEEP(RLIMIT_NPROC, false, 1, 2, 3, 4, 5, 6, 1 << 20);
 }
 
 int main(void)
