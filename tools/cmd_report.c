@@ -13,49 +13,79 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A trace that could be opened at first. */
+struct traced {
+    char *path;
+    struct rp_timeline timeline;
+    bool broken; /* at first */
+    bool again;  /* could be read again as at first */
+};
+
 struct report {
-    struct rp_timeline **timelines; /* one for each trace that could be read */
-    size_t count, at;
+    struct traced **traces;
+    size_t count;
+    struct traced *trace; /* the one that is read */
     bool looking, no_memory;
 };
 
 /* ---- reading ------------------------------------------------------------------------ */
 
-static bool add_timeline(struct report *report, const struct rp_trace_reader *reader)
+static struct traced *keep_trace(struct report *report, struct traced *trace)
+{
+    struct traced **more = realloc(report->traces, (report->count + 1) * sizeof(struct traced *));
+
+    if (more)
+        report->traces = more;
+    if (!more || !trace || !trace->path) {
+        if (trace)
+            free(trace->path);
+        free(trace);
+        report->no_memory = true;
+        return NULL;
+    }
+    return more[report->count++] = trace;
+}
+
+static struct traced *add_trace(struct report *report, const char *path,
+                                const struct rp_trace_reader *reader)
 {
     const char *command = rp_trace_property(reader, "command");
     const char *start = rp_trace_property(reader, "start_ns");
-    struct rp_timeline **more =
-        realloc(report->timelines, (report->count + 1) * sizeof(struct rp_timeline *));
-    struct rp_timeline *timeline = calloc(1, sizeof(*timeline));
+    struct traced *trace = calloc(1, sizeof(*trace));
 
-    if (more)
-        report->timelines = more;
-    if (!more || !timeline) {
-        free(timeline);
-        return false;
+    if (trace) {
+        struct rp_timeline *timeline = &trace->timeline;
+        trace->path = strdup(path);
+        timeline->start_ns = start ? strtoull(start, NULL, 10) : 0;
+        snprintf(timeline->command, sizeof(timeline->command), "%s", command ? command : "");
     }
-    timeline->start_ns = start ? strtoull(start, NULL, 10) : 0;
-    snprintf(timeline->command, sizeof(timeline->command), "%s", command ? command : "");
-    report->timelines[report->count++] = timeline;
-    return true;
+    return keep_trace(report, trace);
+}
+
+/* NULL of one that could not be opened at first: nobody has looked at it. */
+static struct traced *trace_again(const struct report *report, const char *path)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        if (strcmp(report->traces[i]->path, path) != 0)
+            continue;
+        report->traces[i]->again = true;
+        return report->traces[i];
+    }
+    return NULL;
 }
 
 static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reader *reader)
 {
     struct report *report = ctx;
-    (void)path;
 
-    if (!report->looking || add_timeline(report, reader))
-        return true;
-    report->no_memory = true;
-    return false;
+    report->trace = report->looking ? add_trace(report, path, reader) : trace_again(report, path);
+    return report->trace != NULL;
 }
 
 static bool take_group(void *ctx, const struct rp_group *group)
 {
     struct report *report = ctx;
-    struct rp_timeline *timeline = report->timelines[report->at];
+    struct rp_timeline *timeline = &report->trace->timeline;
 
     timeline->pid = group->pid;
     if (report->looking)
@@ -69,7 +99,7 @@ static bool take_group(void *ctx, const struct rp_group *group)
 static void hold_group(void *ctx, const struct rp_group *group)
 {
     struct report *report = ctx;
-    struct rp_timeline *timeline = report->timelines[report->at];
+    struct rp_timeline *timeline = &report->trace->timeline;
 
     timeline->pid = group->pid;
     if (report->looking)
@@ -82,11 +112,28 @@ static void end_trace(void *ctx, const char *path, const char *broken)
 {
     struct report *report = ctx;
     (void)path;
-    (void)broken;
 
-    if (report->looking)
-        rp_timeline_looked(report->timelines[report->at]);
-    report->at++;
+    if (report->looking) {
+        report->trace->broken = broken != NULL;
+        rp_timeline_looked(&report->trace->timeline);
+    } else {
+        report->trace->again &= !broken || report->trace->broken;
+    }
+}
+
+/* What is damaged has been said, but for what came between. */
+static bool say_what_changed(const struct report *report)
+{
+    bool changed = false;
+
+    for (size_t i = 0; i < report->count; i++) {
+        if (report->traces[i]->again)
+            continue;
+        rp_say("%s: could be read at first, but not again: its pictures are not whole",
+               report->traces[i]->path);
+        changed = true;
+    }
+    return changed;
 }
 
 /* Twice: the length of a trace and its busiest allocations are known only at its end. */
@@ -102,11 +149,12 @@ static int read_all(struct report *report, const struct rp_source *source,
     report->looking = true;
     int code = rp_groups_read(source, filter, &visitor);
     report->looking = false;
-    report->at = 0;
     if (code != RP_EXIT_FAILURE) {
-        rp_say_hush(true); /* what is damaged has been said */
+        rp_say_hush(true);
         rp_groups_read(source, filter, &visitor);
         rp_say_hush(false);
+        if (say_what_changed(report))
+            code = RP_EXIT_DATA;
     }
     return code == RP_EXIT_NO ? rp_filter_none(filter) : code;
 }
@@ -151,7 +199,7 @@ static bool write_timelines(struct rp_file *file, const struct report *report)
 
     for (size_t i = 0; good && i < report->count; i++) {
         struct rp_builder out = {0};
-        rp_timeline_json(report->timelines[i], &out);
+        rp_timeline_json(&report->traces[i]->timeline, &out);
         good = !out.cut && (i == 0 || rp_file_write(file, ",", 1)) &&
                write_json(file, out.text, out.length);
         rp_builder_release(&out);
@@ -262,10 +310,11 @@ static int write_report(const struct rp_options *options, const struct rp_source
     if (!good && file.error == 0)
         rp_say("out of memory");
     for (size_t i = 0; i < report.count; i++) {
-        rp_timeline_release(report.timelines[i]);
-        free(report.timelines[i]);
+        rp_timeline_release(&report.traces[i]->timeline);
+        free(report.traces[i]->path);
+        free(report.traces[i]);
     }
-    free(report.timelines);
+    free(report.traces);
     /* A reader of ours that has enough is no failure. */
     if (!rp_file_finish(&file, good) || (!good && file.error == 0))
         return RP_EXIT_FAILURE;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """report: what the page is given, without a browser.
 
-usage: test_report.py REPRISE TRACE_FROM_SCRIPT"""
+usage: test_report.py REPRISE TRACE_FROM_SCRIPT SWAP"""
 import base64
 import json
 import pathlib
@@ -13,7 +13,7 @@ import sys
 import harness
 from story import CALLS, STORY
 
-WRITER = pathlib.Path(sys.argv[2]).resolve()
+WRITER, SWAP = (pathlib.Path(word).resolve() for word in sys.argv[2:4])
 
 
 def varints(raw):
@@ -143,6 +143,35 @@ class Report(harness.Case):
         self.assertNotIn("damaged", self.data())
         (self.run_folder / "trace-7.rpt").write_text("nonsense")
         self.assertTrue(self.data(code=65)["damaged"])
+
+    def swapped(self, by):
+        """The report of a run whose trace of process 7 becomes another between its two readings."""
+        done = self.reprise("report", "-o", "page.html", "--force", LD_PRELOAD=str(SWAP),
+                            ASAN_OPTIONS="verify_asan_link_order=0", SWAP_BY=str(by),
+                            SWAP_PATH="reprise.data/trace-7.rpt")
+        self.assertEqual(done.returncode, 65, done.stderr)
+        page = (self.folder / "page.html").read_text()
+        text, = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+        return json.loads(text)["processes"], done.stderr
+
+    def test_a_trace_that_comes_between_the_readings_is_left_out(self):
+        whole, = self.data()["processes"]
+        self.write(CALLS.format(pid=7, command="late") + STORY, 8)
+        trace = self.run_folder / "trace-7.rpt"
+        (self.run_folder / "trace-8.rpt").rename(self.folder / "late")
+        trace.write_text("nonsense")
+        processes, said = self.swapped(self.folder / "late")
+        self.assertNotEqual(trace.read_bytes(), b"nonsense")
+        self.assertEqual(processes, [whole])
+        self.assertIn("no trace of reprise", said)
+
+    def test_a_trace_that_goes_between_the_readings_is_said_and_has_no_others_slices(self):
+        whole, = self.data()["processes"]
+        self.write(CALLS.format(pid=7, command="gone") + STORY, 7)
+        (gone, other), said = self.swapped(self.folder / "nothing")
+        self.assertEqual((gone["command"], gone["slice_count"]), ("gone", 0))
+        self.assertEqual(other, whole)
+        self.assertIn("trace-7.rpt: could be read at first, but not again", said)
 
     def test_what_cannot_be_reported(self):
         self.assertRefused(self.reprise("report", "-"), 2, "twice")
