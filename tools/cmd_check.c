@@ -18,6 +18,7 @@ struct check {
     uint64_t replays;
     uint64_t unvouched; /* calls that read what nothing was proved of, or what may change unseen */
     bool had_contract;
+    bool damaged; /* not all that there is could be read */
 };
 
 static uint64_t count_unvouched(const struct rp_source *source)
@@ -238,25 +239,13 @@ static void print_hidden(const struct check *check)
                 check->hidden, words);
 }
 
-static void print_people(struct check *check)
+static void print_none(const struct check *check)
 {
-    json_t *hazards = check->hazards;
-
-    check->hazards = rp_output_shown(hazards);
-    json_decref(hazards);
     FILE *out = check->output.file;
-    size_t count = json_array_size(check->hazards);
 
-    for (size_t i = 0; i < count; i++)
-        print_hazard(check, json_array_get(check->hazards, i));
-    if (count > 0) {
-        print_count(check, count);
-        print_first(check);
-    }
-    if (check->hidden > 0) {
-        print_hidden(check);
-    } else if (count > 0) {
-        return;
+    if (check->damaged) {
+        fprintf(out, "no hazards in what could be read: %" PRIu64 " replays followed in it\n",
+                check->replays);
     } else if (check->replays > 0 && check->unvouched > 0) {
         fprintf(out, "no hazards: %" PRIu64 " replays followed; what %" PRIu64 " call%s may have "
                      "read is not vouched for\n(`reprise info` names them): it may be other than "
@@ -271,6 +260,29 @@ static void print_people(struct check *check)
     }
 }
 
+static void print_people(struct check *check)
+{
+    json_t *hazards = check->hazards;
+
+    check->hazards = rp_output_shown(hazards);
+    json_decref(hazards);
+    size_t count = json_array_size(check->hazards);
+
+    for (size_t i = 0; i < count; i++)
+        print_hazard(check, json_array_get(check->hazards, i));
+    if (count > 0) {
+        print_count(check, count);
+        print_first(check);
+    }
+    if (check->hidden > 0)
+        print_hidden(check);
+    else if (count == 0)
+        print_none(check);
+    if (check->damaged)
+        fprintf(check->output.file, "this run's data is damaged: what could not be read may hold "
+                                    "more hazards and replays\n");
+}
+
 /* ---- the command -------------------------------------------------------------- */
 
 static void print_json(const struct check *check, bool clean)
@@ -280,6 +292,8 @@ static void print_json(const struct check *check, bool clean)
                                  "hazards", check->hazards);
     if (check->hidden > 0)
         json_object_set_new(document, "hidden", json_integer((json_int_t)check->hidden));
+    if (check->damaged)
+        json_object_set_new(document, "damaged", json_true());
     json_dumpf(document, check->output.file, JSON_INDENT(1));
     fputc('\n', check->output.file);
     json_decref(document);
@@ -308,6 +322,7 @@ static int check_source(struct check *check, const struct rp_source *source)
         rp_say("out of memory");
         return RP_EXIT_FAILURE;
     }
+    check->damaged = reading == RP_EXIT_DATA;
     check->counting = count_harmful(check->hazards);
     check->unvouched = count_unvouched(source);
     if (source->summaries.count > 0 && !check->had_contract && check->replays == 0) {

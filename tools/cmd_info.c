@@ -120,7 +120,7 @@ static void print_gaps(const struct info *info, const json_t *process)
         fprintf(info->output.file, "         %sthe trace could take no more: %s%s\n", bad,
                 rp_member_text(process, "trace_error"), none);
     if (*rp_member_text(process, "broken"))
-        fprintf(info->output.file, "         %sthe trace breaks off: %s%s\n", bad,
+        fprintf(info->output.file, "         %snot all of the trace could be read: %s%s\n", bad,
                 rp_member_text(process, "broken"), none);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/follow.h"
 
+#include "tools/damage.h"
 #include "tools/event_shape.h"
 #include "tools/folder.h"
 #include "tools/say.h"
@@ -25,7 +26,7 @@ struct track {
     char *path;                     /* NAME.rpt, or what the user named */
     struct rp_trace_reader *reader; /* NULL before it could be opened, and when it is over */
     struct rp_groups *groups;
-    char *message; /* of the first damage */
+    struct rp_damage damage;
     pid_t pid;
     bool over;
 };
@@ -78,9 +79,7 @@ static struct rp_trace_reader *open_due(const char *path, uint64_t due)
 
 static void say_broken(struct follow *follow, struct track *track, const char *message)
 {
-    rp_say("%s", message);
-    if (!track->message)
-        track->message = strdup(message);
+    rp_damage_note(&track->damage, message);
     follow->code = RP_EXIT_DATA;
 }
 
@@ -105,14 +104,13 @@ static void close_track(struct follow *follow, struct track *track)
     rp_trace_reader_close(track->reader);
     track->reader = NULL;
     rp_event_shapes_forget();
-    free(track->message);
-    track->message = NULL;
+    rp_damage_release(&track->damage);
     track->over = true;
 }
 
 static void end(struct follow *follow, struct track *track)
 {
-    rp_groups_end(track->groups, track->path, track->message);
+    rp_groups_end(track->groups, track->path, rp_damage_sum_up(&track->damage, track->path));
     close_track(follow, track);
 }
 

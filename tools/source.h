@@ -36,15 +36,15 @@ typedef bool (*rp_event_fn)(void *ctx, const struct rp_trace_reader *reader,
 struct rp_event_visitor {
     bool (*begin)(void *ctx, const char *path, const struct rp_trace_reader *reader);
     rp_event_fn event;
-    void (*end)(void *ctx, const char *path, const char *broken); /* why it broke off, or NULL */
+    void (*end)(void *ctx, const char *path, const char *broken); /* what is wrong, or NULL */
     void *ctx;
     /* Given by those who only count: rp_trace_reader_brief. May be NULL. */
     bool (*needs)(void *ctx, const struct rp_event_def *def);
 };
 
 /* Reads all traces, one after the other. `begin` and `end` may be NULL. Returns RP_EXIT_OK, or
- * RP_EXIT_DATA after a message when a trace or what stands beside it was damaged; what came
- * before the damage and the other traces were visited all the same. */
+ * RP_EXIT_DATA after a message when a trace or what stands beside it was damaged; what can be read
+ * behind the damage and the other traces were visited all the same. */
 int rp_source_read(const struct rp_source *source, const struct rp_event_visitor *visitor);
 
 /* Fields by name: 0 and "" for what the event does not have. */

@@ -3,9 +3,9 @@
  *
  * A trace that keeps only its end is two files: what was put aside, NAME.0.rpt, and NAME.rpt, which
  * goes on from it. */
+#include "tools/damage.h"
 #include "tools/event_shape.h"
 #include "tools/progress.h"
-#include "tools/say.h"
 #include "tools/source.h"
 #include "tools/trace_name.h"
 
@@ -32,23 +32,19 @@ struct trace {
     struct rp_trace_reader *reader;
     uint64_t before; /* bytes of all files before the present one */
     uint64_t events; /* read so far */
-    bool broken;
-    char message[PATH_MAX + 256]; /* of the first damage */
+    struct rp_damage damage;
 };
 
 __attribute__((format(printf, 3, 4))) static void say_broken(struct trace *trace, int *code,
                                                              const char *format, ...)
 {
-    char message[sizeof(trace->message)];
+    char message[PATH_MAX + 256];
     va_list arguments;
 
     va_start(arguments, format);
     vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
-    rp_say("%s", message);
-    if (!trace->broken)
-        memcpy(trace->message, message, sizeof(message));
-    trace->broken = true;
+    rp_damage_note(&trace->damage, message);
     *code = RP_EXIT_DATA;
 }
 
@@ -63,24 +59,26 @@ static struct rp_trace_reader *open_file(struct trace *trace, const char *path, 
     return reader;
 }
 
-/* True to go on with what follows. */
+/* Also behind damage: what can be read is shown. True to go on with what follows. */
 static bool read_file(struct trace *trace, const struct rp_event_visitor *visitor, int *code)
 {
     struct rp_trace_reader *reader = trace->reader;
-    enum rp_status status = RP_OK;
+    enum rp_status status;
     struct rp_event event;
     bool wanted = true;
 
     if (visitor->needs)
         rp_trace_reader_brief(reader, visitor->needs, visitor->ctx);
-    while (wanted && (status = rp_trace_next(reader, &event)) == RP_OK) {
+    while (wanted && (status = rp_trace_next(reader, &event)) != RP_END) {
+        if (status != RP_OK) {
+            say_broken(trace, code, "%s", rp_trace_reader_message(reader));
+            continue;
+        }
         wanted = visitor->event(visitor->ctx, reader, &event);
         if (++trace->events % EVENTS_BETWEEN_LOOKS == 0)
             rp_progress_at(trace->before + rp_trace_reader_offset(reader));
     }
     trace->before += rp_trace_reader_offset(reader);
-    if (wanted && status != RP_END)
-        say_broken(trace, code, "%s", rp_trace_reader_message(reader));
     return wanted;
 }
 
@@ -93,7 +91,7 @@ static void check_seam(struct trace *trace, const struct rp_trace_reader *next, 
     uint64_t due = rp_trace_reader_next_id(trace->reader);
     uint64_t first = rp_trace_reader_next_id(next);
 
-    if (!trace->broken && first != due)
+    if (trace->damage.count == 0 && first != due)
         say_broken(trace, code, "%s: begins with event %" PRIu64 " where event %" PRIu64 " was due",
                    path, first, due);
 }
@@ -113,7 +111,8 @@ static bool read_on(struct trace *trace, const struct rp_source *source, size_t 
         if (!read_file(trace, visitor, code))
             return false;
     }
-    if (source->is_folder && !trace->broken && rp_trace_name_is_older(source->traces[*at]))
+    if (source->is_folder && trace->damage.count == 0 &&
+        rp_trace_name_is_older(source->traces[*at]))
         say_broken(trace, code,
                    "%s: breaks off after %" PRIu64 " events: the file that goes on from it is "
                    "missing",
@@ -131,15 +130,19 @@ static bool read_trace(const struct rp_source *source, size_t *at,
     bool wanted = true;
 
     trace.reader = open_file(&trace, path, code);
-    if (!trace.reader)
+    if (!trace.reader) {
+        rp_damage_release(&trace.damage);
         return true;
+    }
     if (!visitor->begin || visitor->begin(visitor->ctx, path, trace.reader)) {
         wanted = read_file(&trace, visitor, code) && read_on(&trace, source, at, visitor, code);
+        const char *broken = rp_damage_sum_up(&trace.damage, path);
         if (visitor->end)
-            visitor->end(visitor->ctx, path, trace.broken ? trace.message : NULL);
+            visitor->end(visitor->ctx, path, broken);
     }
     rp_event_shapes_forget();
     *bytes = trace.before;
+    rp_damage_release(&trace.damage);
     rp_trace_reader_close(trace.reader);
     return wanted;
 }

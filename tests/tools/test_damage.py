@@ -4,10 +4,12 @@
 code says it.
 
 usage: test_damage.py REPRISE TRACE_FROM_SCRIPT"""
+import json
 import os
 import pathlib
 import random
 import resource
+import struct
 import subprocess
 import sys
 
@@ -107,6 +109,82 @@ class Damage(harness.Case):
         for reader in READERS:
             with self.subTest(reader):
                 self.assertDamaged(self.read(reader))
+
+    STEPS, EACH = 7, 4200  # chunks, and the notes in one
+
+    def write_chunks(self):
+        """A trace of many chunks: where each begins, behind which events, and whether it is a
+        tally."""
+        script = "".join(f"note step step={step}\n" * self.EACH + "flush\n"
+                         for step in range(self.STEPS))
+        self.trace.unlink()
+        subprocess.run([WRITER, self.trace], check=True, text=True,
+                       input=CALLS.format(pid=4242, command="./train") + script)
+        data, chunks = self.trace.read_bytes(), []
+        at = data.find(b"RPC\x1a")
+        while at < len(data):
+            flags, stored, _, events, _, first = struct.unpack_from("<IIIIIQ", data, at + 4)
+            if flags != 1:
+                chunks.append((at, stored, first, events, flags == 2))
+            at += 56 + stored
+        self.assertEqual(len([chunk for chunk in chunks if not chunk[4]]), self.STEPS)
+        self.assertTrue(any(tally for *_, tally in chunks))
+        return chunks
+
+    def flip(self, *places):
+        data = bytearray(self.trace.read_bytes())
+        for place in places:
+            data[place] ^= 1
+        self.trace.write_bytes(data)
+
+    def test_what_is_behind_damage_is_shown(self):
+        """A flip in the header or payload of any chunk costs its own events alone, and one in a
+        tally none."""
+        chunks = self.write_chunks()
+        whole, good = self.trace.read_bytes(), self.read("dump").stdout.decode().splitlines()
+        for at, stored, first, events, tally in chunks:
+            lost = set() if tally else set(range(first, first + events))
+            left = [line for line in good if int(line.split()[0]) not in lost]
+            for place in (at + 30, at + 55 + stored):
+                with self.subTest(at=at, place=place, tally=tally):
+                    self.trace.write_bytes(whole)
+                    self.flip(place)
+                    done, follows = self.read("dump"), self.read("dump", "--follow")
+                    self.assertDamaged(done)
+                    self.assertEqual(done.stdout.decode().splitlines(), left)
+                    self.assertEqual((done.stdout, done.stderr, done.returncode),
+                                     (follows.stdout, follows.stderr, follows.returncode))
+                    info = self.read("info", "--json")
+                    self.assertDamaged(info)
+                    self.assertEqual(json.loads(info.stdout)["steps"], len(left))
+
+    def test_damage_all_over_is_told_in_few_lines(self):
+        chunks = self.write_chunks()
+        self.flip(*(at + 55 + stored for at, stored, *_, tally in chunks if not tally))
+        for reader in ("dump", "dump --json", "info", "check", "report"):
+            with self.subTest(reader):
+                done = self.read(reader)
+                self.assertDamaged(done)
+                lines = done.stderr.decode().splitlines()
+                self.assertEqual(len(lines), 5, lines)
+                self.assertIn(f"is damaged in {self.STEPS - 4} more places", lines[-1])
+        self.assertIn(f"events are lost (and {self.STEPS - 1} more)",
+                      self.read("info").stdout.decode())
+        follows = self.read("dump", "--follow")
+        self.assertEqual(follows.stderr, self.read("dump").stderr)
+
+    def test_a_count_of_what_is_left_says_so(self):
+        self.write()
+        data = self.trace.read_bytes()
+        self.trace.write_bytes(data[:len(data) - 20])
+        for text in (self.read("check").stdout.decode(),
+                     self.read("check", "--buffer", "nothing").stdout.decode()):
+            self.assertIn("this run's data is damaged: what could not be read may hold more", text)
+        self.assertTrue(json.loads(self.read("check", "--json").stdout)["damaged"])
+        self.trace.write_bytes(data[:data.find(b"RPC\x1a") + 60])
+        text = self.read("check").stdout.decode()
+        self.assertIn("no hazards in what could be read: 0 replays followed in it\n", text)
+        self.assertNotIn("nothing was checked", text)
 
     def test_what_is_no_trace(self):
         for data, why in ((b"", "empty"), (b"nonsense" * 99, "no trace of reprise"),

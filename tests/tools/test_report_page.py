@@ -185,7 +185,7 @@ class Page(unittest.TestCase):
         self.assertEqual(self.text("page.html", "#damage"), "")
         for name, text in (("last", r"process \d+: of its trace only the end was kept; the [\d,]+"),
                            ("limit", r"process \d+: [\d,]+ events were lost"),
-                           ("torn", r"process \d+: its trace breaks off: .*torn")):
+                           ("torn", r"process \d+: not all of its trace could be read: .*torn")):
             shown = self.text(f"{name}.html", "#damage")
             self.assertRegex(shown, text)
             self.assertIn("what is left", shown)

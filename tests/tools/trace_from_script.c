@@ -7,6 +7,7 @@
  *     note NAME FIELD=VALUE...            an event of tracker/events.h; other fields are empty
  *     group COUNT NOTE.FIELD...           the latest events, whose fields move together when they ...
  *     again NUMBER                        ... come again: by as much more than the last time
+ *     flush                               ends the chunk
  *     thread                              what follows is done by another thread
  *
  * Types are those of enum rp_field_type. In texts, %XX is a byte.
@@ -222,6 +223,8 @@ static void *obey(void *unused)
             continue;
         if (strcmp(verb, "thread") == 0) {
             go_on_elsewhere();
+        } else if (strcmp(verb, "flush") == 0) {
+            check(rp_trace_writer_flush(writer()), script.path);
         } else if (!first) {
             fail("too short", verb);
         } else if (strcmp(verb, "property") == 0) {

@@ -121,7 +121,7 @@ function showHead() {
 function gapsOf(process) {
   const summary = summaryOf(process);
   const lost = Math.max(process.lost || 0, summary.trace_lost || 0), gaps = [];
-  if (process.broken) gaps.push(`its trace breaks off: ${process.broken}`);
+  if (process.broken) gaps.push(`not all of its trace could be read: ${process.broken}`);
   if (lost) gaps.push(`${countText(lost)} events were lost`);
   if (process.first_event)
     gaps.push(`of its trace only the end was kept; the ${countText(process.first_event)} events ` +
