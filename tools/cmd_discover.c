@@ -48,7 +48,11 @@ static int nothing(const struct rp_finding *finding, const struct rp_options *op
 {
     const struct rp_story *story = finding->story;
 
-    if (story->call_count == 0)
+    if (*story->mode)
+        rp_say("no replay was found: this run was not only observed (mode %s); "
+               "next: reprise run -- COMMAND, then reprise discover",
+               story->mode);
+    else if (story->call_count == 0)
         rp_say("no launch was traced; was the job run under `reprise run -m observe`?");
     else if (story->range_count == 0)
         rp_say("no replay was found: the job marks no steps by NVTX ranges, and without steps "

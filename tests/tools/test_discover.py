@@ -105,6 +105,14 @@ class Discover(harness.Case):
                       done.stderr)
         self.assertFalse((self.folder / "found.json").exists())
 
+    def test_a_run_that_was_not_only_observed(self):
+        for mode in "check", "guard":
+            self.digits("-m", mode, "-c", str(EXAMPLES / "digits" / "declared.json"))
+            done = self.discover("-o", "found.json", code=1)
+            self.assertIn(f"this run was not only observed (mode {mode}); next: reprise run -- "
+                          "COMMAND, then reprise discover", done.stderr)
+            self.assertNotIn("marks no steps", done.stderr)
+
     def trace(self, *launches, repeated=4, verdict="exact"):
         """Of a job with four steps, some of which do these launches twice. Each kernel reads, by
         this verdict, and writes the memory beside it."""

@@ -4,6 +4,7 @@
 #include "tools/group.h"
 #include "tools/say.h"
 #include "tracker/array.h"
+#include "tracker/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ struct reading {
         uint32_t range;
     } open[256]; /* ranges that are open, of all threads */
     size_t open_count;
+    char mode[16]; /* of a trace that was not only observed */
 };
 
 /* Room for one more in a list; false when the host is out of memory. */
@@ -255,8 +257,11 @@ static bool take_group(void *ctx, const struct rp_group *group)
 static bool begin_trace(void *ctx, const char *path, const struct rp_trace_reader *reader)
 {
     struct reading *reading = ctx;
+    const char *mode = rp_trace_property(reader, "mode");
     (void)path;
-    (void)reader;
+
+    if (mode && strcmp(mode, "observe") != 0)
+        rp_text_escape(reading->mode, sizeof(reading->mode), mode, strlen(mode));
     reading->best->traces++;
     reading->launches = 0;
     reading->open_count = 0;
@@ -295,6 +300,7 @@ int rp_story_read(const struct rp_source *source, const struct rp_filter *filter
     int code = rp_groups_read(source, filter, &visitor);
     bool no_memory = story->no_memory || reading.now.no_memory || story->names.no_memory;
     rp_story_release(&reading.now);
+    memcpy(story->mode, reading.mode, sizeof(story->mode));
     if (!no_memory)
         return code;
     rp_say("out of memory");

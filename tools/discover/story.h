@@ -60,6 +60,7 @@ struct rp_story {
     size_t range_count, range_capacity;
     struct rp_story_allocation *allocations; /* in order of id */
     size_t allocation_count, allocation_capacity;
+    char mode[16];   /* other than observe, of any trace; "" where there is none */
     uint64_t traces; /* that were there; the story is that of the busiest one */
     bool cut;        /* it has more calls than a story holds */
     bool no_memory;
