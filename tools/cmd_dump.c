@@ -211,11 +211,13 @@ static bool is_unread(struct dump *dump, int wait_ms)
     return poll(&out, 1, wait_ms) > 0 && (out.revents & (POLLERR | POLLHUP));
 }
 
-/* All that there is for now has been read: shows it, and waits. */
-static bool pause_following(void *ctx)
+/* Where all that there is for now has been read: shows it, and waits. */
+static bool look_around(void *ctx, bool pause)
 {
     struct dump *dump = ctx;
 
+    if (!pause)
+        return !interrupted;
     write_text(dump);
     fflush(dump->output.file);
     return !interrupted && rp_output_open(&dump->output) && !is_unread(dump, LOOK_AGAIN_MS) &&
@@ -223,9 +225,10 @@ static bool pause_following(void *ctx)
 }
 
 /* A trace notes a hazard once, with the call that met it first. */
-static void tell_of_hazards(const struct rp_filter *filter, const struct rp_source *source)
+static void tell_of_hazards(const struct rp_filter *filter, const struct rp_source *source,
+                            const struct rp_summaries *summaries)
 {
-    uint64_t again = rp_summaries_came_again(&source->summaries, filter->step);
+    uint64_t again = rp_summaries_came_again(summaries, filter->step);
     bool here = strcmp(source->name, RP_FOLDER_DEFAULT) == 0;
 
     if ((filter->facets & RP_FACET_STEP) && again > 0)
@@ -233,6 +236,21 @@ static void tell_of_hazards(const struct rp_filter *filter, const struct rp_sour
                "; next: reprise check --step %" PRIu64 "%s%s",
                again, again == 1 ? "" : "s", filter->step, filter->step, here ? "" : " ",
                here ? "" : source->name);
+}
+
+/* Those that a run wrote while it was followed were not there at first. */
+static void tell_of_new_hazards(const struct rp_filter *filter, const struct rp_source *source)
+{
+    struct rp_summaries summaries;
+
+    if (!source->is_folder || interrupted)
+        return;
+    rp_say_hush(true); /* what is damaged has been said, or the next reader says it */
+    bool loaded = rp_summaries_load(source->name, &summaries, NULL);
+    rp_say_hush(false);
+    if (loaded)
+        tell_of_hazards(filter, source, &summaries);
+    rp_summaries_release(&summaries);
 }
 
 static int dump_source(struct dump *dump, const struct rp_source *source)
@@ -247,10 +265,13 @@ static int dump_source(struct dump *dump, const struct rp_source *source)
         rp_progress_silence();
     if (follow)
         signal(SIGINT, interrupt);
-    int code = follow ? rp_follow(source, dump->filter, &visitor, pause_following)
+    int code = follow ? rp_follow(source, dump->filter, &visitor, look_around)
                       : rp_groups_read(source, dump->filter, &visitor);
     rp_builder_release(&dump->text);
-    tell_of_hazards(dump->filter, source);
+    if (follow)
+        tell_of_new_hazards(dump->filter, source);
+    else
+        tell_of_hazards(dump->filter, source, &source->summaries);
     if (dump->no_memory) {
         rp_say("out of memory");
         code = RP_EXIT_FAILURE;

@@ -35,6 +35,7 @@ struct follow {
     const struct rp_source *source;
     const struct rp_filter *filter;
     const struct rp_group_visitor *visitor;
+    bool (*look)(void *ctx, bool pause);
     struct track **tracks; /* by path */
     size_t count, capacity;
     struct timespec listed; /* what the folder's time was when it was looked through */
@@ -142,6 +143,7 @@ static bool read_events(struct follow *follow, struct track *track)
 {
     struct rp_event event;
 
+    follow->unwanted |= !follow->look(follow->visitor->ctx, false);
     for (int i = 0; i < EVENTS_A_TURN && !follow->unwanted; i++) {
         enum rp_status status = rp_trace_next(track->reader, &event);
         if (status == RP_END)
@@ -273,9 +275,24 @@ static void find_tracks(struct follow *follow)
 
 /* ---- who lives ------------------------------------------------------------------ */
 
+/* One that has ended, and which its parent has not waited for, has its number still: it is in state
+ * Z or X, which stands behind the name in parentheses. */
+static bool is_zombie(pid_t pid)
+{
+    char path[64], line[512];
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    FILE *file = fopen(path, "r");
+    bool has = file && fgets(line, sizeof(line), file);
+    if (file)
+        fclose(file);
+    const char *state = has ? strrchr(line, ')') : NULL;
+    return state && state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X');
+}
+
 static bool lives(const struct track *track)
 {
-    return track->pid > 0 && (kill(track->pid, 0) == 0 || errno == EPERM);
+    return track->pid > 0 && (kill(track->pid, 0) == 0 || errno == EPERM) && !is_zombie(track->pid);
 }
 
 static bool is_alive(const struct follow *follow)
@@ -312,7 +329,7 @@ static bool take_turns(struct follow *follow)
 
 /* Whoever lives is looked for before the turns in which nothing may be left: what was written last
  * is seen in them. False when it was ended before all was read. */
-static bool go_along(struct follow *follow, bool (*pause)(void *ctx))
+static bool go_along(struct follow *follow)
 {
     bool alive = true; /* until it has been looked for */
 
@@ -324,20 +341,21 @@ static bool go_along(struct follow *follow, bool (*pause)(void *ctx))
             return false;
         if (!more && !alive)
             return true;
-        if (!more && !pause(follow->visitor->ctx))
+        if (!more && !follow->look(follow->visitor->ctx, true))
             return false;
         alive = is_alive(follow);
     }
 }
 
 int rp_follow(const struct rp_source *source, const struct rp_filter *filter,
-              const struct rp_group_visitor *visitor, bool (*pause)(void *ctx))
+              const struct rp_group_visitor *visitor, bool (*look)(void *ctx, bool pause))
 {
     struct follow follow = {.source = source,
                             .filter = filter,
                             .visitor = visitor,
+                            .look = look,
                             .code = source->damaged ? RP_EXIT_DATA : RP_EXIT_OK};
-    bool whole = go_along(&follow, pause);
+    bool whole = go_along(&follow);
 
     for (size_t i = 0; i < follow.count; i++) {
         if (whole && !follow.tracks[i]->over)
@@ -348,5 +366,6 @@ int rp_follow(const struct rp_source *source, const struct rp_filter *filter,
         free(follow.tracks[i]);
     }
     free(follow.tracks);
-    return rp_groups_code(filter, visitor, follow.code, follow.any_passed, follow.no_memory);
+    return rp_groups_code(whole ? filter : NULL, visitor, follow.code, follow.any_passed,
+                          follow.no_memory);
 }

@@ -3,15 +3,16 @@
  *
  * Each process comes in the order of its trace, and the processes in turns. A folder is followed
  * as long as somebody holds it (`reprise run`, a process of the job), a single trace as long as
- * its process lives. Memory is bounded by the processes that run, and a name for each that ran. */
+ * its process lives; that of a process which has ended and is not waited for is over. Memory is bounded by the processes that run, and a name for each that ran. */
 #ifndef RP_TOOLS_FOLLOW_H
 #define RP_TOOLS_FOLLOW_H
 
 #include "tools/group.h"
 
-/* `pause` is asked when nothing new was there: it waits a while. False ends it all, and then
- * nothing is said of where traces break off. Exit codes as of rp_groups_read. */
+/* `look` is asked, before each turn and when all that was there has been read, whether to go on; it
+ * waits a while where it shall `pause`. False ends it all, and then nothing is said of where traces
+ * break off, nor of filters. Exit codes as of rp_groups_read. */
 int rp_follow(const struct rp_source *source, const struct rp_filter *filter,
-              const struct rp_group_visitor *visitor, bool (*pause)(void *ctx));
+              const struct rp_group_visitor *visitor, bool (*look)(void *ctx, bool pause));
 
 #endif

@@ -3,7 +3,7 @@
 """`reprise dump --follow` beside jobs that run: the digits example on the software device, and jobs
 that wait to be told to go on, so that no test depends on who is quick.
 
-usage: test_follow.py REPRISE DIGITS"""
+usage: test_follow.py REPRISE DIGITS CONTRACT TRACE_FROM_SCRIPT"""
 import json
 import pathlib
 import signal
@@ -13,7 +13,7 @@ import time
 
 import harness
 
-DIGITS = pathlib.Path(sys.argv[2]).resolve()
+DIGITS, CONTRACT, WRITER = (pathlib.Path(word).resolve() for word in sys.argv[2:5])
 # A process of the job that makes a call, and ends when the file of that name is there, or the
 # test's folder is not.
 WAITS = ("python3 -c 'import ctypes, os, sys, time\nctypes.CDLL(\"libcuda.so.1\").cuInit(0)\n"
@@ -146,6 +146,43 @@ class Follow(harness.Case):
         follower.send_signal(signal.SIGINT)
         self.assertEqual(follower.wait(timeout=harness.PATIENCE), 0)
         self.assertEqual(follower.stderr.read(), "")
+
+    BACKLOG = 200_000
+
+    def backlog(self, name, pid):
+        """A trace of one line an event, in many turns."""
+        subprocess.run([WRITER, self.folder / name], check=True, text=True,
+                       input=f"property pid {pid}\n" + "note step step=1\n" * self.BACKLOG)
+
+    def test_an_interrupt_ends_it_before_all_that_there_is_was_read(self):
+        """Nobody reads what it prints, so it comes no further than a pipe holds."""
+        self.backlog("long.rpt", 1)
+        follower = self.follow("long.rpt")
+        self.assertIn("step=1", follower.stdout.readline())
+        follower.send_signal(signal.SIGINT)
+        text, complaints = follower.communicate(timeout=harness.PATIENCE)
+        self.assertEqual((follower.returncode, complaints), (0, ""))
+        self.assertLess(text.count("\n"), self.BACKLOG // 2)
+
+    def test_hazards_that_came_again_are_told_as_afterwards(self):
+        job = self.start(DIGITS, "-n", "6", "--checkpoint", words=["-m", "check", "-c", CONTRACT])
+        follower = self.follow("--step", "4")
+        _, told = follower.communicate(timeout=harness.PATIENCE)
+        job.wait()
+        self.assertIn("came again, maybe in step 4; next: reprise check --step 4", told)
+        self.assertEqual(told, self.reprise("dump", "--step", "4").stderr)
+
+    def test_a_process_that_nobody_waits_for_has_ended(self):
+        child = subprocess.Popen(["true"])
+        self.addCleanup(child.wait)
+        while pathlib.Path(f"/proc/{child.pid}/stat").read_text().rsplit(")")[1].split()[0] != "Z":
+            time.sleep(0.01)
+        self.backlog("whole.rpt", child.pid)
+        whole = (self.folder / "whole.rpt").read_bytes()
+        (self.folder / "torn.rpt").write_bytes(whole[:-20])
+        done = self.reprise("dump", "--follow", "torn.rpt")
+        self.assertEqual(done.returncode, 65)
+        self.assertIn("torn.rpt: breaks off", done.stderr)
 
     def test_a_process_that_was_killed_is_shown_as_afterwards(self):
         job = self.start("sh", "-c", f"{WAITS} never & while [ -e reprise.data ] && [ ! -e go ]; "
