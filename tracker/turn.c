@@ -145,6 +145,12 @@ void rp_turns_forget(struct rp_turns *turns, uint64_t event)
         known->handle = 0;
 }
 
+void rp_turns_forget_events(struct rp_turns *turns)
+{
+    for (int i = 0; i < EVENTS; i++)
+        turns->events[i].handle = 0;
+}
+
 void rp_turns_wait(struct rp_turns *turns, uint64_t line, uint64_t event)
 {
     const struct event *known = event_find(turns, event);

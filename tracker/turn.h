@@ -38,6 +38,7 @@ void rp_turns_take(struct rp_turns *turns, uint64_t line, uint64_t seq);
 void rp_turns_record(struct rp_turns *turns, uint64_t event, uint64_t line, uint64_t seq);
 /* What was known of the event holds no more. */
 void rp_turns_forget(struct rp_turns *turns, uint64_t event);
+void rp_turns_forget_events(struct rp_turns *turns); /* of all */
 /* What the line is given next comes after the event. */
 void rp_turns_wait(struct rp_turns *turns, uint64_t line, uint64_t event);
 /* The host has seen that they are over, respectively that all before the event is. */

@@ -10,6 +10,7 @@
 #include "interpose/calls/launch.h"
 #include "interpose/calls/values.h"
 #include "interpose/recompute/recompute.h"
+#include "interpose/run/overtake.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
 
@@ -75,8 +76,10 @@ static void reach_kernel(struct rp_footprint *call, const struct rp_node *node)
 /* What the node reads and writes; `call` is begun. */
 static enum rp_status reach_node(struct rp_footprint *call, const struct rp_node *node)
 {
-    if (node->unknown)
+    if (node->unknown) {
+        rp_overtake_events_gone();
         return reach_unknown(call, node->unknown);
+    }
     switch (node->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: reach_kernel(call, node); return RP_OK;
     case CU_GRAPH_NODE_TYPE_MEMCPY: return rp_area_copy_3d(call, &node->copy);
@@ -85,10 +88,12 @@ static enum rp_status reach_node(struct rp_footprint *call, const struct rp_node
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         return rp_values_reach(call, node->batch.items, node->batch.count);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: rp_copy_foreign(call); return RP_OK;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: /* its event may be another by now */
+        rp_overtake_events_gone();
+        return RP_OK;
     case CU_GRAPH_NODE_TYPE_GRAPH:
     case CU_GRAPH_NODE_TYPE_EMPTY:
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
@@ -184,6 +189,7 @@ static void launch_node(const struct rp_node *node, rp_stream stream, struct rp_
 static void launch_unknown(struct rp_frame *frame, const char *why)
 {
     struct rp_footprint *call = rp_handler_footprint(frame);
+    rp_overtake_events_gone();
     if (reach_unknown(call, why) != RP_OK)
         rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
     if (rp_core.segments_wanted)

@@ -43,6 +43,12 @@ void rp_overtake_event_gone(uint64_t event)
         rp_turns_forget(turns, event);
 }
 
+void rp_overtake_events_gone(void)
+{
+    if (turns)
+        rp_turns_forget_events(turns);
+}
+
 void rp_overtake_waits(rp_stream stream, uint64_t event)
 {
     if (turns)

@@ -25,6 +25,7 @@ void rp_overtake_forget_all(void);
 void rp_overtake_opened(rp_stream stream, bool waits);
 void rp_overtake_recorded(uint64_t event, rp_stream stream, uint64_t seq);
 void rp_overtake_event_gone(uint64_t event);
+void rp_overtake_events_gone(void); /* nobody knows which */
 void rp_overtake_waits(rp_stream stream, uint64_t event);
 void rp_overtake_settled(rp_stream stream, uint64_t seq);
 /* ... of all streams of the context that `stream` is in. */

@@ -230,27 +230,28 @@ void scenario_passed_aside(void)
 }
 
 /* The copy comes too early for the input, which the other stream is still to write. */
-static void set_late_input(int step)
+static void set_late_input(int step, void (*between)(void))
 {
     unsigned value = 1000u * (unsigned)step;
     synchronize();
     *gate = 0;
     CU(StreamWaitValue32, side, (CUdeviceptr)(uintptr_t)gate, 1, CU_STREAM_WAIT_VALUE_EQ);
     LAUNCH_IN(side, "fill", n, &x, &value, &n);
+    between();
     CU(MemcpyDtoDAsync, aside, x, WORDS(n), NULL);
     CU(StreamSynchronize, NULL);
     *gate = 1;
     CU(StreamSynchronize, side);
 }
 
-void scenario_copied_too_early(void)
+static void copy_too_early(void (*between)(void))
 {
     begin();
     open_side();
     for (int step = 1; step <= STEPS; step++) {
         nvtxRangePushA("step");
         x = original;
-        set_late_input(step);
+        set_late_input(step, between);
         in_range("forward/only", step_forward);
         LAUNCH("fill", n, &x, &noise, &n);
         put_elsewhere();
@@ -258,6 +259,42 @@ void scenario_copied_too_early(void)
         backward();
         nvtxRangePop();
     }
+}
+
+static void nothing(void)
+{
+}
+
+void scenario_copied_too_early(void)
+{
+    copy_too_early(nothing);
+}
+
+/* The event that was recorded behind the input is recorded anew, by a graph that waits for nobody:
+ * to wait for it orders nothing any more. */
+static void wait_for_graphs_event(void)
+{
+    CUevent event;
+    CUgraph graph;
+    CUgraphNode node;
+    CUgraphExec exec;
+    CUstream other;
+    CU(EventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    CU(EventRecord, event, side);
+    CU(GraphCreate, &graph, 0);
+    CU(GraphAddEventRecordNode, &node, graph, NULL, 0, event);
+    CU(GraphInstantiate, &exec, graph, 0);
+    CU(StreamCreate, &other, CU_STREAM_NON_BLOCKING);
+    CU(GraphLaunch, exec, other);
+    CU(StreamSynchronize, other);
+    CU(StreamWaitEvent, NULL, event, 0);
+    CU(GraphExecDestroy, exec);
+    CU(GraphDestroy, graph);
+}
+
+void scenario_copied_after_graphs_event(void)
+{
+    copy_too_early(wait_for_graphs_event);
 }
 
 /* The same streams, in turn: by events, and once by the host. */

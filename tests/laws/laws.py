@@ -136,6 +136,7 @@ REFUSED = {
     "overtaken": dict(buffers=[STATE], kind="foreign-read"),
     "passed-aside": dict(buffers=[STATE], kind="foreign-read"),
     "copied-too-early": dict(buffers=[STATE], kind="foreign-read"),
+    "copied-after-graphs-event": dict(buffers=[STATE], kind="foreign-read"),
     "shifted": dict(buffers=[STATE], kind="foreign-read"),
     "pool-unwritten": dict(buffers=[STATE], kind="foreign-read"),
     "in-place": dict(kind="unproved"),

@@ -51,6 +51,16 @@ static void an_event_orders_what_came_before_it(void **state)
     assert_false(rp_turns_after(turns, SIDE, LEGACY, 4));
 }
 
+static void events_that_are_forgotten_order_nothing(void **state)
+{
+    struct rp_turns *turns = *state;
+    rp_turns_take(turns, SIDE, 4);
+    rp_turns_record(turns, EVENT, SIDE, 4);
+    rp_turns_forget_events(turns);
+    rp_turns_wait(turns, LEGACY, EVENT);
+    assert_false(rp_turns_after(turns, LEGACY, SIDE, 4));
+}
+
 static void order_goes_through_others(void **state)
 {
     struct rp_turns *turns = *state;
@@ -111,6 +121,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(streams_that_wait_are_one_line, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_orders_others_by_itself, setup, teardown),
         cmocka_unit_test_setup_teardown(an_event_orders_what_came_before_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(events_that_are_forgotten_order_nothing, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(order_goes_through_others, setup, teardown),
         cmocka_unit_test_setup_teardown(what_the_host_has_seen_comes_before_all, setup, teardown),
         cmocka_unit_test_setup_teardown(an_event_that_is_gone_says_nothing, setup, teardown),
