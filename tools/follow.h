@@ -2,8 +2,10 @@
 /* Following a run while it goes on: all its processes side by side, and those that begin later.
  *
  * Each process comes in the order of its trace, and the processes in turns. A folder is followed
- * as long as somebody holds it (`reprise run`, a process of the job), a single trace as long as
- * its process lives; that of a process which has ended and is not waited for is over. Memory is bounded by the processes that run, and a name for each that ran. */
+ * as long as somebody holds it (`reprise run`, a process of the job), by its name: where a new run
+ * takes that, it goes on with the new one. A single trace is followed as long as its process lives;
+ * one that has ended lives no more, though its parent has not waited for it. Memory is bounded by
+ * the processes that run, and a name for each that ran. */
 #ifndef RP_TOOLS_FOLLOW_H
 #define RP_TOOLS_FOLLOW_H
 
