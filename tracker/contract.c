@@ -172,7 +172,8 @@ static bool check_pairing(struct reading *r, json_t *item, json_t *forward, json
     if (replay != NULL && forward == NULL)
         return rp_json_wrong_key(&r->json, item, "replay",
                                  "\"replay\" needs a \"forward\" beside it; leave both out for "
-                                 "a segment between reprise_segment_begin and _end");
+                                 "a segment that the job marks by calls: reprise_segment_begin "
+                                 "or reprise_replay_begin, and reprise_segment_end");
     if (same_place(forward, replay))
         return rp_json_wrong_value(&r->json, item, "replay",
                                    "\"replay\" is found just as \"forward\" is, so the two "

@@ -424,8 +424,8 @@ static const struct {
     {SEGMENT("\"forward\":{\"nvtx\":\"f\"},\"replay\":{\"repeat\":@false}"),
      "\"repeat\" can only be true; without a replay, leave \"replay\" out"},
     {SEGMENT("@\"replay\":{\"nvtx\":\"r\"}"),
-     "\"replay\" needs a \"forward\" beside it; leave both out for a segment between "
-     "reprise_segment_begin and _end"},
+     "\"replay\" needs a \"forward\" beside it; leave both out for a segment that the job "
+     "marks by calls: reprise_segment_begin or reprise_replay_begin, and reprise_segment_end"},
     {SEGMENT("\"forward\":{\"nvtx\":\"f\"},\"replay\":@{\"nvtx\":\"f\"}"),
      "\"replay\" is found just as \"forward\" is, so the two can't be told apart; "
      "say \"replay\": { \"repeat\": true }"},
