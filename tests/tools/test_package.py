@@ -43,6 +43,8 @@ class Package(Made):
         self.assertRegex(self.field("Depends"), r"^libc6 \(>= 2\.\d+\)")
         self.assertNotIn("cuda", self.field("Depends"))
         self.assertNotRegex(self.field("Depends"), r"libc6-")
+        for library in "libjansson-dev", "libzstd-dev", "pkg-config":
+            self.assertIn(library, self.field("Suggests"), "what programs link against")
         self.assertGreater(int(self.field("Installed-Size")), 500)
 
     def test_a_job_runs_under_it(self):

@@ -20,6 +20,7 @@ Maintainer: reprise developers <reprise@localhost>
 Installed-Size: {kib}
 Depends: {depends}
 Recommends: less
+Suggests: pkg-config, libjansson-dev, libzstd-dev
 Section: devel
 Priority: optional
 Description: makes the recomputation replays of CUDA training jobs correct
