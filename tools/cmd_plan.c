@@ -143,6 +143,19 @@ static int say_several(const char *folder, const glob_t *found)
     return RP_EXIT_USAGE;
 }
 
+static int say_no_profile(const struct arguments *arguments, const char *folder)
+{
+    if (access(folder, F_OK) != 0) {
+        rp_say("%s: %s%s", folder, strerror(errno),
+               arguments->folder ? "" : "; `reprise run` makes one, or name another");
+        return RP_EXIT_USAGE;
+    }
+    rp_say("%s: there is no profile.json in it; give --profile FILE, or a folder in which "
+           "`reprise run` has left one: in guard, with \"step\" in the contract, without a plan",
+           folder);
+    return RP_EXIT_DATA;
+}
+
 /* A run leaves its profile in its folder. */
 static int find_profile(const struct arguments *arguments, char path[PATH_MAX])
 {
@@ -156,12 +169,8 @@ static int find_profile(const struct arguments *arguments, char path[PATH_MAX])
         return RP_EXIT_OK;
     }
     if (snprintf(path, PATH_MAX, "%s/profile.json", folder) >= PATH_MAX ||
-        access(path, F_OK) != 0) {
-        rp_say("%s: there is no profile.json in it; give --profile FILE, or a folder in which "
-               "`reprise run` has left one: in guard, with \"step\" in the contract, without a "
-               "plan", folder);
-        return access(folder, F_OK) == 0 ? RP_EXIT_DATA : RP_EXIT_USAGE;
-    }
+        access(path, F_OK) != 0)
+        return say_no_profile(arguments, folder);
     if (snprintf(pattern, PATH_MAX, "%s/profile*.json", folder) < PATH_MAX &&
         glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 1)
         code = say_several(folder, &found);
