@@ -259,6 +259,30 @@ static void print_unknown(const struct info *info)
     }
 }
 
+/* Processes that train together take the same steps; then their sum says little. */
+static void print_steps(const struct info *info)
+{
+    const json_t *list = json_object_get(info->document, "processes");
+    uint64_t all = rp_member_number(info->document, "steps"), each = 0;
+    size_t stepping = 0;
+    bool same = true;
+    char count[RP_COUNT_TEXT];
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        uint64_t steps = rp_member_number(json_array_get(list, i), "steps");
+        if (steps == 0)
+            continue;
+        same &= stepping == 0 || steps == each;
+        each = steps;
+        stepping++;
+    }
+    bool fold = stepping > 1 && same && each * stepping == all;
+    fprintf(info->output.file, "steps    %s", rp_count_format(count, fold ? each : all));
+    if (stepping > 1)
+        fprintf(info->output.file, fold ? ", in each of %zu processes" : " of %zu processes in all",
+                stepping);
+}
+
 static void print_totals(const struct info *info)
 {
     FILE *out = info->output.file;
@@ -267,7 +291,7 @@ static void print_totals(const struct info *info)
     uint64_t preserved = rp_member_number(document, "bytes_preserved");
     uint64_t hazards = rp_member_number(document, "hazards");
 
-    fprintf(out, "steps    %s", rp_count_format(count, rp_member_number(document, "steps")));
+    print_steps(info);
     fprintf(out, ", %s launches%s\n",
             rp_count_format(count, rp_member_number(document, "launches")),
             !info->only_end ? "" : info->is_told ? ", in the whole run" : ", of the events kept");

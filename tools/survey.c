@@ -109,6 +109,9 @@ static void add_counted(struct surveying *surveying)
     if (!surveying->is_told)
         json_object_foreach(surveying->counted, name, value)
             count(surveying->document, name, (uint64_t)json_integer_value(value));
+    if (!surveying->is_told)
+        count(surveying->process, "steps",
+              (uint64_t)json_integer_value(json_object_get(surveying->counted, "steps")));
     json_decref(surveying->counted);
     surveying->counted = NULL;
 }
@@ -318,6 +321,8 @@ static void add_summary(json_t *document, json_t *summary)
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         set_text(process, texts[i], rp_member_text(summary, texts[i]));
+    if (json_object_get(summary, "steps"))
+        count(process, "steps", rp_member_number(summary, "steps"));
     add_segments(document, json_object_get(summary, "segments"));
     add_buffers(document, json_object_get(summary, "buffers"));
     json_array_extend(json_object_get(document, "unknown"), json_object_get(summary, "unknown"));

@@ -98,7 +98,10 @@ class Info(ReadingCase):
             self.assertNotIn("bytes_preserved", info)
         self.write(STORY.replace("4242", "7"), "trace-7.rpt")
         self.summarise(pid=7, steps=10, launches=20)
-        self.assertIn("steps    12, 23 launches\n", self.read("info"))
+        self.assertIn("steps    12 of 2 processes in all, 23 launches\n", self.read("info"))
+        self.summarise(pid=7, steps=2, launches=20)
+        self.assertIn("steps    2, in each of 2 processes, 23 launches\n", self.read("info"))
+        self.assertEqual(json.loads(self.read("info", "--json"))["steps"], 4)
 
     def test_an_empty_file_has_no_totals(self):
         (self.folder / "empty").touch()

@@ -87,6 +87,15 @@ function prepare(canvas, height) {
 
 const sections = [...document.querySelectorAll('main section')];
 
+/* Processes that train together take the same steps; then their sum says little. */
+function stepsText(survey) {
+  const steps = survey.processes.map(process => process.steps || 0).filter(count => count > 0);
+  if (steps.length < 2) return countText(survey.steps);
+  return steps.every(count => count === steps[0]) && steps[0] * steps.length === survey.steps ?
+    `${countText(steps[0])}, in each of ${steps.length} processes` :
+    `${countText(survey.steps)} of ${steps.length} processes in all`;
+}
+
 function showHead() {
   const survey = data.survey, run = survey.run || {}, first = survey.processes[0] || {};
   const command = run.command ? run.command.join(' ') : first.command || '';
@@ -97,7 +106,7 @@ function showHead() {
   const figures = [
     ['mode', first.mode || run.mode || 'observe'], ['device', run.device || first.device || ''],
     ['processes', countText(survey.processes.length)],
-    ['steps', survey.steps === undefined ? '' : countText(survey.steps)],
+    ['steps', survey.steps === undefined ? '' : stepsText(survey)],
     ['launches', countText(launches)],
     ['device memory of the job at its peak', bytesText(data.processes.reduce(
       (sum, process) => sum + Math.max(...process.live_bytes, 0), 0))],
