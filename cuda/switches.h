@@ -45,6 +45,8 @@ enum rp_switch {
     RP_SWITCH_WORTH,        /* keep nothing for outputs that give no more than that takes */
     RP_SWITCH_LODGING,      /* let blocks stand in larger ones where they fit each step */
     RP_SWITCH_HALVES,       /* preserve by two copies in some steps, for the price of one */
+    RP_SWITCH_PLAIN_STEPS,  /* leave marks out of some steps, for what they take */
+    RP_SWITCH_TRIALS,       /* copy after a step, for the price of large copies */
     RP_SWITCH_COUNT
 };
 

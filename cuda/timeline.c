@@ -161,11 +161,16 @@ enum rp_status rp_timeline_each(struct rp_timeline *timeline, rp_interval_fn vis
             rp_timeline_spoil(timeline, "what its streams did cannot be put in one order");
     if (timeline->spoilt)
         return RP_INVALID;
-    int64_t own = 0;
-    if (timeline->count > 2)
-        interval(timeline, timeline->count - 2, &own);
     for (size_t i = 0; i + 2 < timeline->count; i++)
         if (interval(timeline, i, &ns) == RP_OK)
-            visit(ctx, timeline->marks[i].what, (uint64_t)(ns > own ? ns - own : 0));
+            visit(ctx, timeline->marks[i].what, (uint64_t)ns);
     return RP_OK;
+}
+
+uint64_t rp_timeline_own(const struct rp_timeline *timeline)
+{
+    int64_t ns = 0;
+    bool known = timeline->count > 2 && rp_timeline_is_over(timeline) && !timeline->spoilt &&
+                 interval(timeline, timeline->count - 2, &ns) == RP_OK;
+    return known ? (uint64_t)ns : 0;
 }

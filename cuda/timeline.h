@@ -5,8 +5,8 @@
  * for the first of the two; the last mark only ends. Nothing waits: marks are records in stream
  * order, and whoever wants the times asks from time to time whether they have come.
  *
- * Marks take time themselves where the host is the bottleneck and not the device. How much, is
- * measured at the end, and is taken off every interval.
+ * Marks take time themselves where the host is the bottleneck and not the device. It is part of the
+ * intervals; how much it was at the end, is measured too.
  *
  * A timeline can be used again and again. It measures nothing where something was amiss: a
  * record that failed, a stream under capture, marks in more streams than one that did not pass
@@ -45,5 +45,7 @@ bool rp_timeline_is_parallel(const struct rp_timeline *timeline);
 /* All intervals in order; RP_INVALID, and none is visited, when it was spoilt. */
 typedef void (*rp_interval_fn)(void *ctx, uint64_t what, uint64_t ns);
 enum rp_status rp_timeline_each(struct rp_timeline *timeline, rp_interval_fn visit, void *ctx);
+/* What the last mark took by itself, in ns; 0 before it is over, or when it was spoilt. */
+uint64_t rp_timeline_own(const struct rp_timeline *timeline);
 
 #endif

@@ -5,7 +5,9 @@
 #include "cuda/timeline.h"
 #include "interpose/plan/chain.h"
 #include "interpose/plan/clock.h"
+#include "interpose/plan/marks.h"
 #include "interpose/plan/policy.h"
+#include "interpose/plan/trial.h"
 #include "interpose/plan/whole.h"
 #include "interpose/run/budget.h"
 #include "interpose/run/core.h"
@@ -15,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IN_FLIGHT = 4, HALVED_AFTER = 2, KINDS = RP_PHASE_COUNT + RP_COPYING_COUNT, SUMS = 0 };
+enum { IN_FLIGHT = 4, HALVED_AFTER = 2, PLAIN_EVERY = 3, SUMS = 0 };
 
 /* A step on its way: its calls go out, or its times have not come yet. */
 struct flight {
@@ -32,15 +34,17 @@ static struct {
     enum rp_phase phase;
     uint32_t place, last_replay;
     enum rp_copying told; /* the last copy's */
+    rp_stream stream; /* the last mark's */
     uint32_t late; /* the segment that is to be replayed next and has made late copies */
     struct rp_step_cost first, steps[RP_COST_STEPS], last;
     size_t count; /* of steps */
+    uint32_t begun; /* by part */
     uint32_t alike; /* steps in a row by which copies can't be priced: all had one size */
     uint64_t collected, peak, tagged_steps;
 } costs;
 
 /* A step's tags are its parts, numbered like the marks. */
-#define MOST_TAGS ((uint64_t)RP_PROFILE_MAX_SEGMENTS * KINDS)
+#define MOST_TAGS ((uint64_t)RP_PROFILE_MAX_SEGMENTS * RP_COST_KINDS)
 
 static void release(struct rp_step_cost *cost)
 {
@@ -70,6 +74,14 @@ void rp_cost_depart(const char *reason)
         costs.now->cost.departure = reason;
 }
 
+/* Of the steps by part, by their number: neither the first, which loads and allocates, nor one that
+ * is halved. A profiler knows the parts without marks. */
+static bool is_plain(uint32_t number)
+{
+    return number && number % PLAIN_EVERY == 0 && !rp_profiler_runs() &&
+           rp_core.config.mode == RP_MODE_GUARD && rp_switch_on(RP_SWITCH_PLAIN_STEPS);
+}
+
 void rp_cost_step_begins(void)
 {
     rp_cost_step_ends();
@@ -84,11 +96,12 @@ void rp_cost_step_begins(void)
     rp_notes_clear(&flight->cost.notes);
     if (flight->cost.by_part && rp_profiler_start())
         flight->first_tag = ++costs.tagged_steps * MOST_TAGS;
+    flight->cost.plain = flight->cost.by_part && is_plain(costs.begun++);
     (void)rp_clock_device(); /* now, while there is a context to ask */
     rp_timeline_begin(flight->timeline);
     costs.now = flight;
-    rp_core.bench.in_halves = flight->cost.by_part && costs.alike >= HALVED_AFTER &&
-                              rp_switch_on(RP_SWITCH_HALVES);
+    rp_core.bench.in_halves = flight->cost.by_part && !flight->cost.plain &&
+                              costs.alike >= HALVED_AFTER && rp_switch_on(RP_SWITCH_HALVES);
     costs.last_replay = costs.late = UINT32_MAX;
     rp_cost_phase(RP_PHASE_OF_FORWARD, 0);
 }
@@ -107,7 +120,11 @@ void rp_cost_step_ends(void)
     if (flight->cost.count > rp_chain_length())
         flight->cost.count = rp_chain_length(); /* a first forward never came */
     flight->is_out = true;
-    costs.alike = flight->cost.by_part && rp_price_is_open(&flight->cost) ? costs.alike + 1 : 0;
+    bool open = flight->cost.by_part && rp_price_is_open(&flight->cost);
+    if (rp_core.bench.in_halves && rp_core.config.mode == RP_MODE_GUARD &&
+        (open || flight->cost.halved))
+        rp_trial_make(&flight->cost, costs.stream);
+    costs.alike = open ? costs.alike + 1 : 0;
     costs.ended = flight;
     costs.now = NULL;
     rp_core.bench.in_halves = false;
@@ -248,9 +265,11 @@ static void mark(unsigned kind, uint32_t place, rp_stream stream)
     struct flight *flight = costs.now;
     if (rp_core.captures)
         rp_timeline_spoil(flight->timeline, "a stream was captured meanwhile");
-    uint64_t what = flight->cost.by_part ? (uint64_t)place * KINDS + kind : SUMS;
+    costs.stream = stream;
+    bool within = flight->cost.by_part && !flight->cost.plain;
+    uint64_t what = within ? (uint64_t)place * RP_COST_KINDS + kind : SUMS;
     rp_timeline_mark(flight->timeline, what, stream);
-    if (flight->cost.by_part)
+    if (within)
         rp_profiler_tag(flight->first_tag + what);
 }
 
@@ -297,25 +316,21 @@ void rp_cost_meter(uint32_t place, enum rp_copying what, uint64_t bytes, rp_stre
 
 /* ---- what has come -------------------------------------------------------------------- */
 
-static void add_to_part(struct rp_step_cost *cost, uint64_t what, uint64_t ns)
+static void add_to_part(struct rp_step_cost *cost, uint64_t what, struct rp_interval interval)
 {
-    size_t place = what / KINDS, kind = what % KINDS;
-    if (!cost->by_part || place >= cost->count)
+    size_t place = what / RP_COST_KINDS, kind = what % RP_COST_KINDS;
+    if (!cost->by_part || cost->plain || place >= cost->count)
         return;
-    struct rp_part *part = &cost->parts[place];
-    if (kind < RP_PHASE_COUNT)
-        part->ns[kind] += ns;
-    else
-        part->copy_ns[kind - RP_PHASE_COUNT] += ns;
-    if (kind == RP_PHASE_COUNT + RP_COPYING_HALVES)
-        part->copy_ns[RP_COPYING_PRESERVE] += ns;
+    struct rp_interval *sum = &cost->parts[place].intervals[kind];
+    sum->ns += interval.ns;
+    sum->marks += interval.marks;
 }
 
 static void add_interval(void *ctx, uint64_t what, uint64_t ns)
 {
     struct rp_step_cost *cost = ctx;
-    cost->ns += ns;
-    add_to_part(cost, what, ns);
+    cost->ns += ns > cost->own ? ns - cost->own : 0;
+    add_to_part(cost, what, (struct rp_interval){ns, 1});
 }
 
 struct activity {
@@ -326,7 +341,7 @@ struct activity {
 static void add_activity(void *ctx, uint64_t tag, uint64_t ns)
 {
     const struct activity *activity = ctx;
-    add_to_part(activity->cost, tag - activity->first_tag, ns);
+    add_to_part(activity->cost, tag - activity->first_tag, (struct rp_interval){.ns = ns});
 }
 
 /* The profiler knows the time of each kernel and copy itself, without the gaps between them. */
@@ -335,10 +350,8 @@ static void take_activity(struct flight *flight)
     struct rp_step_cost *cost = &flight->cost;
     if (!rp_profiler_runs() || !cost->by_part)
         return;
-    for (size_t i = 0; i < cost->count; i++) {
-        memset(cost->parts[i].ns, 0, sizeof cost->parts[i].ns);
-        memset(cost->parts[i].copy_ns, 0, sizeof cost->parts[i].copy_ns);
-    }
+    for (size_t i = 0; i < cost->count; i++)
+        memset(cost->parts[i].intervals, 0, sizeof cost->parts[i].intervals);
     struct activity activity = {cost, flight->first_tag};
     rp_profiler_take(flight->first_tag, flight->first_tag + MOST_TAGS - 1, add_activity,
                      &activity);
@@ -364,6 +377,7 @@ static void take_in(struct flight *flight)
 {
     struct rp_step_cost *cost = &flight->cost;
     flight->is_out = false;
+    cost->own = rp_timeline_own(flight->timeline);
     if (rp_timeline_each(flight->timeline, add_interval, cost) != RP_OK) {
         cost->departure = cost->departure ? cost->departure
                                           : rp_timeline_spoilt(flight->timeline);
@@ -389,10 +403,13 @@ void rp_cost_collect(bool all)
             rp_timeline_is_over(flight->timeline))
             take_in(flight);
     }
+    if (all || !costs.ended || costs.ended->cost.step != rp_trial_awaited())
+        rp_trial_collect();
 }
 
 size_t rp_cost_steps(const struct rp_step_cost *steps[RP_COST_STEPS])
 {
+    rp_marks_take_off(costs.steps, costs.count);
     for (size_t i = 0; i < costs.count; i++)
         steps[i] = &costs.steps[i];
     return costs.count;
@@ -420,7 +437,7 @@ uint64_t rp_cost_peak(void)
 
 void rp_cost_restart(void)
 {
-    costs.count = 0;
+    costs.count = costs.begun = 0;
     costs.first.step = 0;
     for (size_t i = 0; i < IN_FLIGHT; i++)
         costs.flights[i].cost.by_part = false; /* begun under what no longer holds */
@@ -433,6 +450,7 @@ void rp_cost_lost(void)
         costs.flights[i].timeline = NULL;
         costs.flights[i].is_out = false;
     }
+    rp_trial_lost();
     costs.now = costs.ended = NULL;
     rp_core.bench.in_halves = false;
 }
@@ -445,6 +463,6 @@ void rp_cost_forget(void)
         release(&costs.steps[i]);
     for (size_t i = 0; i < IN_FLIGHT; i++)
         release(&costs.flights[i].cost);
-    costs.count = costs.alike = 0;
+    costs.count = costs.alike = costs.begun = 0;
     costs.collected = costs.peak = 0;
 }

@@ -18,6 +18,12 @@
  * can't be told. After two such steps the next one that is measured by part preserves by two copies
  * instead of one (rp_bench.in_halves): what they take longer is by the piece.
  *
+ * Where the pieces are so small that their bytes take next to nothing, copies after the step tell
+ * what they would take (trial.h).
+ *
+ * Marks take time where the host is the bottleneck. In guard some of the steps that are measured by
+ * part have none within, and tell what a step takes without them (marks.h).
+ *
  * All functions want the core's lock. Without steps in the contract there is nothing to
  * measure, and nothing is done. */
 #ifndef RP_INTERPOSE_COST_H
@@ -30,6 +36,15 @@
 #include "planner/profile.h"
 
 enum rp_phase { RP_PHASE_OF_FORWARD, RP_PHASE_OF_REPLAY, RP_PHASE_OF_BACKWARD, RP_PHASE_COUNT };
+
+/* What is measured of a segment: its phases, and then copies of it by what they are for. */
+enum { RP_COST_KINDS = RP_PHASE_COUNT + RP_COPYING_COUNT };
+
+/* All intervals of one kind, in one step. */
+struct rp_interval {
+    uint64_t ns; /* with what the marks took */
+    uint32_t marks;
+};
 
 /* Copies that are held until the segment's replay, by when they are made. */
 struct rp_keeping {
@@ -44,7 +59,8 @@ struct rp_part {
     uint32_t name;
     enum rp_choice choice; /* by which it was replayed, if it was */
     bool replayed, forward_over;
-    uint64_t ns[RP_PHASE_COUNT], copy_ns[RP_COPYING_COUNT];
+    struct rp_interval intervals[RP_COST_KINDS];
+    uint64_t ns[RP_PHASE_COUNT], copy_ns[RP_COPYING_COUNT]; /* of them, without the marks' own */
     struct rp_amount copies[RP_COPYING_COUNT]; /* what halves preserve counts twice: as preserved,
                                                 * and for themselves, two pieces each */
     struct rp_amount abroad[RP_COPYING_COUNT]; /* what of `copies` led to host memory, or from it:
@@ -63,10 +79,12 @@ struct rp_step_cost {
     size_t count, capacity;
     struct rp_notes notes; /* of the state that was preserved and written */
     uint64_t ns;           /* from the step's first call to its end */
+    uint64_t own;          /* what a mark took at its end */
     uint64_t peak;         /* bytes on the device, of job and layer together */
     const char *departure; /* why it is not what a plan can be made from, or NULL */
     uint32_t plan;         /* the number of the plan that was in force, 0 for none */
     bool by_part;          /* false: only the sums were measured */
+    bool plain;            /* by_part, but without marks within: no part has times */
     bool halved;           /* some of its state was preserved by two copies instead of one */
 };
 

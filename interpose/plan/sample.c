@@ -9,7 +9,7 @@ static bool is_same(const struct rp_part *a, const struct rp_part *b)
     return a->name == b->name && a->replayed == b->replayed && a->choice == b->choice;
 }
 
-static bool same_chain(const struct rp_step_cost *a, const struct rp_step_cost *b)
+bool rp_sample_same_chain(const struct rp_step_cost *a, const struct rp_step_cost *b)
 {
     if (a->count != b->count)
         return false;
@@ -19,15 +19,25 @@ static bool same_chain(const struct rp_step_cost *a, const struct rp_step_cost *
     return true;
 }
 
+static bool has_times(const struct rp_sample *sample)
+{
+    for (size_t i = 0; i < sample->count; i++)
+        if (!sample->steps[i]->plain)
+            return true;
+    return false;
+}
+
 void rp_sample_take(struct rp_sample *sample)
 {
     const struct rp_step_cost *steps[RP_COST_STEPS];
     size_t count = rp_cost_steps(steps), first = count;
-    while (first > 0 && same_chain(steps[first - 1], steps[count - 1]))
+    while (first > 0 && rp_sample_same_chain(steps[first - 1], steps[count - 1]))
         first--;
     *sample = (struct rp_sample){.count = count - first, .first = rp_cost_first()};
     memcpy(sample->steps, steps + first, sample->count * sizeof *steps);
-    if (sample->first && (!sample->count || !same_chain(sample->first, sample->steps[0])))
+    if (!has_times(sample))
+        sample->count = 0;
+    if (sample->first && (!sample->count || !rp_sample_same_chain(sample->first, sample->steps[0])))
         sample->first = NULL;
 }
 
@@ -75,7 +85,7 @@ static int compare(const void *a, const void *b)
 static bool all_are_halved(const struct rp_sample *sample)
 {
     for (size_t i = 0; i < sample->count; i++)
-        if (!sample->steps[i]->halved)
+        if (!sample->steps[i]->halved && !sample->steps[i]->plain)
             return false;
     return true;
 }
@@ -87,7 +97,7 @@ uint64_t rp_sample_median_by(const struct rp_sample *sample, size_t place,
     size_t count = 0;
     bool all = all_are_halved(sample);
     for (size_t i = 0; i < sample->count; i++)
-        if (all || !sample->steps[i]->halved)
+        if (!sample->steps[i]->plain && (all || !sample->steps[i]->halved))
             values[count++] = value(ctx, &sample->steps[i]->parts[place]);
     qsort(values, count, sizeof *values, compare);
     return values[count / 2];

@@ -16,6 +16,9 @@ struct rp_sample {
     const struct rp_step_cost *first; /* the first of all, whose memory alone counts, or NULL */
 };
 
+/* Both steps had the same segments, which were replayed by the same choices. */
+bool rp_sample_same_chain(const struct rp_step_cost *a, const struct rp_step_cost *b);
+
 void rp_sample_take(struct rp_sample *sample);
 /* Why no plan can be made from them, or NULL. */
 const char *rp_sample_departure(const struct rp_sample *sample);
@@ -25,8 +28,8 @@ uint64_t rp_sample_least_job(const struct rp_sample *sample);
 /* A member of struct rp_part, as an argument of the functions below. */
 #define RP_PART(member) offsetof(struct rp_part, member)
 
-/* Of a number in nanoseconds: the median; of the steps with halves, which take longer, only where
- * there are no others. */
+/* Of a number in nanoseconds: the median of the steps with marks; of those with halves, which take
+ * longer, only where there are no others. */
 uint64_t rp_sample_median(const struct rp_sample *sample, size_t place, size_t member);
 /* The same of any number, which `value` works out from a step's part. */
 typedef uint64_t (*rp_sample_value_fn)(const void *ctx, const struct rp_part *part);

@@ -2,11 +2,14 @@
 #include "interpose/run/price.h"
 
 #include "interpose/plan/clock.h"
+#include "interpose/plan/trial.h"
 
 /* A copy's fixed part is some microseconds, of the host's call and of the device. */
 #define MOST_FIXED_NS 10000
 /* Of a copy's time, what its bytes have to take to be seen in it. */
 #define LEAST_SHARE (1.0 / 16)
+/* Of a byte, in ns: no memory is as quick. */
+#define LEAST_RATE 1e-6
 
 /* Least squares of ns = fixed * pieces + rate * bytes, over every kind of copy of every part. */
 struct fit {
@@ -109,12 +112,22 @@ static bool fixed_by_halves(const struct rp_step_cost *const *steps, size_t coun
     return *fixed >= 0 && rate_of(fit, *fixed) > rate_of(fit, 0) * LEAST_SHARE;
 }
 
+/* What is left of a piece without what a trial says of its bytes. */
+static bool fixed_by_trial(const struct fit *fit, double *fixed)
+{
+    double rate;
+    if (!rp_trial_rate(&rate))
+        return false;
+    *fixed = (fit->pt - rate * fit->pb) / fit->pp;
+    return *fixed >= 0;
+}
+
 /* Whether the two parts of the price can be told apart; then `fixed` is one of them. */
 static bool is_told(const struct rp_step_cost *const *steps, size_t count, const struct fit *fit,
                     double *fixed)
 {
     if (!is_of_many_sizes(fit))
-        return fixed_by_halves(steps, count, fit, fixed);
+        return fixed_by_halves(steps, count, fit, fixed) || fixed_by_trial(fit, fixed);
     *fixed = fixed_of(fit);
     return true;
 }
@@ -139,8 +152,8 @@ bool rp_price_copies(const struct rp_step_cost *const *steps, size_t count,
     if (fixed < 0 || !told)
         fixed = 0;
     double rate = rate_of(&fit, fixed);
-    if (rate <= 0 && fit.pp > 0) { /* so small that only their number counts */
-        rate = 1e-6;
+    if (rate < LEAST_RATE && fit.pp > 0) { /* so small that only their number counts */
+        rate = LEAST_RATE;
         fixed = fit.pt / fit.pp;
     }
     if (rate <= 0)

@@ -3,12 +3,15 @@
  * segments in a chain, each with a ring of rows of which a step overwrites one, and a state that
  * it steps. It prints a digest of all that a run leaves behind.
  *
- * usage: plan_job KERNELS eager|replay SEGMENTS NUMBERS STEPS [CHANGE [common|marked|dotted|BYTES]]
+ * usage: plan_job KERNELS eager|replay SEGMENTS NUMBERS STEPS [CHANGE [BYTES|WAY]]
+ *
+ * WAY is common, marked, dotted or tailed.
  *
  * From step CHANGE on, if it is not 0, there is one segment less; or, where BYTES are given, as
  * many segments in so much less memory. With `common` all read the ring of the first, and its row
  * is overwritten only after the first backward. With `marked` a forward sets some bytes of what it
- * has made and read, with `dotted` in many places. */
+ * has made and read, with `dotted` in many places. With `tailed` a step ends with work on the
+ * device that takes longer than the host's calls. */
 #include "tests/laws/driver.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -18,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64, MOST_PARTS = 3, MARK = 16, DOTS = 16 };
+enum { MOST = 64, MOST_PARTS = 3, MARK = 16, DOTS = 16, TAIL_ROUNDS = 4000 };
 
 /* Segments differ: in how deep their ring is, and in how much they make. */
 struct segment {
@@ -32,7 +35,7 @@ struct pass {
 
 static struct segment segments[MOST];
 static int count, n, steps, change, ballast;
-static bool replaying, common;
+static bool replaying, common, tailed;
 static size_t marks; /* in what a forward makes */
 static CUdeviceptr input;
 
@@ -127,6 +130,12 @@ static void overwrite_row(int step)
     LAUNCH("enqueue", n, &ring, &input, &row, &n);
 }
 
+static void run_tail(unsigned value)
+{
+    int rounds = TAIL_ROUNDS;
+    LAUNCH("slow_fill", n, &input, &value, &n, &rounds);
+}
+
 static void run_step(int step)
 {
     struct pass passes[MOST];
@@ -144,6 +153,8 @@ static void run_step(int step)
         if (common && k == used - 1)
             overwrite_row(step);
     }
+    if (tailed)
+        run_tail(value);
     nvtxRangePop();
     synchronize();
 }
@@ -169,9 +180,10 @@ int main(int argc, char **argv)
     steps = atoi(argv[5]);
     change = argc > 6 ? atoi(argv[6]) : 0;
     common = argc > 7 && strcmp(argv[7], "common") == 0;
+    tailed = argc > 7 && strcmp(argv[7], "tailed") == 0;
     if (argc > 7)
         marks = strcmp(argv[7], "marked") == 0 ? 1 : strcmp(argv[7], "dotted") == 0 ? DOTS : 0;
-    ballast = argc > 7 && !common && !marks ? atoi(argv[7]) : 0;
+    ballast = argc > 7 && !common && !marks && !tailed ? atoi(argv[7]) : 0;
     if (count < 1 || count > MOST)
         return 2;
     open_driver();

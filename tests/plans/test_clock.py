@@ -109,6 +109,48 @@ class Clock(jobs.Case):
         self.compare([str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "1", "1000", "16", "0",
                       "marked"], self.curve)
 
+    # ---- jobs whose state is a few bytes, and whose outputs are many ----
+
+    def planned_and_measured(self):
+        self.clock = "h200"
+        self.contract(buffers=[jobs.buffer("counters", "count", 0), jobs.STATE])
+        job = [str(jobs.LAW_JOB), str(jobs.KERNELS), "counters", "replay"]
+        self.run_job(job, "-o", "profiled")
+        planned = self.plan(1 << 40)
+        self.assertEqual(planned["choices"], ["retain"])
+        self.run_job(job, "--plan", "plan.json")
+        return planned["time_ns"], self.summary()["plan"]["measured_ns"]
+
+    def test_what_large_copies_take_is_tried_where_all_that_were_made_are_small(self):
+        planned, measured = self.planned_and_measured()
+        jobs.near(self, planned, measured, 0.02)
+        self.assertEqual(self.price_sources(), {"model-clock"})
+
+    def test_without_trials_there_is_but_a_bound(self):
+        self.off = "trials"
+        planned, measured = self.planned_and_measured()
+        self.assertGreater(planned, 1.15 * measured)
+        self.assertEqual(self.price_sources(), {"derived"})
+
+    # ---- the marks themselves ----
+
+    def test_marks_cost_more_within_a_step_than_at_its_end(self):
+        """The host bounds it but for its last kernel: what a mark takes is told by plain steps."""
+        self.contract(buffers=[jobs.RING, jobs.STATE])
+        for self.clock in ("h200", "h100nl", "rtx4090"):
+            self.compare(self.tailed(), self.curve, 0.06)
+
+    def tailed(self):
+        return [str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "2", "64", "8", "0", "tailed"]
+
+    def test_without_plain_steps_they_are_taken_for_the_jobs_own_time(self):
+        self.clock, self.off = "h200", "plain-steps"
+        self.contract(buffers=[jobs.RING, jobs.STATE])
+        self.run_job(self.tailed(), "-o", "profiled")
+        planned = self.plan(1 << 40)["time_ns"]
+        self.run_job(self.tailed(), "--plan", "plan.json")
+        self.assertGreater(planned, 1.15 * self.summary()["plan"]["measured_ns"])
+
     def test_the_clock_tells_the_same_times_again(self):
         self.contract()
         job = [str(jobs.DIGITS), "-c", "-n", "4"]
