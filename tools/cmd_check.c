@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reprise check: one paragraph a hazard, most damaging first. */
+#include "tools/fold.h"
 #include "tools/hazards.h"
 #include "tools/output.h"
 #include "tools/reading.h"
@@ -111,10 +112,12 @@ static void print_where(const struct check *check, const json_t *hazard)
 
 static void print_writer(const struct check *check, const json_t *hazard, const char *writer)
 {
+    const char *stream = rp_member_text(hazard, "writer_stream"); /* none where ranks differ */
+
     fprintf(check->output.file,
-            "  writer   %s, launch %" PRIu64 " of step %" PRIu64 ", stream %s (call %" PRIu64 ")\n",
+            "  writer   %s, launch %" PRIu64 " of step %" PRIu64 "%s%s (call %" PRIu64 ")\n",
             writer, rp_member_number(hazard, "writer_launch"),
-            rp_member_number(hazard, "writer_step"), rp_member_text(hazard, "writer_stream"),
+            rp_member_number(hazard, "writer_step"), *stream ? ", stream " : "", stream,
             rp_member_number(hazard, "writer_seq"));
 }
 
@@ -133,6 +136,19 @@ static const char *what_it_did(const json_t *hazard)
         return "which the bytes are rewound for";
     return strcmp(rp_member_text(hazard, "taken_for"), "state") == 0
                ? "whose result was set aside" : "which has made the bytes anew";
+}
+
+static void print_rank(FILE *out, const json_t *hazard)
+{
+    const json_t *ranks = json_object_get(hazard, "ranks");
+    char words[256];
+
+    if (ranks)
+        fprintf(out, "  ranks    %s, the same in each\n",
+                rp_ranks_words(ranks, words, sizeof(words)));
+    else if (json_object_get(hazard, "rank"))
+        fprintf(out, "  rank     %" PRIu64 ", process %" PRIu64 "\n",
+                rp_member_number(hazard, "rank"), rp_member_number(hazard, "pid"));
 }
 
 static void print_who(const struct check *check, const json_t *hazard)
@@ -159,9 +175,7 @@ static void print_who(const struct check *check, const json_t *hazard)
     if (*rp_member_text(hazard, "taken_for"))
         fprintf(out, "  taken    for %s\n", rp_member_text(hazard, "taken_for"));
     uint64_t count = rp_member_number(hazard, "count");
-    if (json_object_get(hazard, "rank"))
-        fprintf(out, "  rank     %" PRIu64 ", process %" PRIu64 "\n",
-                rp_member_number(hazard, "rank"), rp_member_number(hazard, "pid"));
+    print_rank(out, hazard);
     fprintf(out, "  seen     first in step %" PRIu64 "%s", rp_member_number(hazard, "step"),
             count > 1 ? "" : "\n");
     if (count > 1)
@@ -268,8 +282,11 @@ static void print_people(struct check *check)
     json_decref(hazards);
     size_t count = json_array_size(check->hazards);
 
-    for (size_t i = 0; i < count; i++)
-        print_hazard(check, json_array_get(check->hazards, i));
+    json_t *folded = rp_hazards_fold(check->hazards);
+    const json_t *told = folded ? folded : check->hazards;
+    for (size_t i = 0; i < json_array_size(told); i++)
+        print_hazard(check, json_array_get(told, i));
+    json_decref(folded);
     if (count > 0) {
         print_count(check, count);
         print_first(check);

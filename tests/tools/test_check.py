@@ -96,6 +96,20 @@ class Check(ReadingCase):
             self.assertIn(f"  replay   norm, {said}\n  taken    for {taken}\n",
                           self.read("check"))
 
+    def test_what_ranks_share_is_told_once(self):
+        shared, own = self.hazards()[1], self.hazards()[2]
+        for rank in range(4):
+            self.summarise(pid=100 + rank, rank=rank, segments=self.SEGMENTS,
+                           hazards=[{**shared, "order": 0, "writer_stream": f"0x{rank}"}] +
+                           ([{**own, "order": 1}] if rank in (0, 2) else []))
+        text = self.read("check", code=1)
+        paragraphs = text.split("\n\n")
+        self.assertIn("  ranks    0 to 3, the same in each\n", paragraphs[0])
+        self.assertIn("  writer   bn_update, launch 17 of step 3 (call 9)\n", paragraphs[0])
+        self.assertIn("  ranks    0, 2, the same in each\n", paragraphs[1])
+        self.assertTrue(paragraphs[2].startswith("6 hazards, 12 replays followed\n"), text)
+        self.assertEqual(len(json.loads(self.read("check", "--json", code=1))["hazards"]), 6)
+
     # One of each kind, as a run's summary has them.
     BYTES = {"allocation": 7, "allocation_bytes": 8192, "memory": "pool", "birth_seq": 57,
              "offset": 16, "bytes": 4096, "version_read": 9}

@@ -56,7 +56,8 @@ class Ranks(harness.Case):
                          ["0", "1", "2", "3"])
         hazards = json.loads(self.reprise("check", "--json").stdout)["hazards"]
         self.assertEqual({hazard["rank"] for hazard in hazards}, set(range(COUNT)))
-        self.assertRegex(self.reprise("check").stdout, r"(?m)^  rank     2, process \d+$")
+        self.assertRegex(self.reprise("check").stdout,
+                         r"(?m)^  rank     2, process \d+$|^  ranks    0 to 3, the same in each$")
         told = self.reprise("info").stdout
         for rank in range(COUNT):
             self.assertRegex(told, rf"(?m)^process  \d+, rank {rank}  ")
