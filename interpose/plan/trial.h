@@ -6,7 +6,7 @@
  * bytes and of as many as the largest piece that could have been copied has, within memory of the
  * layer's own. They lie outside the step, and are left out where budget or device have no room.
  *
- * All want the core's lock. Nothing waits. */
+ * All functions want the core's lock. Nothing waits. */
 #ifndef RP_INTERPOSE_TRIAL_H
 #define RP_INTERPOSE_TRIAL_H
 
