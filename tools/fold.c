@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/fold.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +26,8 @@ static void join(json_t *one, const json_t *hazard)
     json_array_append(json_object_get(one, "ranks"), json_object_get(hazard, "rank"));
     json_object_del(one, "rank");
     json_object_del(one, "pid");
-    if (!json_equal(json_object_get(one, "writer_stream"), json_object_get(hazard, "writer_stream")))
+    if (!json_equal(json_object_get(one, "writer_stream"),
+                    json_object_get(hazard, "writer_stream")))
         json_object_del(one, "writer_stream");
 }
 
@@ -44,7 +46,8 @@ json_t *rp_hazards_fold(const json_t *hazards)
     for (size_t i = 0; folded && essences && i < json_array_size(hazards); i++) {
         json_t *hazard = json_array_get(hazards, i);
         json_t *essence = essence_of(hazard);
-        json_t *same = json_object_get(hazard, "rank") ? find_same(folded, essences, essence) : NULL;
+        bool ranked = json_object_get(hazard, "rank") != NULL;
+        json_t *same = ranked ? find_same(folded, essences, essence) : NULL;
         if (same) {
             join(same, hazard);
         } else {
