@@ -52,7 +52,8 @@ class Launchers(harness.Case):
         told = self.reprise("info", folder).stdout
         for rank in ranks:
             self.assertRegex(told, rf"(?m)^process  \d+, rank {rank}  ")
-        self.assertRegex(self.reprise("check", folder).stdout, r"(?m)^  rank     2, process \d+$")
+        self.assertRegex(self.reprise("check", folder).stdout,
+                         r"(?m)^  rank     2, process \d+$|^  ranks    0 to 2, the same in each$")
         self.assertEqual(json.loads(self.reprise("info", "--json", folder).stdout)["steps"],
                          3 * COUNT)
 
