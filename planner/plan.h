@@ -7,6 +7,10 @@
 
 #include "planner/profile.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define RP_PLAN_VERSION 1
 
 /* What is assumed about preserved copies. */
@@ -118,5 +122,9 @@ enum rp_status rp_plan_save(const struct rp_plan *plan, const struct rp_profile 
  * RP_INVALID. On failure `message` holds one line that begins with the file's name. */
 enum rp_status rp_plan_load(const char *path, struct rp_plan **out, char *message,
                             size_t message_size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 #include "planner/plan.h"
 #include "planner/profile.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Labels kept per segment unless the question says otherwise. */
 #define RP_PLANNER_MAX_LABELS ((size_t)1 << 20)
 
@@ -102,5 +106,9 @@ size_t rp_curve_knee(const struct rp_curve_point *points, size_t count);
 enum rp_status rp_planner_walk(const struct rp_profile *profile, enum rp_model model,
                                const enum rp_choice *choices, uint64_t *peak, uint64_t *time,
                                struct rp_moment *binding, uint64_t *held);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -30,6 +30,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define RP_PROFILE_VERSION 1
 #define RP_PROFILE_MAX_SEGMENTS 4096
 
@@ -218,5 +222,9 @@ enum rp_status rp_profile_parse(const char *text, size_t length, const char *lab
 enum rp_status rp_profile_save(const struct rp_profile *profile, const char *path, bool rows);
 /* The same as text that the caller frees; NULL when out of memory. */
 char *rp_profile_to_json(const struct rp_profile *profile, bool rows);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

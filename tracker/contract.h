@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum rp_pair { RP_PAIR_LIFO, RP_PAIR_FIFO, RP_PAIR_KEY };
 enum rp_state_rule { RP_STATE_DECLARED, RP_STATE_DISCOVERED };
 enum rp_policy { RP_POLICY_JOINT, RP_POLICY_WHOLE, RP_POLICY_REGIONS, RP_POLICY_RETAIN,
@@ -96,5 +100,9 @@ void rp_contract_destroy(struct rp_contract *contract);
 enum rp_status rp_policy_parse(const char *text, enum rp_policy *policy); /* not PLAN */
 const char *rp_policy_name(enum rp_policy policy);
 const char *rp_pair_name(enum rp_pair pair);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

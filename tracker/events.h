@@ -9,6 +9,10 @@
 
 #include "tracker/trace.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define RP_EVENTS(X, F)                                                                          \
     X(process, F(UINT, pid) F(UINT, parent) F(TEXT, command) F(TEXT, mode) F(TEXT, driver)       \
                F(NAME, device))                                                                  \
@@ -59,5 +63,9 @@ enum rp_event_id { RP_EVENTS(RP_EVENT_ID_, RP_EVENT_NO_FIELD_) RP_EVENT_COUNT };
 
 /* The definitions in the order of enum rp_event_id. Defined in tracker/events.c. */
 extern const struct rp_event_def rp_event_defs[RP_EVENT_COUNT];
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -14,6 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct rp_span {
     uint64_t lo, hi; /* bytes; lo < hi in every stored span */
 };
@@ -51,5 +55,9 @@ size_t rp_spans_seek(const struct rp_spans *set, uint64_t at);
 
 /* True when the invariants above hold. For tests after every random operation. */
 bool rp_spans_validate(const struct rp_spans *set);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

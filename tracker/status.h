@@ -4,6 +4,10 @@
 #ifndef RP_TRACKER_STATUS_H
 #define RP_TRACKER_STATUS_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum rp_status {
     RP_OK = 0,
     RP_NO_MEMORY,   /* the host is out of memory */
@@ -17,5 +21,9 @@ enum rp_status {
 
 /* A short English phrase, never NULL. */
 const char *rp_status_text(enum rp_status status);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

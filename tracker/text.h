@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* "64KiB", "1.5GiB", "4096" -> bytes. RP_INVALID for anything else, and for what is not a
  * whole number of bytes or does not fit 63 bits. */
 enum rp_status rp_size_parse(const char *text, uint64_t *bytes);
@@ -44,5 +48,9 @@ size_t rp_text_ordinary(const char *text, size_t length);
 /* The number of bytes of the UTF-8 character at `text`, 0 when there is none: a broken or
  * overlong sequence, a surrogate, or length 0. */
 size_t rp_text_character(const char *text, size_t length);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

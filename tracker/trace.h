@@ -23,6 +23,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum rp_field_type {
     RP_FIELD_UINT,  /* unsigned, variable length on disk */
     RP_FIELD_SINT,  /* signed */
@@ -251,5 +255,9 @@ const char *rp_trace_property(const struct rp_trace_reader *reader, const char *
 
 /* The value of the field called `name`, or NULL when the event has none. */
 const union rp_value *rp_event_field(const struct rp_event *event, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

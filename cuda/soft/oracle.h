@@ -34,6 +34,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct soft_oracle_record {
     uint64_t seq, stream, device;
     char name[256];
@@ -49,5 +53,9 @@ enum rp_status soft_oracle_open(const char *path, struct soft_oracle_reader **ou
 enum rp_status soft_oracle_next(struct soft_oracle_reader *reader,
                                 const struct soft_oracle_record **out);
 void soft_oracle_close(struct soft_oracle_reader *reader);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

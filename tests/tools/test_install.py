@@ -48,6 +48,35 @@ int main(int argc, char **argv)
     return status != RP_END;
 }
 """
+PLUS = """\
+#include <cuda/soft/oracle.h>
+#include <planner/planner.h>
+#include <reprise.h>
+#include <tracker/contract.h>
+#include <tracker/events.h>
+#include <tracker/span.h>
+#include <tracker/text.h>
+#include <tracker/trace.h>
+#include <cstdio>
+int main()
+{
+    struct rp_spans spans = {};
+    struct soft_oracle_reader *oracle = nullptr;
+    struct rp_trace_reader *trace = nullptr;
+    struct rp_contract *contract = nullptr;
+    struct rp_profile *profile = nullptr;
+    char message[256];
+    if (rp_spans_add(&spans, 4, 8) != RP_OK || soft_oracle_open("/nowhere", &oracle) == RP_OK ||
+        rp_trace_reader_open("/nowhere", &trace, message, sizeof(message)) == RP_OK ||
+        rp_contract_parse("", 0, "none", &contract, message, sizeof(message)) == RP_OK ||
+        rp_profile_load("/nowhere", &profile, message, sizeof(message)) == RP_OK ||
+        rp_event_defs[0].name == nullptr || reprise_segment_begin)
+        return 1;
+    std::printf("%d %s\\n", (int)rp_spans_bytes(&spans), rp_choice_name(RP_CHOICE_RETAIN));
+    rp_spans_release(&spans);
+    return 0;
+}
+"""
 JOB = """\
 #include <reprise.h>
 int main(void) { return reprise_segment_begin ? reprise_segment_begin("s", 0) == 0 : 7; }
@@ -76,8 +105,8 @@ class Installed(unittest.TestCase):
         summary, = self.folder.glob("reprise.data/summary-*.json")
         self.assertIn(str(self.prefix), summary.read_text())
 
-    def compile(self, source, *packages):
-        path = self.folder / "program.c"
+    def compile(self, source, *packages, compiler="cc"):
+        path = self.folder / f"program.{'c' if compiler == 'cc' else 'cpp'}"
         path.write_text(source)
         configured, = self.prefix.glob("**/pkgconfig/reprise.pc")
         asked = subprocess.run(
@@ -85,7 +114,7 @@ class Installed(unittest.TestCase):
             capture_output=True, text=True, env=dict(os.environ, PKG_CONFIG_PATH=configured.parent))
         self.assertEqual(asked.returncode, 0, asked.stderr)
         sanitized = ["-fsanitize=address,undefined"] if self.sanitized() else []
-        subprocess.run(["cc", "-o", self.folder / "program", path, *asked.stdout.split(),
+        subprocess.run([compiler, "-o", self.folder / "program", path, *asked.stdout.split(),
                         *sanitized], check=True)
         return self.folder / "program"
 
@@ -111,6 +140,12 @@ class Installed(unittest.TestCase):
         self.assertIn("copy", written)
         kernels = set(written) - {"copy", "fill"}
         self.assertTrue(any(int(written[name]) > 0 for name in kernels), written)
+
+    def test_2_a_program_in_c_plus_plus_links_against_all_of_them(self):
+        program = self.compile(PLUS, "reprise", "reprise-oracle", "reprise-planner",
+                               "reprise-tracker", compiler="c++")
+        done = subprocess.run([program], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout, "4 retain\n")
 
     def test_3_a_job_names_its_segments(self):
         program = self.compile(JOB, "reprise")
