@@ -3,6 +3,7 @@
 """What is installed works from where it was put, and other programs can build on it.
 
 usage: test_install.py REPRISE BUILD DIGITS CONTRACT"""
+import json
 import os
 import pathlib
 import subprocess
@@ -158,6 +159,10 @@ class Installed(unittest.TestCase):
                      "plan.schema.json", "profile.schema.json", "summary.schema.json", "_reprise",
                      "reprise.fish", "libreprise.so", "reprise.h"):
             self.assertIn(name, names)
+
+    def test_4_a_schema_is_called_as_its_neighbours_refer_to_it(self):
+        for path in self.prefix.rglob("*.schema.json"):
+            self.assertEqual(json.loads(path.read_text())["$id"], path.name)
 
 
 if __name__ == "__main__":
