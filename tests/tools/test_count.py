@@ -59,6 +59,14 @@ class Count(unittest.TestCase):
     def test_a_program_without_cases(self):
         self.assertEqual(self.count(entry(stdout="1..0\n")), (1, "0 passed, 1 failed"))
 
+    def test_a_program_that_is_to_fail_holds_where_a_case_does_not(self):
+        text = "1..2\nok 1 - a\nnot ok 2 - b\n"
+        self.assertEqual(self.count(entry(stdout=text, result="EXPECTEDFAIL")),
+                         (0, "1 passed, 0 failed"))
+        for other in "", TAP[1:]:  # it broke down, or went wrong at its end
+            self.assertEqual(self.count(entry(stdout=other, result="EXPECTEDFAIL")),
+                             (1, "0 passed, 1 failed"))
+
     def test_unittest_cases(self):
         text = "....\n" + "-" * 70 + "\nRan 4 tests in 0.1s\n\n"
         self.assertEqual(self.count(entry(stderr=text + "OK\n")), (0, "4 passed, 0 failed"))
