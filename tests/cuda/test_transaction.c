@@ -392,16 +392,22 @@ static enum rp_status counted_wait(void *self, rp_stream stream, rp_event_handle
     return real_wait(self, stream, event);
 }
 
+/* Of three streams that are known, from now on. */
+static void count_waits(struct world *world)
+{
+    settle(world);
+    real_wait = world->driver.stream_wait;
+    world->driver.stream_wait = counted_wait;
+    for (rp_stream stream = 1; stream <= 3; stream++)
+        assert_int_equal(rp_order_meet(world->bench.order, stream), RP_OK);
+    waits = 0;
+}
+
 static void nobody_waits_where_nothing_is_rewound(void **state)
 {
     (void)state;
     struct world world = begin_world();
-    settle(&world);
-    real_wait = world.driver.stream_wait;
-    world.driver.stream_wait = counted_wait;
-    for (rp_stream stream = 1; stream <= 3; stream++)
-        assert_int_equal(rp_order_meet(world.bench.order, stream), RP_OK);
-    waits = 0;
+    count_waits(&world);
     end(begin(&world, 1));
     assert_int_equal(waits, 0);
     struct rp_transaction *transaction = begin(&world, 1);
@@ -416,12 +422,7 @@ static void a_stream_that_captured_waits_for_what_was_released_meanwhile(void **
 {
     (void)state;
     struct world world = begin_world();
-    settle(&world);
-    real_wait = world.driver.stream_wait;
-    world.driver.stream_wait = counted_wait;
-    for (rp_stream stream = 1; stream <= 3; stream++)
-        assert_int_equal(rp_order_meet(world.bench.order, stream), RP_OK);
-    waits = 0;
+    count_waits(&world);
     rp_host_capture(world.host, 2);
     assert_int_equal(rp_order_release(world.bench.order, 1), RP_OK);
     assert_int_equal(rp_order_meet(world.bench.order, 2), RP_OK);
