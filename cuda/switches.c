@@ -13,6 +13,7 @@ static const char *const names[RP_SWITCH_COUNT] = {
     [RP_SWITCH_LIVE_WRITES] = "live-writes", [RP_SWITCH_PAIRING] = "pairing",
     [RP_SWITCH_DOUBTS] = "doubts",
     [RP_SWITCH_COPIES] = "copies",
+    [RP_SWITCH_TURNS] = "turns",
     [RP_SWITCH_ABSENCE] = "absence",         [RP_SWITCH_ORDER] = "order",
     [RP_SWITCH_OUTPUTS] = "outputs",
     [RP_SWITCH_REFUGE] = "refuge",

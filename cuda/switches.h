@@ -18,6 +18,7 @@ enum rp_switch {
     RP_SWITCH_ORDER,        /* make streams wait for each other's copies */
     RP_SWITCH_DOUBTS,       /* say where nothing tells state from output, or twin from twin */
     RP_SWITCH_COPIES,       /* know copied bytes again */
+    RP_SWITCH_TURNS,        /* ... but not where the copy may run in another order */
     RP_SWITCH_THREADS,      /* tell the default streams of threads apart */
     RP_SWITCH_GRAPHS,       /* follow the nodes of a graph that is launched */
     RP_SWITCH_OUTPUTS,      /* keep the outputs that replays are served from */

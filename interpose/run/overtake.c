@@ -161,7 +161,10 @@ void rp_overtake_meet(struct rp_footprint *call)
     bool is_default = call->stream == rp_driver_legacy_of(call->stream);
     bool is_waited_for = is_default || call->taken_bytes; /* whatever comes later comes behind it */
     bool vouches = call->is_copy || call->brought.maker || call->taken_bytes;
-    call->is_in_turn = !call->is_copy || is_waited_for;
+    bool is_trusted = !rp_switch_on(RP_SWITCH_TURNS);
+    call->is_in_turn = !call->is_copy || is_waited_for || is_trusted;
+    if (is_trusted)
+        return;
     if (!is_plain() && has_turns()) {
         rp_turns_take(turns, line_of(call->stream), call->seq);
         doubt_copies(call);

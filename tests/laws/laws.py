@@ -165,6 +165,10 @@ STOPPED_WITHOUT = {
     "copies": {"moved", "moved-beside", "moved-in-pieces", "moved-through-host", "moved-alike",
                "brought-back", "in-place", "in-place-from-host", "pool-recycled"},
 }
+# The same of those that are stopped for a good reason, and pass for right without it.
+SILENT_WITHOUT = {
+    "turns": {"overtaken", "passed-aside", "copied-too-early", "copied-after-graphs-event"},
+}
 
 
 def contract_of(scenario, state, policy, on_violation="stop"):
@@ -476,6 +480,20 @@ def mechanisms():
         stopped = {name for name, run in runs.items() if run.returncode == STOPPED}
         claim(f"without {mechanism}: {', '.join(sorted(stopped))} are stopped",
               expected == stopped, expected ^ stopped)
+    for mechanism, expected in SILENT_WITHOUT.items():
+        silent = set()
+        for name, scenario in REFUSED.items():
+            if "buffers" in scenario:
+                run, _ = guarded(name, "replay", contract_of(scenario, "declared", "regions"),
+                                 {"REPRISE_TEST_DISABLE": mechanism})
+                if run.returncode == 0 and run.stdout != bare(name, "eager"):
+                    silent.add(name)
+        claim(f"without {mechanism}: {', '.join(sorted(silent))} pass for right, and are not",
+              expected == silent, expected ^ silent)
+        run, _ = guarded("moved", "replay", contract_of(SCENARIOS["moved"], "declared", "regions"),
+                         {"REPRISE_TEST_DISABLE": mechanism})
+        claim(f"without {mechanism}: a copy in one stream stays right",
+              run.stdout == bare("moved", "eager"), run.stderr)
 
 
 def check():
