@@ -357,6 +357,8 @@ void rp_hazard_format(const struct rp_hazard *hazard, char *text, size_t size)
         say(&line, ": ");
         say_bytes(&line, hazard);
         say_versions(&line, hazard);
+    } else if (hazard->buffer) {
+        say(&line, ": %s", hazard->buffer);
     }
     if (hazard->kind == RP_HAZARD_DIVERGED)
         say_divergence(&line, hazard);

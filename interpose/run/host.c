@@ -14,94 +14,109 @@
 struct variable {
     const struct rp_buffer_rule *rule;
     size_t number;        /* of the rule */
-    unsigned char *at;    /* NULL until it is found */
+    unsigned char *at;    /* NULL as long as no image that is loaded has it */
     size_t bytes;
-    size_t place;         /* of its content in a copy of them all */
-    rp_alloc_id id;       /* under which reports know it */
+    size_t place;         /* of its content in a copy of them all, behind a byte: it was there */
+    rp_alloc_id id;       /* under which reports know it; 0 until it is found for the first time */
+    const char *why;      /* it is not there */
 };
 
 static struct variable *variables;
 static size_t variable_count;
-static size_t copy_bytes; /* of all that were found */
-static unsigned long long images_seen;
-static bool all_found;
+static size_t copy_bytes; /* of all that were ever found */
+static struct rp_symbol_images images_seen;
+static bool none_declared;
 
 static bool begin(void)
 {
     const struct rp_contract *contract = rp_core.config.contract;
-    if (variables || all_found)
+    if (variables || none_declared)
         return variables;
     variables = calloc(contract->buffer_count + 1, sizeof *variables);
     for (size_t i = 0; variables && i < contract->buffer_count; i++)
         if (contract->buffers[i].at.kind == RP_AT_HOST_SYMBOL)
             variables[variable_count++] = (struct variable){.rule = &contract->buffers[i],
                                                             .number = i};
-    all_found = variable_count == 0; /* then nothing is ever looked for */
+    none_declared = variable_count == 0;
     return variables;
 }
 
-/* The declared part of a symbol of `size` bytes. */
-static bool cut(struct variable *variable, size_t size)
+/* The declared part of a symbol. */
+static bool cut(struct variable *variable, struct rp_symbol *symbol)
 {
     const struct rp_buffer_rule *rule = variable->rule;
-    if (rule->offset >= size || (rule->has_bytes && rule->bytes > size - rule->offset)) {
-        rp_remark(rule->name, "the declared range does not fit into the variable found");
+    if (rule->offset >= symbol->bytes ||
+        (rule->has_bytes && rule->bytes > symbol->bytes - rule->offset)) {
+        variable->why = "the declared range does not fit into the variable found";
         return false;
     }
-    variable->at += rule->offset;
-    variable->bytes = rule->has_bytes ? rule->bytes : size - rule->offset;
+    symbol->address += rule->offset;
+    symbol->bytes = rule->has_bytes ? rule->bytes : symbol->bytes - rule->offset;
     return true;
 }
 
-static bool find(struct variable *variable)
+/* For the first time. */
+static bool note_found(struct variable *variable, size_t bytes)
 {
-    size_t size;
-    void *at;
-    enum rp_status status = rp_symbol_find(variable->rule->at.symbol, &at, &size);
-    if (status == RP_INVALID)
-        rp_remark(variable->rule->name, "several variables of the job have this name");
-    if (status != RP_OK)
-        return false;
-    variable->at = at;
-    if (!cut(variable, size) ||
-        rp_memory_add(rp_core.bench.memory, RP_ALLOC_HOST, variable->bytes, 0, -1, ++rp_core.seq,
+    if (rp_memory_add(rp_core.bench.memory, RP_ALLOC_HOST, bytes, 0, -1, ++rp_core.seq,
                       variable->rule->name, &variable->id) != RP_OK) {
-        variable->at = NULL;
+        variable->why = "the host is out of memory";
         return false;
     }
-    rp_buffer_note(variable->number, variable->rule->name, variable->id, variable->bytes);
-    variable->place = copy_bytes;
-    copy_bytes += variable->bytes;
+    rp_buffer_note(variable->number, variable->rule->name, variable->id, bytes);
+    variable->bytes = bytes;
+    variable->place = copy_bytes + 1;
+    copy_bytes = variable->place + bytes;
     return true;
 }
 
+static void find(struct variable *variable)
+{
+    struct rp_symbol symbol;
+    variable->at = NULL;
+    if (!rp_symbol_find(variable->rule->at.symbol, &symbol, &variable->why) ||
+        !cut(variable, &symbol) || (!variable->id && !note_found(variable, symbol.bytes)))
+        return;
+    if (symbol.bytes == variable->bytes)
+        variable->at = symbol.address;
+    else
+        variable->why = "a library that was loaded since has another variable of this name";
+}
+
+/* What was found is gone with its library, and may come back elsewhere. */
 static void find_all(void)
 {
-    unsigned long long images;
-    if (!begin() || all_found || (images = rp_symbol_images()) == images_seen)
+    if (!begin() || none_declared)
         return;
+    struct rp_symbol_images images = rp_symbol_images();
+    bool is_any_gone = images.unloaded != images_seen.unloaded;
+    bool is_any_new = images.loaded != images_seen.loaded;
     images_seen = images;
-    all_found = true;
     for (size_t i = 0; i < variable_count; i++)
-        all_found = (variables[i].at || find(&variables[i])) && all_found;
+        if (is_any_gone || (is_any_new && !variables[i].at))
+            find(&variables[i]);
 }
 
 /* A copy of the live content, NULL when there is none; shorter than a later one may be. */
 static struct rp_host_copy *take_copy(void)
 {
-    struct rp_host_copy *copy = copy_bytes ? malloc(sizeof *copy + copy_bytes) : NULL;
+    struct rp_host_copy *copy = copy_bytes ? calloc(1, sizeof *copy + copy_bytes) : NULL;
     if (!copy)
         return NULL;
     copy->bytes = copy_bytes;
-    for (size_t i = 0; i < variable_count; i++)
-        if (variables[i].at)
-            memcpy(copy->content + variables[i].place, variables[i].at, variables[i].bytes);
+    for (size_t i = 0; i < variable_count; i++) {
+        if (!variables[i].at)
+            continue;
+        copy->content[variables[i].place - 1] = 1;
+        memcpy(copy->content + variables[i].place, variables[i].at, variables[i].bytes);
+    }
     return copy;
 }
 
 static bool is_in(const struct variable *variable, const struct rp_host_copy *copy)
 {
-    return variable->at && copy && variable->place + variable->bytes <= copy->bytes;
+    return variable->at && copy && variable->place + variable->bytes <= copy->bytes &&
+           copy->content[variable->place - 1];
 }
 
 static void put_back(const struct rp_host_copy *copy)
@@ -141,19 +156,24 @@ static void compare(enum rp_hazard_kind kind, const struct rp_execution *executi
             report_difference(kind, execution, &variables[i], copy);
 }
 
+#define NOT_KEPT                                                                                 \
+    "nothing was kept of it when its forward began: no image that was loaded had it, or there was " \
+    "no memory"
+
 /* Declared, and not there to be protected. */
 static void report_missing(const struct rp_execution *execution)
 {
     for (size_t i = 0; i < variable_count; i++) {
         if (is_in(&variables[i], execution->host))
             continue;
-        rp_remark(variables[i].rule->name, "no such variable was found before the forward");
-        rp_report(RP_HAZARD_UNPROVED, execution, NULL, 0, 0, 0, NULL, NULL);
+        rp_report_missing(execution, variables[i].rule->name,
+                          variables[i].at ? NOT_KEPT : variables[i].why);
     }
 }
 
 void rp_host_replay_opens(struct rp_scope *scope)
 {
+    find_all();
     report_missing(scope->execution);
     if (!scope->execution->host)
         return;
@@ -168,6 +188,7 @@ void rp_host_replay_opens(struct rp_scope *scope)
 
 void rp_host_replay_closes(struct rp_scope *scope)
 {
+    find_all();
     if (rp_core.config.mode == RP_MODE_CHECK)
         compare(RP_HAZARD_STATE_LEFT, scope->execution, scope->host);
     else if (rp_switch_on(RP_SWITCH_REINSTATE))
@@ -187,6 +208,6 @@ void rp_host_forget(void)
 {
     variables = NULL; /* left where it is: another thread may have held the heap's lock */
     variable_count = copy_bytes = 0;
-    images_seen = 0;
-    all_found = false;
+    images_seen = (struct rp_symbol_images){0};
+    none_declared = false;
 }

@@ -152,6 +152,14 @@ void rp_report_refused(const struct rp_execution *execution)
     record(&hazard);
 }
 
+void rp_report_missing(const struct rp_execution *execution, const char *buffer, const char *why)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_UNPROVED, execution, NULL);
+    hazard.buffer = buffer;
+    hazard.reason = why;
+    record(&hazard);
+}
+
 void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
                        const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi)
 {

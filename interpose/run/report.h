@@ -23,6 +23,9 @@ void rp_report_lost(const struct rp_execution *execution, const struct rp_footpr
 /* A replay of what discovery has refused: says by which call of the forward, and why. */
 void rp_report_refused(const struct rp_execution *execution);
 
+/* A declared variable of the host's, by its name in the contract, is not there to be put back. */
+void rp_report_missing(const struct rp_execution *execution, const char *buffer, const char *why);
+
 /* `call` meets bytes that are rewound for another replay, whose call `replayed` (a name, 0 when
  * unknown) needs them so: an order that the replay has made wrong. */
 void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,

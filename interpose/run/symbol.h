@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of the job's own images, by name: the program first, then the shared objects that
- * it has loaded, this one left out.
+/* Variables of the job's own images, by name: those of the program, and if it has none of that name,
+ * those of the shared objects that it has loaded, this one left out. Global ones go before static
+ * ones, and several of one rank are too many: which is meant can't be told.
  *
  * The dynamic symbols alone would not do: a program's own variables are rarely among them, and
  * static ones never. So the symbol table is read from the image's file (ELF-64, System V ABI
@@ -10,15 +11,23 @@
 #ifndef RP_INTERPOSE_SYMBOL_H
 #define RP_INTERPOSE_SYMBOL_H
 
-#include "tracker/status.h"
-
+#include <stdbool.h>
 #include <stddef.h>
 
-/* RP_NOT_FOUND when no image has a variable of that name; RP_INVALID when the first image that
- * has one has several (static ones of different source files): which is meant can't be told. */
-enum rp_status rp_symbol_find(const char *name, void **address, size_t *bytes);
+struct rp_symbol {
+    unsigned char *address;
+    size_t bytes;
+};
 
-/* Grows whenever an image was loaded: looking again is worth it only then. */
-unsigned long long rp_symbol_images(void);
+/* *out can be read and written, as long as its image is loaded. Else NULL is in its place and
+ * *why (a static text) says why: there is none, or it is none that can be put back. */
+bool rp_symbol_find(const char *name, struct rp_symbol *out, const char **why);
+
+/* How many images were loaded, and how many unloaded: looking again is worth it only when one of
+ * them has grown. */
+struct rp_symbol_images {
+    unsigned long long loaded, unloaded;
+};
+struct rp_symbol_images rp_symbol_images(void);
 
 #endif
