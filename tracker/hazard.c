@@ -111,8 +111,8 @@ static const char *assumed_advice(const struct rp_hazard *hazard)
         return "a range counts the calls of its own thread: open it there, around them; if the "
                "segment has no work, nothing is wrong with it";
     case RP_ASSUMED_STEADY:
-        return "it reads a clock, or the order of its atomic operations matters, or it prints: no "
-               "state is the cause where it writes other bytes; let the \"policy\" retain this "
+        return "it reads a clock, or the order of its atomic operations matters, or it allocates: "
+               "no state is the cause where it writes other bytes; let the \"policy\" retain this "
                "segment, which is not run again then";
     case RP_ASSUMED_MOVED:
     case RP_ASSUMED_NOTHING:
@@ -357,7 +357,7 @@ void rp_hazard_format(const struct rp_hazard *hazard, char *text, size_t size)
         say(&line, ": ");
         say_bytes(&line, hazard);
         say_versions(&line, hazard);
-    } else if (hazard->buffer) {
+    } else if (hazard->buffer && hazard->kind == RP_HAZARD_UNPROVED) {
         say(&line, ": %s", hazard->buffer);
     }
     if (hazard->kind == RP_HAZARD_DIVERGED)

@@ -8,7 +8,7 @@ static const char *const words[] = {
     [RP_VARIES_NOT] = NULL,
     [RP_VARIES_PLACE] = "a kernel of it reads a clock, or where on the device it runs",
     [RP_VARIES_ORDER] = "what a kernel of it writes depends on the order of its atomic operations",
-    [RP_VARIES_DRIVER] = "a kernel of it prints or allocates",
+    [RP_VARIES_DRIVER] = "a kernel of it allocates, or uses what printing returns",
 };
 
 const char *rp_proof_varies(const struct rp_proof *proof)
@@ -24,13 +24,6 @@ static bool reads_place(const struct rp_ptx_operand *operand)
     return operand->kind == RP_PTX_OPERAND_SREG &&
            ((operand->sreg >= RP_PTX_WARPID && operand->sreg <= RP_PTX_GLOBALTIMER_HI) ||
             operand->sreg >= RP_PTX_ENVREG1);
-}
-
-static bool calls_driver(const struct rp_ptx_operand *operand)
-{
-    return operand->kind == RP_PTX_OPERAND_FUNCTION && operand->name &&
-           (!strcmp(operand->name, "vprintf") || !strcmp(operand->name, "malloc") ||
-            !strcmp(operand->name, "free"));
 }
 
 static bool names(const struct rp_ptx_operand *operand, uint32_t reg)
@@ -60,6 +53,43 @@ static bool is_used(const struct rp_ptx_function *function, const struct rp_ptx_
     return false;
 }
 
+static bool is_of(const struct rp_ptx_operand *operand, const struct rp_ptx_var *var)
+{
+    return operand->var == var && (operand->kind == RP_PTX_OPERAND_VAR ||
+                                   operand->kind == RP_PTX_OPERAND_ADDRESS);
+}
+
+/* What the call returns by `var` is loaded from there to where it is used. */
+static bool is_return_used(const struct rp_ptx_function *function,
+                           const struct rp_ptx_instruction *call, const struct rp_ptx_var *var)
+{
+    for (size_t i = 0; i < function->code_count; i++) {
+        const struct rp_ptx_instruction *other = &function->code[i];
+        bool is_loaded = !strcmp(other->op, "ld") && other->operand_count == 2;
+        for (unsigned j = 0; other != call && j < other->operand_count; j++)
+            if (is_of(&other->operands[j], var) && !(is_loaded && !is_used(function, other)))
+                return true;
+    }
+    return false;
+}
+
+/* The driver gives out memory as it likes, and says how much it could print. */
+static bool depends_on_driver(const struct rp_ptx_function *function,
+                              const struct rp_ptx_instruction *call)
+{
+    const struct rp_ptx_operand *callee = &call->operands[call->returns];
+    if (call->operand_count <= call->returns || callee->kind != RP_PTX_OPERAND_FUNCTION ||
+        !callee->name)
+        return false;
+    if (!strcmp(callee->name, "malloc") || !strcmp(callee->name, "free"))
+        return true;
+    if (strcmp(callee->name, "vprintf") != 0 || !call->returns)
+        return false;
+    bool is_by_var = call->operands[0].kind == RP_PTX_OPERAND_VAR;
+    return is_by_var ? is_return_used(function, call, call->operands[0].var)
+                     : is_used(function, call);
+}
+
 static bool is_float(const struct rp_ptx_instruction *ptx)
 {
     for (unsigned i = 0; i < ptx->modifier_count; i++)
@@ -84,13 +114,11 @@ static bool depends_on_order(const struct rp_ptx_function *function,
 static enum rp_varies instruction_varies(const struct rp_ptx_function *function,
                                          const struct rp_ptx_instruction *ptx)
 {
-    bool is_call = !strcmp(ptx->op, "call");
-    for (unsigned i = 0; i < ptx->operand_count; i++) {
+    for (unsigned i = 0; i < ptx->operand_count; i++)
         if (reads_place(&ptx->operands[i]))
             return RP_VARIES_PLACE;
-        if (is_call && calls_driver(&ptx->operands[i]))
-            return RP_VARIES_DRIVER;
-    }
+    if (!strcmp(ptx->op, "call") && depends_on_driver(function, ptx))
+        return RP_VARIES_DRIVER;
     return depends_on_order(function, ptx) ? RP_VARIES_ORDER : RP_VARIES_NOT;
 }
 

@@ -157,8 +157,8 @@ static void compare(enum rp_hazard_kind kind, const struct rp_execution *executi
 }
 
 #define NOT_KEPT                                                                                 \
-    "nothing was kept of it when its forward began: no image that was loaded had it, or there was " \
-    "no memory"
+    "nothing was kept of it when its forward began: no image that was loaded had it, or memory "  \
+    "was short"
 
 /* Declared, and not there to be protected. */
 static void report_missing(const struct rp_execution *execution)

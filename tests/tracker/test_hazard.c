@@ -92,6 +92,8 @@ static void bytes_that_could_not_be_saved_say_which(void **state)
     says(&lost, "not-preserved: segment block, at enqueue in step 1: queue bytes 16..80");
     lost.allocation = 0;
     says(&lost, "not-preserved: segment block, at enqueue in step 1");
+    lost.kind = RP_HAZARD_UNPROVED; /* a declared variable that could not be found */
+    says(&lost, "unproved: segment block, at enqueue in step 1: queue");
 }
 
 static void state_that_is_left_names_who_left_it(void **state)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* usage: host_job KERNELS GENERATOR eager|replay stays|returns|moves|goes [OTHER]
  *
- * A segment draws from the generator of a library, which `stays`, or is unloaded between forward and
- * replay: and `returns`, `moves` to another address, or `goes` for good. OTHER is loaded before it.
- * Prints what the run leaves behind. */
+ * A segment draws from the generator of a library, which `stays`, or is unloaded between forward
+ * and replay: and `returns`, `moves` to another address, or `goes` for good. OTHER is loaded before
+ * it. Prints what the run leaves behind. */
 #include "tests/laws/driver.h"
 
 #include <dlfcn.h>
