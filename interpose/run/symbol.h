@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of the job's own images, by name: those of the program, and if it has none of that name,
- * those of the shared objects that it has loaded, this one left out. Global ones go before static
- * ones, and several of one rank are too many: which is meant can't be told.
+/* Variables of the job's own images, by name: those of the program, and if it has none of that
+ * name, those of the shared objects that it has loaded, this one left out. Global ones go before
+ * static ones, and several of one rank are too many: which is meant can't be told.
  *
  * The dynamic symbols alone would not do: a program's own variables are rarely among them, and
  * static ones never. So the symbol table is read from the image's file (ELF-64, System V ABI
