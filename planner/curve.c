@@ -3,6 +3,7 @@
 
 #include "planner/descent.h"
 #include "planner/label.h"
+#include "planner/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,7 +168,7 @@ enum rp_status rp_planner_curve(const struct rp_question *question, struct rp_cu
     *out = NULL;
     enum rp_status status = rp_planner_min_budget(question, &least, NULL, message, message_size);
     if (status == RP_OK)
-        status = question->model == RP_MODEL_NESTED
+        status = rp_model_is_scalar(question->profile, question->model)
                      ? curve_nested(question, out, message, message_size)
                      : rp_descend(question, least, out, message, message_size);
     if (status == RP_OK) {

@@ -4,6 +4,7 @@
 #include "planner/forward_hunt.h"
 
 #include "planner/answer.h"
+#include "planner/nested.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +144,7 @@ static enum rp_status start_from_nested(const struct rp_forward_model *model,
     nested.model = RP_MODEL_NESTED;
     nested.budget = budget;
     best->found = false;
-    enum rp_status status = rp_planner_solve(&nested, &plan, message, sizeof(message));
+    enum rp_status status = rp_nested_solve(&nested, &plan, message, sizeof(message));
     if (status != RP_OK)
         return status;
     if (rp_plan_has_choices(plan)) {
@@ -200,12 +201,13 @@ static enum rp_status find_least(const struct rp_forward_model *model,
 {
     struct rp_question nested = *question;
     uint64_t low = relaxed_need(model), nested_least;
+    struct rp_moment binding;
     char message[160];
 
     *certain = true;
     nested.model = RP_MODEL_NESTED;
     enum rp_status status =
-        rp_planner_min_budget(&nested, &nested_least, NULL, message, sizeof(message));
+        rp_nested_min_budget(&nested, &nested_least, &binding, message, sizeof(message));
     if (status == RP_OK)
         status = start_from_nested(model, question, nested_least, best);
     while (status == RP_OK && low < best->peak) {

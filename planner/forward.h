@@ -4,7 +4,7 @@
  * Internal to planner/. Labels go from the first segment to the last. What a label holds is a
  * row of figures, of which less is better in each, and a set of versions already preserved, of
  * which more is better. A label dominates another when it is as good in all of that and in
- * time. A model (planner/shared.h, planner/lazy.h) says what its figures are, how a choice
+ * time. A model (planner/shared.h, planner/growth.h) says what its figures are, how a choice
  * changes them, and which simpler nested chains bound what is still to come. */
 #ifndef RP_PLANNER_FORWARD_H
 #define RP_PLANNER_FORWARD_H
@@ -17,7 +17,7 @@ struct rp_relaxation {
     struct rp_chain chain; /* one link a segment; rows in the order of the options */
     size_t *figure;        /* at each level: which figure of a label is what is held outside */
 };
-#define RP_MAX_RELAXATIONS 2
+#define RP_MAX_RELAXATIONS 3
 
 /* What one choice does. Bytes are above the profile's base. */
 struct rp_step {

@@ -106,6 +106,18 @@ static void shift(struct rp_cost *cost, const struct rp_cost *fine, const struct
     }
 }
 
+/* What pages add counts from the forward on. Where they take away more than is held later, all
+ * does. */
+static void keep_later(struct rp_cost *cost)
+{
+    uint64_t later = 0;
+
+    for (size_t i = 0; i < cost->later_count; i++)
+        later += cost->later[i].bytes; /* no more than what was held */
+    if (later > cost->terms[RP_TERM_HOLD].value)
+        cost->later_count = 0;
+}
+
 static enum rp_status shift_segment(const struct rp_profile *profile, size_t k,
                                     const struct rp_profile *fine, const struct rp_profile *wide,
                                     struct rp_profile *grid)
@@ -117,6 +129,7 @@ static enum rp_status shift_segment(const struct rp_profile *profile, size_t k,
     if (costs[RP_CHOICE_REGIONS].allowed)
         shift(&costs[RP_CHOICE_REGIONS], &rp_profile_segment(fine, k)->costs[RP_CHOICE_REGIONS],
               &rp_profile_segment(wide, k)->costs[RP_CHOICE_REGIONS]);
+    keep_later(&costs[RP_CHOICE_REGIONS]);
     return rp_profile_add_both(grid, segment->name, costs, rp_profile_facts(wide, k));
 }
 

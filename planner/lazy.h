@@ -3,24 +3,16 @@
  *
  * Internal to planner/. Until then they are where they were, and cost nothing. So what a segment
  * under regions holds grows with time, at the events (forwards and backwards) that write its
- * bytes; each such part is an allocation of its own. A label's figures are what is held at each
- * event to come at which anything grows, beginning with the next forward. Copies are private,
- * and whole snapshots are taken at the forward. */
+ * bytes; each such part is an allocation of its own. Copies are private, and whole snapshots are
+ * taken at the forward. */
 #ifndef RP_PLANNER_LAZY_H
 #define RP_PLANNER_LAZY_H
 
-#include "planner/forward.h"
+#include "planner/growth.h"
 
-/* A label has up to a figure an event. */
-#define RP_LAZY_MAX_SEGMENTS 512
-
-struct rp_lazy;
-
-/* RP_UNSUPPORTED for more than RP_LAZY_MAX_SEGMENTS, RP_INVALID when sums leave 63 bits; both
+/* RP_UNSUPPORTED for more than RP_PROFILE_MAX_LATER, RP_INVALID when sums leave 63 bits; both
  * with one line in `message`. The profile must have facts and outlive the model. */
-enum rp_status rp_lazy_create(const struct rp_question *question, struct rp_lazy **out,
+enum rp_status rp_lazy_create(const struct rp_question *question, struct rp_growth **out,
                               char *message, size_t message_size);
-void rp_lazy_destroy(struct rp_lazy *lazy);
-const struct rp_forward_model *rp_lazy_model(const struct rp_lazy *lazy);
 
 #endif

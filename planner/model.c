@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/model.h"
 
+#include "planner/later.h"
+#include "planner/lazy.h"
+
+bool rp_model_is_scalar(const struct rp_profile *profile, enum rp_model model)
+{
+    return model == RP_MODEL_NESTED && !rp_profile_has_later(profile);
+}
+
+static enum rp_status open_growth(const struct rp_question *question, struct rp_growth **growth,
+                                  char *message, size_t message_size)
+{
+    return question->model == RP_MODEL_LAZY
+               ? rp_lazy_create(question, growth, message, message_size)
+               : rp_later_create(question, growth, message, message_size);
+}
+
 enum rp_status rp_model_open(const struct rp_question *question, struct rp_open_model *open,
                              char *message, size_t message_size)
 {
@@ -12,9 +28,9 @@ enum rp_status rp_model_open(const struct rp_question *question, struct rp_open_
         if (status == RP_OK)
             open->forward = rp_shared_model(open->shared);
     } else {
-        status = rp_lazy_create(question, &open->lazy, message, message_size);
+        status = open_growth(question, &open->growth, message, message_size);
         if (status == RP_OK)
-            open->forward = rp_lazy_model(open->lazy);
+            open->forward = rp_growth_model(open->growth);
     }
     return status;
 }
@@ -22,5 +38,5 @@ enum rp_status rp_model_open(const struct rp_question *question, struct rp_open_
 void rp_model_close(struct rp_open_model *open)
 {
     rp_shared_destroy(open->shared);
-    rp_lazy_destroy(open->lazy);
+    rp_growth_destroy(open->growth);
 }

@@ -29,11 +29,21 @@ const char *rp_oblivious_obstacle(const struct rp_profile *profile)
     return NULL;
 }
 
+static uint64_t from_forward_on(const struct rp_cost *cost)
+{
+    uint64_t held = cost->terms[RP_TERM_HOLD].value;
+
+    for (size_t i = 0; i < cost->later_count; i++)
+        held -= cost->later[i].bytes; /* all are part of it */
+    return held;
+}
+
 /* A replay without its state: nothing is held, stashed or copied. */
 static struct rp_row stateless_row(const struct rp_segment *segment, const struct rp_cost *cost)
 {
     const struct rp_cost *retain = &segment->costs[RP_CHOICE_RETAIN];
-    uint64_t peak = cost->terms[RP_TERM_PEAK_FORWARD].value - cost->terms[RP_TERM_HOLD].value;
+    uint64_t forward = cost->terms[RP_TERM_PEAK_FORWARD].value, held = from_forward_on(cost);
+    uint64_t peak = forward > held ? forward - held : 0;
     uint64_t time = cost->terms[RP_TERM_FORWARD_TIME].value +
                     cost->terms[RP_TERM_BACKWARD_TIME].value +
                     cost->terms[RP_TERM_REPLAY_TIME].value;

@@ -71,7 +71,9 @@ void rp_answer_choose(struct rp_plan *plan, size_t segment, enum rp_choice choic
 {
     plan->choices[segment] = choice;
     plan->charged[segment] = *cost;
-    plan->charged[segment].masked = NULL;
+    plan->charged[segment].masked = NULL; /* both are the profile's */
+    plan->charged[segment].later = NULL;
+    plan->charged[segment].later_count = 0;
 }
 
 void rp_answer_judge(struct rp_plan *plan, uint64_t lower)
@@ -228,7 +230,8 @@ enum rp_status rp_model_parse(const char *text, enum rp_model *model)
 const char *rp_model_exactness(enum rp_model model)
 {
     static const char *const texts[] = {
-        "exact for backwards in reverse order and private copies made at the forward",
+        "exact for backwards in reverse order and private copies, made at the forward or as the "
+        "profile says",
         "exact for backwards in reverse order and one copy of a version for all its readers",
         "exact for backwards in reverse order and private copies made at the first clobber",
     };

@@ -36,6 +36,14 @@ static void release_purpose(struct rp_purpose *purpose)
     free_owned(purpose->contract);
 }
 
+static void release_costs(const struct rp_cost costs[RP_CHOICE_COUNT])
+{
+    for (int c = 0; c < RP_CHOICE_COUNT; c++) {
+        free(costs[c].masked);
+        free_owned(costs[c].later);
+    }
+}
+
 void rp_profile_destroy(struct rp_profile *profile)
 {
     if (profile == NULL)
@@ -44,8 +52,7 @@ void rp_profile_destroy(struct rp_profile *profile)
         free(profile->buffers[i].name);
     for (size_t k = 0; k < profile->count; k++) {
         free(profile->segments[k].name);
-        for (int c = 0; c < RP_CHOICE_COUNT; c++)
-            free(profile->segments[k].costs[c].masked);
+        release_costs(profile->segments[k].costs);
         if (profile->facts != NULL)
             release_facts(&profile->facts[k]);
     }
@@ -200,17 +207,35 @@ enum rp_status rp_profile_add_facts(struct rp_profile *profile, const char *name
     return RP_OK;
 }
 
-static enum rp_status set_costs(struct rp_segment *segment,
+static bool copy_later(const struct rp_cost *from, struct rp_cost *to)
+{
+    struct rp_later *copy = NULL;
+
+    if (from->later_count > 0) {
+        copy = malloc(from->later_count * sizeof(*copy));
+        if (copy != NULL)
+            memcpy(copy, from->later, from->later_count * sizeof(*copy));
+    }
+    to->later = copy;
+    to->later_count = copy != NULL ? from->later_count : 0;
+    return to->later_count == from->later_count;
+}
+
+static enum rp_status set_costs(struct rp_profile *profile,
                                 const struct rp_cost costs[RP_CHOICE_COUNT])
 {
-    enum rp_status status = RP_OK;
+    struct rp_segment *segment = &profile->segments[profile->count - 1];
+    bool good = true;
 
-    for (int c = 0; c < RP_CHOICE_COUNT && status == RP_OK; c++) {
-        segment->costs[c] = costs[c];
-        if (!copy_text(costs[c].masked, &segment->costs[c].masked))
-            status = RP_NO_MEMORY;
+    profile->has_rows = true;
+    for (int c = 0; c < RP_CHOICE_COUNT && good; c++) {
+        struct rp_cost *cost = &segment->costs[c];
+        *cost = costs[c];
+        cost->later = NULL;
+        good = copy_text(costs[c].masked, &cost->masked) && copy_later(&costs[c], cost);
+        profile->has_later |= cost->later_count > 0;
     }
-    return status;
+    return good ? RP_OK : RP_NO_MEMORY;
 }
 
 enum rp_status rp_profile_add_row(struct rp_profile *profile, const char *name,
@@ -218,8 +243,7 @@ enum rp_status rp_profile_add_row(struct rp_profile *profile, const char *name,
 {
     enum rp_status status = add_segment(profile, name);
 
-    profile->has_rows = true;
-    return status == RP_OK ? set_costs(&profile->segments[profile->count - 1], costs) : status;
+    return status == RP_OK ? set_costs(profile, costs) : status;
 }
 
 enum rp_status rp_profile_add_both(struct rp_profile *profile, const char *name,
@@ -228,8 +252,7 @@ enum rp_status rp_profile_add_both(struct rp_profile *profile, const char *name,
 {
     enum rp_status status = rp_profile_add_facts(profile, name, facts);
 
-    profile->has_rows = true;
-    return status == RP_OK ? set_costs(&profile->segments[profile->count - 1], costs) : status;
+    return status == RP_OK ? set_costs(profile, costs) : status;
 }
 
 /* ---- reading ------------------------------------------------------------------ */
@@ -282,6 +305,11 @@ const char *rp_profile_no_facts(const struct rp_profile *profile)
 bool rp_profile_has_rows(const struct rp_profile *profile)
 {
     return profile->has_rows;
+}
+
+bool rp_profile_has_later(const struct rp_profile *profile)
+{
+    return profile->has_later;
 }
 
 const struct rp_facts *rp_profile_facts(const struct rp_profile *profile, size_t index)

@@ -20,6 +20,11 @@
  *   peak   the most bytes at its forward or backward, above what outer segments hold; >= hold
  *   time   everything the segment costs: forward, backward, copies, replay
  *
+ * A row in full may add what of `hold` is not there from the forward on, but only from a later pass
+ * on: copies that are made when somebody is about to write (struct rp_later). The forward's peak
+ * leaves that out. It costs a search with a figure for each such pass, and is planned for
+ * RP_PROFILE_MAX_LATER segments at most.
+ *
  * A profile is built by one thread, closed, and then only read, by any number of threads. */
 #ifndef RP_PLANNER_PROFILE_H
 #define RP_PLANNER_PROFILE_H
@@ -36,6 +41,7 @@ extern "C" {
 
 #define RP_PROFILE_VERSION 1
 #define RP_PROFILE_MAX_SEGMENTS 4096
+#define RP_PROFILE_MAX_LATER 512
 
 /* What may be done with the activations of a segment. */
 enum rp_choice {
@@ -82,13 +88,28 @@ enum rp_term {
 };
 #define RP_TERM_FIRST_TIME RP_TERM_FORWARD_TIME
 
+/* Bytes that a segment holds from the beginning of another's pass on. */
+struct rp_later {
+    bool backward;    /* that pass: the backward, replay included, or the forward ... */
+    uint32_t segment; /* ... of this segment, which comes after the own one in forward order */
+    uint64_t bytes;
+};
+
 struct rp_cost {
     bool allowed;
     char *masked; /* why the option is not allowed; NULL when the profile just leaves it out */
     uint64_t hold, peak, time;
     bool has_terms; /* false for a reduced row */
     struct rp_measure terms[RP_TERM_COUNT];
+    const struct rp_later *later; /* in order of time; all of it is part of `hold` */
+    size_t later_count;           /* 0 for a reduced row */
 };
+
+/* When it begins, of `count` segments: forwards are 0, 1, ..., then come the backwards. */
+static inline size_t rp_later_event(const struct rp_later *later, size_t count)
+{
+    return later->backward ? 2 * count - 1 - later->segment : later->segment;
+}
 
 /* [lo, hi) of a buffer, in bytes. */
 struct rp_buffer_range {
@@ -195,6 +216,8 @@ uint64_t rp_fingerprint_add(uint64_t hash, const char *name);
 const char *rp_profile_no_facts(const struct rp_profile *profile);  /* or NULL */
 /* False when the rows were derived from the facts. */
 bool rp_profile_has_rows(const struct rp_profile *profile);
+/* True when some option holds something later. */
+bool rp_profile_has_later(const struct rp_profile *profile);
 /* NULL when the profile was made of rows alone. */
 const struct rp_facts *rp_profile_facts(const struct rp_profile *profile, size_t index);
 const struct rp_buffer *rp_profile_buffers(const struct rp_profile *profile, size_t *count);

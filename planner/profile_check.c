@@ -20,6 +20,42 @@ refuse(char *message, size_t message_size, const char *format, ...)
     return RP_INVALID;
 }
 
+/* In order of time, between the segment's own forward and backward, and part of what is held. */
+static enum rp_status check_later(const struct rp_profile *profile, size_t k,
+                                  enum rp_choice choice, char *message, size_t message_size)
+{
+    const struct rp_cost *cost = &profile->segments[k].costs[choice];
+    const char *option = rp_choice_name(choice), *name = profile->segments[k].name;
+    uint64_t rest = cost->hold;
+    size_t last = k;
+
+    if (cost->later_count > 0 && !cost->has_terms)
+        return refuse(message, message_size,
+                      "segment '%s', option %s: what is held later stands beside terms only", name,
+                      option);
+    for (size_t i = 0; i < cost->later_count; i++) {
+        const struct rp_later *later = &cost->later[i];
+        if (later->segment <= k || later->segment >= profile->count)
+            return refuse(message, message_size,
+                          "segment '%s', option %s: what is held later begins in a pass of a "
+                          "segment after it, %zu to %zu, and segment %u is none",
+                          name, option, k + 1, profile->count - 1, later->segment);
+        size_t event = rp_later_event(later, profile->count);
+        if (event <= last)
+            return refuse(message, message_size,
+                          "segment '%s', option %s: what is held later is not in order of time",
+                          name, option);
+        last = event;
+        if (later->bytes > rest)
+            return refuse(message, message_size,
+                          "segment '%s', option %s: more is held later than is held in all, %llu "
+                          "bytes",
+                          name, option, (unsigned long long)cost->hold);
+        rest -= later->bytes;
+    }
+    return RP_OK;
+}
+
 static enum rp_status check_cost(const struct rp_segment *segment, enum rp_choice choice,
                                  struct rp_cost *cost, char *message, size_t message_size)
 {
@@ -135,6 +171,8 @@ static enum rp_status check_segment(struct rp_profile *profile, size_t k, char *
     for (int c = 0; c < RP_CHOICE_COUNT && status == RP_OK; c++) {
         status = check_cost(segment, (enum rp_choice)c, &segment->costs[c], message,
                             message_size);
+        if (status == RP_OK)
+            status = check_later(profile, k, (enum rp_choice)c, message, message_size);
         has_option |= segment->costs[c].allowed;
     }
     if (status == RP_OK && !has_option)

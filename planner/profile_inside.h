@@ -14,6 +14,7 @@ struct rp_profile {
     struct rp_segment *segments;
     struct rp_facts *facts; /* one a segment; NULL for a profile of rows alone */
     bool has_rows;          /* they were given, and are not derived from the facts */
+    bool has_later;         /* some of them hold something later */
     size_t count, capacity, facts_capacity;
     char *departure; /* why no model fits, or NULL */
     char *no_facts;  /* why there are none, or NULL */

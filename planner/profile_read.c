@@ -91,7 +91,7 @@ static bool read_segment(struct rp_profile_reader *reader, json_t *segment)
         status = rp_profile_add_row(reader->profile, name, costs);
     else if (good)
         status = rp_profile_add_facts(reader->profile, name, &facts);
-    rp_reader_release(&facts);
+    rp_reader_release(costs, &facts);
     return good && rp_reader_keep(reader, status);
 }
 

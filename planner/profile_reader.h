@@ -27,12 +27,10 @@ static inline bool rp_reader_keep(struct rp_profile_reader *reader, enum rp_stat
 bool rp_reader_measure(struct rp_profile_reader *reader, json_t *object, const char *key,
                        struct rp_measure otherwise, struct rp_measure *measure);
 
-/* Reasons why options are masked belong to the document. */
+/* Release both whatever came of it. Reasons why options are masked belong to the document. */
 bool rp_reader_options(struct rp_profile_reader *reader, json_t *segment,
                        struct rp_cost costs[RP_CHOICE_COUNT]);
-
-/* Release them whatever came of it. */
 bool rp_reader_facts(struct rp_profile_reader *reader, json_t *segment, struct rp_facts *facts);
-void rp_reader_release(struct rp_facts *facts);
+void rp_reader_release(struct rp_cost costs[RP_CHOICE_COUNT], struct rp_facts *facts);
 
 #endif

@@ -3,6 +3,7 @@
 #include "planner/profile_reader.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- shapes ------------------------------------------------------------------- */
 
@@ -16,7 +17,15 @@ static const struct rp_json_key row_keys[] = {
     {"peak_bytes", RP_JSON_COUNT, true, NULL},
     {"time_ns", RP_JSON_COUNT, true, NULL},
 };
-static const struct rp_json_key terms_keys[] = {{"terms", RP_JSON_OBJECT, true, NULL}};
+static const struct rp_json_key terms_keys[] = {
+    {"terms", RP_JSON_OBJECT, true, NULL},
+    {"later", RP_JSON_LIST, false, NULL},
+};
+static const struct rp_json_key later_keys[] = {
+    {"pass", RP_JSON_TEXT, true, NULL},
+    {"segment", RP_JSON_COUNT, true, NULL},
+    {"bytes", RP_JSON_COUNT, true, NULL},
+};
 static const struct rp_json_key masked_keys[] = {{"masked", RP_JSON_TEXT, true, NULL}};
 static const struct rp_json_key fact_keys[] = {
     {"forward_ns", RP_JSON_OBJECT, true, NULL},
@@ -43,6 +52,7 @@ static const struct rp_json_shape options_shape = RP_JSON_SHAPE("\"options\"", o
 static const struct rp_json_shape row_shape = RP_JSON_SHAPE("an option", row_keys);
 static const struct rp_json_shape terms_shape = RP_JSON_SHAPE("an option with terms", terms_keys);
 static const struct rp_json_shape masked_shape = RP_JSON_SHAPE("a masked option", masked_keys);
+static const struct rp_json_shape later_shape = RP_JSON_SHAPE("what is held later", later_keys);
 static const struct rp_json_shape facts_shape = RP_JSON_SHAPE("\"facts\"", fact_keys);
 static const struct rp_json_shape range_shape = RP_JSON_SHAPE("a range", range_keys);
 
@@ -126,6 +136,43 @@ static bool read_terms(struct rp_profile_reader *reader, json_t *option, enum rp
     return true;
 }
 
+static bool read_pass(struct rp_profile_reader *reader, json_t *item, struct rp_later *later)
+{
+    const char *pass = rp_json_text(item, "pass");
+    uint64_t segment = rp_json_count(item, "segment", 0);
+
+    later->backward = strcmp(pass, "backward") == 0;
+    if (!later->backward && strcmp(pass, "forward") != 0)
+        return rp_json_wrong_value(&reader->json, item, "pass",
+                                   "\"pass\" is \"forward\" or \"backward\"");
+    if (segment >= RP_PROFILE_MAX_SEGMENTS)
+        return rp_json_wrong_value(&reader->json, item, "segment",
+                                   "\"segment\" is the number of a segment, from 0");
+    later->segment = (uint32_t)segment;
+    later->bytes = rp_json_count(item, "bytes", 0);
+    return true;
+}
+
+/* What it makes is released with the option, whatever comes of it. */
+static bool read_later(struct rp_profile_reader *reader, json_t *option, struct rp_cost *cost)
+{
+    json_t *list = json_object_get(option, "later");
+    size_t count = json_array_size(list);
+
+    if (count == 0)
+        return true;
+    struct rp_later *later = calloc(count, sizeof(*later));
+    if (later == NULL)
+        return rp_reader_keep(reader, RP_NO_MEMORY);
+    cost->later = later;
+    cost->later_count = count;
+    for (size_t i = 0; i < count; i++)
+        if (!rp_json_check_item(&reader->json, list, i, &later_shape) ||
+            !read_pass(reader, json_array_get(list, i), &later[i]))
+            return false;
+    return true;
+}
+
 static bool read_option(struct rp_profile_reader *reader, json_t *option, enum rp_choice choice,
                         struct rp_cost *cost)
 {
@@ -137,7 +184,7 @@ static bool read_option(struct rp_profile_reader *reader, json_t *option, enum r
         return true;
     }
     if (json_object_get(option, "terms") != NULL)
-        return read_terms(reader, option, choice, cost);
+        return read_terms(reader, option, choice, cost) && read_later(reader, option, cost);
     return read_row(reader, option, cost);
 }
 
@@ -246,8 +293,10 @@ bool rp_reader_facts(struct rp_profile_reader *reader, json_t *segment, struct r
                        &facts->backward_write_count);
 }
 
-void rp_reader_release(struct rp_facts *facts)
+void rp_reader_release(struct rp_cost costs[RP_CHOICE_COUNT], struct rp_facts *facts)
 {
+    for (int c = 0; c < RP_CHOICE_COUNT; c++)
+        free((void *)(uintptr_t)costs[c].later);
     free((void *)(uintptr_t)facts->reads);
     free((void *)(uintptr_t)facts->writes);
     free((void *)(uintptr_t)facts->backward_writes);

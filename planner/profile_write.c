@@ -20,6 +20,35 @@ static json_t *drop_unless(json_t *value, bool good)
     return NULL;
 }
 
+static json_t *later_of(const struct rp_cost *cost)
+{
+    json_t *list = json_array();
+    bool good = list != NULL;
+
+    for (size_t i = 0; good && i < cost->later_count; i++) {
+        const struct rp_later *later = &cost->later[i];
+        good = rp_document_append(
+            list, json_pack("{s:s, s:I, s:I}", "pass", later->backward ? "backward" : "forward",
+                            "segment", (json_int_t)later->segment, "bytes",
+                            (json_int_t)later->bytes));
+    }
+    return drop_unless(list, good);
+}
+
+static json_t *full_of(const struct rp_cost *cost)
+{
+    json_t *option = json_object(), *terms = json_object();
+    bool good = terms != NULL;
+
+    for (int t = 0; good && t < RP_TERM_COUNT; t++)
+        good = rp_document_set(terms, rp_term_name((enum rp_term)t),
+                               rp_document_of_measure(cost->terms[t]));
+    good = rp_document_set(option, "terms", terms) && good;
+    if (good && cost->later_count > 0)
+        good = rp_document_set(option, "later", later_of(cost));
+    return drop_unless(option, good);
+}
+
 static json_t *option_of(const struct rp_cost *cost)
 {
     if (!cost->allowed)
@@ -27,13 +56,7 @@ static json_t *option_of(const struct rp_cost *cost)
     if (!cost->has_terms)
         return json_pack("{s:I, s:I, s:I}", "hold_bytes", (json_int_t)cost->hold, "peak_bytes",
                          (json_int_t)cost->peak, "time_ns", (json_int_t)cost->time);
-    json_t *terms = json_object();
-    bool good = terms != NULL;
-    for (int t = 0; good && t < RP_TERM_COUNT; t++)
-        good = rp_document_set(terms, rp_term_name((enum rp_term)t),
-                               rp_document_of_measure(cost->terms[t]));
-    terms = drop_unless(terms, good);
-    return terms != NULL ? json_pack("{s:o}", "terms", terms) : NULL;
+    return full_of(cost);
 }
 
 static json_t *options_of(const struct rp_segment *segment)

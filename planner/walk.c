@@ -77,7 +77,7 @@ enum rp_status rp_planner_walk(const struct rp_profile *profile, enum rp_model m
 
     if (!are_allowed(profile, choices) || (model != RP_MODEL_NESTED && !has_facts))
         return RP_INVALID;
-    if (model == RP_MODEL_NESTED)
+    if (rp_model_is_scalar(profile, model))
         status = rp_walk_nested(profile, choices, peak, time, &at, held);
     else
         status = walk_forward(profile, model, choices, peak, time, &at, held);

@@ -35,7 +35,8 @@ static struct {
     uint32_t place, last_replay;
     enum rp_copying told; /* the last copy's */
     rp_stream stream; /* the last mark's */
-    uint32_t late; /* the segment that is to be replayed next and has made late copies */
+    uint32_t late; /* the segment that is to be replayed next, once copies were made after the last
+                    * replay; UINT32_MAX before */
     struct rp_step_cost first, steps[RP_COST_STEPS], last;
     size_t count; /* of steps */
     uint32_t begun; /* by part */
@@ -239,23 +240,22 @@ void rp_cost_memory(void)
     raise(&costs.peak, all);
 }
 
-/* No segment within waits: the one after it has been replayed, or it is its own replay. */
-static bool is_late(uint32_t place)
+/* When what the job has begins to count beside a copy that is made now: a backward makes it of what
+ * those that wait keep, at its end as a rule, and what comes then counts for the next replay. */
+static struct rp_kept_from kept_from_now(void)
 {
-    return costs.phase == RP_PHASE_OF_BACKWARD ? costs.place == place + 1
-           : costs.phase == RP_PHASE_OF_REPLAY ? costs.place == place
-                                               : false;
+    bool backward = costs.phase != RP_PHASE_OF_FORWARD;
+    uint32_t next = costs.phase == RP_PHASE_OF_BACKWARD ? costs.place - 1 : costs.place;
+    return (struct rp_kept_from){.backward = backward, .place = next};
 }
 
 void rp_cost_keep(struct rp_keeping *keeping, uint32_t place, bool early, uint64_t bytes)
 {
-    rp_amount_add(&keeping->all, bytes);
-    if (early)
-        rp_amount_add(&keeping->early, bytes);
-    if (is_late(place))
-        costs.late = place; /* what the job has from now on, it has beside this copy */
-    else
-        rp_amount_add(&keeping->held, bytes);
+    const struct rp_kept_from from = kept_from_now();
+    rp_keeping_add(keeping, place, early, from, bytes);
+    if (costs.phase == RP_PHASE_OF_BACKWARD && costs.place > 0)
+        costs.late = from.place;
+    rp_cost_memory(); /* what is copied stands beside its copy, if only for now */
 }
 
 /* ---- marks ---------------------------------------------------------------------------- */

@@ -30,7 +30,7 @@
 #define RP_INTERPOSE_COST_H
 
 #include "cuda/preserve.h"
-#include "interpose/plan/amount.h"
+#include "interpose/plan/keeping.h"
 #include "interpose/plan/notes.h"
 #include "interpose/run/execution.h"
 #include "planner/profile.h"
@@ -46,14 +46,6 @@ struct rp_interval {
     uint32_t marks;
 };
 
-/* Copies that are held until the segment's replay, by when they are made. */
-struct rp_keeping {
-    struct rp_amount all;
-    struct rp_amount early; /* before its forward is over */
-    struct rp_amount held;  /* before the segments within it have been replayed: those made later
-                             * never stand beside any but those of the outer ones */
-};
-
 /* Of one segment in one step. */
 struct rp_part {
     uint32_t name;
@@ -65,7 +57,9 @@ struct rp_part {
                                                 * and for themselves, two pieces each */
     struct rp_amount abroad[RP_COPYING_COUNT]; /* what of `copies` led to host memory, or from it:
                                                 * its time is none of copy_ns' but ABROAD's */
-    uint64_t job[RP_PHASE_COUNT]; /* the most bytes of the job's own, by phase */
+    uint64_t job[RP_PHASE_COUNT]; /* the most bytes of the job's own, by phase; what comes after a
+                                   * copy that a backward has others make counts for the replay
+                                   * that is next */
     struct rp_keeping state;      /* what was preserved */
     struct rp_keeping outputs;    /* what would have to be copied to be kept */
     struct rp_amount whole;       /* what policy whole would keep */

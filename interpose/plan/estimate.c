@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/plan/estimate.h"
 
+#include "cuda/switches.h"
 #include "interpose/plan/clock.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/facts.h"
+#include "interpose/plan/growth.h"
 #include "interpose/plan/ranges.h"
 #include "interpose/plan/sample.h"
 #include "interpose/run/core.h"
@@ -23,6 +25,8 @@ struct estimate {
     uint64_t base;
     bool priced; /* copies that were not made can be priced */
     uint64_t piece; /* see rp_price_piece */
+    bool grows;     /* what is kept later is told from what is kept from the forward on */
+    struct rp_growth_of state, outputs; /* of the segment that is looked at */
     struct rp_ranges *ranges; /* of state, or NULL: then there are rows alone */
 };
 
@@ -138,12 +142,12 @@ static void set_passes(const struct estimate *estimate, size_t place, struct rp_
         time_of(estimate, place, RP_PART(ns[RP_PHASE_OF_BACKWARD]));
 }
 
-/* Bytes that the layer holds: `held` from the forward on, `all` when the replay begins, and
- * `stashed` more while that runs. */
-static void set_bytes(const struct estimate *estimate, size_t place, uint64_t held, uint64_t all,
-                      uint64_t stashed, struct rp_cost *cost)
+/* Bytes that the layer holds: `start` from the forward on, `held` in the end, `all` when the replay
+ * begins, and `stashed` more while that runs. */
+static void set_bytes(const struct estimate *estimate, size_t place, uint64_t start, uint64_t held,
+                      uint64_t all, uint64_t stashed, struct rp_cost *cost)
 {
-    uint64_t forward = job(estimate, place, RP_PHASE_OF_FORWARD) + held;
+    uint64_t forward = job(estimate, place, RP_PHASE_OF_FORWARD) + start;
     uint64_t replay = job(estimate, place, RP_PHASE_OF_REPLAY) + all + stashed;
     uint64_t backward = job(estimate, place, RP_PHASE_OF_BACKWARD);
     cost->terms[RP_TERM_HOLD] = counted(held);
@@ -152,12 +156,22 @@ static void set_bytes(const struct estimate *estimate, size_t place, uint64_t he
     cost->terms[RP_TERM_PEAK_BACKWARD] = counted(more(more(replay, backward), held));
 }
 
+/* The same with what is kept, some of which may come to it later than the forward. */
+static void set_kept_bytes(const struct estimate *estimate, size_t place, uint64_t all,
+                           uint64_t stashed, const struct rp_growth_of *kept, struct rp_cost *cost)
+{
+    set_bytes(estimate, place, estimate->grows ? kept->start : kept->held, kept->held, all, stashed,
+              cost);
+    cost->later = kept->later; /* the profile copies it */
+    cost->later_count = estimate->grows ? kept->count : 0;
+}
+
 /* As replayed with what was preserved in the steps. */
 static void set_state_bytes(const struct estimate *estimate, size_t place, struct rp_cost *cost)
 {
-    set_bytes(estimate, place, blocks_of(estimate, place, RP_PART(state.held)),
-              blocks_of(estimate, place, RP_PART(state.all)),
-              blocks_of(estimate, place, RP_PART(copies[RP_COPYING_STASH])), cost);
+    set_kept_bytes(estimate, place, blocks_of(estimate, place, RP_PART(state.all)),
+                   blocks_of(estimate, place, RP_PART(copies[RP_COPYING_STASH])),
+                   &estimate->state, cost);
 }
 
 /* As served from outputs. Until the forward ends its state is kept too, for there is still
@@ -167,8 +181,8 @@ static void set_output_bytes(const struct estimate *estimate, size_t place, stru
     struct rp_measure *peak = &cost->terms[RP_TERM_PEAK_FORWARD];
     uint64_t early = blocks_of(estimate, place, RP_PART(state.early)) +
                      blocks_of(estimate, place, RP_PART(outputs.early));
-    set_bytes(estimate, place, blocks_of(estimate, place, RP_PART(outputs.held)),
-              blocks_of(estimate, place, RP_PART(outputs.all)), 0, cost);
+    set_kept_bytes(estimate, place, blocks_of(estimate, place, RP_PART(outputs.all)), 0,
+                   &estimate->outputs, cost);
     peak->value = more(peak->value, job(estimate, place, RP_PHASE_OF_FORWARD) + early);
 }
 
@@ -208,7 +222,7 @@ static void set_whole(const struct estimate *estimate, size_t place, struct rp_c
         rp_amount_most(kept, amount_of(estimate, place, RP_PART(copies[RP_COPYING_STASH])));
     uint64_t blocks = blocks_of(estimate, place, RP_PART(whole));
     set_passes(estimate, place, cost);
-    set_bytes(estimate, place, blocks, blocks,
+    set_bytes(estimate, place, blocks, blocks, blocks,
               more(blocks, blocks_of(estimate, place, RP_PART(copies[RP_COPYING_STASH]))), cost);
     cost->terms[RP_TERM_REPLAY_TIME] = time_of(estimate, place, RP_PART(ns[RP_PHASE_OF_REPLAY]));
     cost->terms[RP_TERM_PRESERVE_TIME] =
@@ -255,7 +269,7 @@ static void estimate_unreplayed(const struct estimate *estimate, size_t place,
 {
     uint64_t blocks = blocks_of(estimate, place, RP_PART(state.all));
     set_passes(estimate, place, &costs[RP_CHOICE_RETAIN]);
-    set_bytes(estimate, place, blocks, blocks, 0, &costs[RP_CHOICE_RETAIN]);
+    set_bytes(estimate, place, blocks, blocks, blocks, 0, &costs[RP_CHOICE_RETAIN]);
     costs[RP_CHOICE_RETAIN].terms[RP_TERM_PRESERVE_TIME] =
         copied(estimate, place, RP_COPYING_PRESERVE);
     mask(&costs[RP_CHOICE_WHOLE], "the job does not replay it");
@@ -287,10 +301,17 @@ static void estimate_replayed(const struct estimate *estimate, size_t place,
                             "is clobbered of them");
 }
 
-static enum rp_status add_segment(const struct estimate *estimate, size_t place)
+static void look_at(struct estimate *estimate, size_t place)
+{
+    rp_growth_find(&estimate->sample, place, RP_PART(state), &estimate->state);
+    rp_growth_find(&estimate->sample, place, RP_PART(outputs), &estimate->outputs);
+}
+
+static enum rp_status add_segment(struct estimate *estimate, size_t place)
 {
     const struct rp_part *part = &estimate->sample.steps[estimate->sample.count - 1]->parts[place];
     struct rp_cost costs[RP_CHOICE_COUNT] = {{.allowed = false}};
+    look_at(estimate, place);
     if (part->replayed)
         estimate_replayed(estimate, place, part, costs);
     else
@@ -334,6 +355,22 @@ static enum rp_status set_head(struct estimate *estimate)
     return status == RP_OK && departure ? rp_profile_set_departure(profile, departure) : status;
 }
 
+/* It makes planning dearer. Where it is little of what a step takes, it does not tell. */
+enum { TELLING_SHARE = 200 };
+
+static bool tells_later(struct estimate *estimate)
+{
+    const struct rp_step_cost *step = estimate->sample.steps[0];
+    uint64_t later = 0;
+    for (size_t k = 0; k < step->count; k++) {
+        look_at(estimate, k);
+        later += more(estimate->state.held - estimate->state.start,
+                      estimate->outputs.held - estimate->outputs.start);
+    }
+    return step->count <= RP_PROFILE_MAX_LATER && later > step->peak / TELLING_SHARE &&
+           rp_switch_on(RP_SWITCH_LATER);
+}
+
 static enum rp_status open_ranges(struct estimate *estimate)
 {
     const char *missing = rp_facts_missing(&estimate->sample, estimate->priced);
@@ -352,6 +389,7 @@ enum rp_status rp_estimate_profile(struct rp_profile **out)
     if (status != RP_OK)
         return status;
     status = set_head(&estimate);
+    estimate.grows = tells_later(&estimate);
     if (status == RP_OK)
         status = open_ranges(&estimate);
     for (size_t k = 0; status == RP_OK && k < estimate.sample.steps[0]->count; k++)

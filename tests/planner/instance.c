@@ -113,6 +113,35 @@ struct rp_profile *instance_random(struct random *random, size_t count)
     return instance_random_sized(random, count, 1);
 }
 
+#define TERM(name, value) "\"" name "\": {\"value\": " #value ", \"source\": \"stated\"}"
+#define REGIONS(later)                                                                           \
+    "\"regions\": {\"terms\": {" TERM("hold_bytes", 9) ", " TERM("stash_bytes", 3) ", "            \
+    TERM("peak_forward_bytes", 20) ", " TERM("peak_backward_bytes", 30) ", "                     \
+    TERM("forward_ns", 10) ", " TERM("backward_ns", 20) ", " TERM("preserve_ns", 1) ", "         \
+    TERM("stash_ns", 1) ", " TERM("restore_ns", 1) ", " TERM("replay_ns", 10) ", "               \
+    TERM("reinstate_ns", 1) ", " TERM("tracking_ns", 0) "}" later "}"
+#define RETAIN "\"retain\": {\"hold_bytes\": 18, \"peak_bytes\": 25, \"time_ns\": 30}"
+
+const char instance_later_text[] =
+    "{\"version\": 1, \"base_bytes\": 5, \"segments\": [\n"
+    "{\"name\": \"s0\", \"options\": {" RETAIN ", " REGIONS(", \"later\": ["
+    "{\"pass\": \"forward\", \"segment\": 1, \"bytes\": 2}, "
+    "{\"pass\": \"backward\", \"segment\": 1, \"bytes\": 6}]") "}},\n"
+    "{\"name\": \"s1\", \"options\": {" RETAIN ", " REGIONS(", \"later\": ["
+    "{\"pass\": \"backward\", \"segment\": 2, \"bytes\": 9}]") "}},\n"
+    "{\"name\": \"s2\", \"options\": {" RETAIN ", " REGIONS("") "}}]}";
+
+struct rp_profile *instance_later(void)
+{
+    struct rp_profile *profile;
+    char message[300] = "";
+
+    if (rp_profile_parse(instance_later_text, strlen(instance_later_text), "later", &profile,
+                         message, sizeof(message)) != RP_OK)
+        fail_msg("%s", message);
+    return profile;
+}
+
 struct rp_profile *instance_layers(struct random *random, size_t count)
 {
     uint64_t (*rows)[RP_CHOICE_COUNT][3] = calloc(count + 1, sizeof(*rows));

@@ -32,6 +32,10 @@ struct rp_profile *instance_random(struct random *random, size_t count);
 /* The same with figures `scale` times as large and as fine: more labels. */
 struct rp_profile *instance_random_sized(struct random *random, size_t count, uint64_t scale);
 
+/* Three segments, of which two hold something later. */
+extern const char instance_later_text[];
+struct rp_profile *instance_later(void);
+
 /* A few kinds of segment over and over: many plans of equal time. */
 struct rp_profile *instance_layers(struct random *random, size_t count);
 

@@ -99,10 +99,10 @@ static void profiles_fail_whole(void **state)
     struct random random = random_begin("profiles");
     struct rp_profile *facts = walker_random(&random, 3), *rows = instance_random(&random, 3);
     char *texts[] = {rp_profile_to_json(facts, false), rp_profile_to_json(facts, true),
-                     rp_profile_to_json(rows, false)};
+                     rp_profile_to_json(rows, false), strdup(instance_later_text)};
 
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         fail_until_it_succeeds(parse, texts[i], 1);
         free(texts[i]);
     }
@@ -165,6 +165,19 @@ static void searches_fail_whole(void **state)
     question.plain = true;
     fail_until_it_succeeds(solve, &question, 1);
     fail_until_it_succeeds(draw_curve, &question, 1);
+    rp_profile_destroy(profile);
+}
+
+/* The nested model, where it has to be searched forwards. */
+static void searches_for_what_is_held_later_fail_whole(void **state)
+{
+    struct rp_profile *profile = instance_later();
+    struct rp_question question = rp_question_default(profile, instance_min_budget(profile) + 9);
+
+    (void)state;
+    fail_until_it_succeeds(write_profile, profile, 1);
+    fail_until_it_succeeds(solve, &question, 1);
+    fail_until_it_succeeds(draw_curve, &question, 7);
     rp_profile_destroy(profile);
 }
 
@@ -237,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(profiles_fail_whole),
         cmocka_unit_test(searches_fail_whole),
+        cmocka_unit_test(searches_for_what_is_held_later_fail_whole),
         cmocka_unit_test(plan_files_fail_whole),
         cmocka_unit_test(comparisons_fail_whole),
     };

@@ -436,6 +436,80 @@ static void options_may_have_facts_beside_them(void **state)
     }
 }
 
+/* ---- what is held later -------------------------------------------------------- */
+
+static void what_is_held_later_is_read_and_written(void **state)
+{
+    struct rp_profile *profile = instance_later();
+    char *text = rp_profile_to_json(profile, false);
+    struct rp_profile *again = read_profile(text);
+    const struct rp_cost *cost = &rp_profile_segment(again, 0)->costs[RP_CHOICE_REGIONS];
+    char *twice = rp_profile_to_json(again, true);
+
+    (void)state;
+    assert_true(rp_profile_has_later(again));
+    assert_int_equal(cost->hold, 9);
+    assert_int_equal(cost->later_count, 2);
+    assert_false(cost->later[0].backward);
+    assert_true(cost->later[1].backward);
+    assert_int_equal(cost->later[1].segment, 1);
+    assert_int_equal(cost->later[1].bytes, 6);
+    assert_string_equal(text, twice);
+    free(text);
+    free(twice);
+    rp_profile_destroy(again);
+    rp_profile_destroy(profile);
+}
+
+/* The same profile, with this in place of what the last segment but one holds later. */
+static void assert_later_refused(const char *later, const char *expected)
+{
+    static const char old[] = "{\"pass\": \"backward\", \"segment\": 2, \"bytes\": 9}";
+    const char *at = strstr(instance_later_text, old);
+    char text[6000], message[400] = "";
+    struct rp_profile *profile;
+
+    assert_non_null(at);
+    snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - instance_later_text), instance_later_text,
+             later, at + strlen(old));
+    assert_int_equal(
+        rp_profile_parse(text, strlen(text), "p", &profile, message, sizeof(message)), RP_INVALID);
+    assert_null(profile);
+    if (strncmp(message, "p:3:", 4) != 0 || strstr(message, expected) == NULL)
+        fail_msg("'%s' is not at line 3 or doesn't say '%s'", message, expected);
+}
+
+#define LATER(pass, segment, bytes)                                                              \
+    "{\"pass\": \"" pass "\", \"segment\": " #segment ", \"bytes\": " #bytes "}"
+
+static void what_is_held_later_is_checked(void **state)
+{
+    (void)state;
+    assert_later_refused("7", "");
+    assert_later_refused("{}", "\"pass\"");
+    assert_later_refused(LATER("sideways", 2, 9), "\"pass\" is \"forward\" or \"backward\"");
+    assert_later_refused(LATER("backward", 1, 9), "2 to 2, and segment 1 is none");
+    assert_later_refused(LATER("backward", 0, 9), "2 to 2, and segment 0 is none");
+    assert_later_refused(LATER("backward", 3, 9), "2 to 2, and segment 3 is none");
+    assert_later_refused(LATER("backward", 4294967297, 9), "number of a segment");
+    assert_later_refused(LATER("backward", -1, 9), "segment");
+    assert_later_refused(LATER("backward", 2, 10), "more is held later than is held in all, 9");
+    assert_later_refused(LATER("forward", 2, 9223372036854775806), "more is held later");
+    assert_later_refused(LATER("backward", 2, 9223372036854775807), "bytes");
+    assert_later_refused(LATER("backward", 2, 1.5), "bytes");
+    assert_later_refused(LATER("backward", 2, 1) ", " LATER("forward", 2, 1), "order of time");
+    assert_later_refused(LATER("backward", 2, 1) ", " LATER("backward", 2, 1), "order of time");
+    assert_later_refused(LATER("forward", 2, 5) ", " LATER("backward", 2, 5), "more is held later");
+}
+
+static void reduced_rows_hold_nothing_later(void **state)
+{
+    (void)state;
+    assert_refused(ONE("{\"hold_bytes\": 1, \"peak_bytes\": 2, \"time_ns\": 3, \"later\": []}"),
+                   "p:1:132: unknown key \"later\" in an option; its keys are \"hold_bytes\", "
+                   "\"peak_bytes\" and \"time_ns\"");
+}
+
 static void assert_both_refused(const char *key, const char *value, const char *expected)
 {
     struct rp_profile *profile;
@@ -501,6 +575,9 @@ int main(void)
         cmocka_unit_test(a_backward_order_names_every_segment_once),
         cmocka_unit_test(too_many_segments_are_refused),
         cmocka_unit_test(profiles_survive_being_written),
+        cmocka_unit_test(what_is_held_later_is_read_and_written),
+        cmocka_unit_test(what_is_held_later_is_checked),
+        cmocka_unit_test(reduced_rows_hold_nothing_later),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

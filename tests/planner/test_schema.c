@@ -13,6 +13,7 @@ struct place {
 };
 
 #define HEAD "{\"version\": 1, \"base_bytes\": 0, "
+#define FIGURE "{\"value\": 1, \"source\": \"stated\"}"
 #define SEGMENT HEAD "\"segments\": [{\"name\": \"s\", "
 
 static const struct place profile_places[] = {
@@ -26,6 +27,10 @@ static const struct place profile_places[] = {
     {"full", SEGMENT "\"options\": {\"retain\": {\"terms\": {}, ", "}}}]}"},
     {"masked", SEGMENT "\"options\": {\"retain\": {\"masked\": \"x\", ", "}}}]}"},
     {"terms", SEGMENT "\"options\": {\"retain\": {\"terms\": {", "}}}}]}"},
+    {"later", SEGMENT "\"options\": {\"retain\": {\"terms\": {\"peak_forward_bytes\": " FIGURE ", "
+              "\"peak_backward_bytes\": " FIGURE ", \"forward_ns\": " FIGURE ", "
+              "\"backward_ns\": " FIGURE ", \"hold_bytes\": " FIGURE "}, \"later\": [{",
+     "}]}}}]}"},
     {"measure",
      SEGMENT "\"options\": {\"retain\": {\"terms\": {\"peak_forward_bytes\": {}, "
              "\"peak_backward_bytes\": {}, \"forward_ns\": {}, \"backward_ns\": {}, "

@@ -126,9 +126,32 @@ class Costs(jobs.Case):
         rows = [piece for facts in self.facts().values() for piece in facts["reads"]
                 if piece["buffer"] == "ring"]
         self.assertEqual(rows, rows[:1] * 7)
+        self.count_from_the_forward_on()  # as shared does
         least = {model: self.least("--model", model) for model in ("nested", "shared")}
         row = rows[0]["bytes"]
         self.assertLessEqual(least["shared"], least["nested"] - 5 * row)
+
+    def count_from_the_forward_on(self):
+        profile = self.profile()
+        for segment in profile["segments"]:
+            for option in segment["options"].values():
+                later = sum(part["bytes"] for part in option.pop("later", []))
+                option["terms"]["peak_forward_bytes"]["value"] += later
+        (self.folder / "reprise.data" / "profile.json").write_text(json.dumps(profile))
+
+    def test_what_comes_later_is_in_the_profile(self):
+        """A row that all have read, and that is overwritten after the first backward."""
+        self.chain("0", "common")
+        row = 2000 * 4
+        for name, options in self.options().items():
+            later = options["regions"].get("later", [])
+            place = int(name.rpartition("/")[2])
+            if place < 6:  # of 8; the last but one keeps it right before its own replay
+                self.assertEqual([(part["pass"], part["segment"]) for part in later],
+                                 [("backward", 6)], name)
+                self.assertGreaterEqual(later[0]["bytes"], row)
+            else:
+                self.assertEqual(later, [], name)
 
     def test_where_there_are_no_ranges_the_models_say_why(self):
         self.contract()
