@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define LEAST_BYTES (UINT64_C(1) << 26)
+
 static bool reserve_holes(struct soft_arena *arena, size_t count)
 {
     if (count <= arena->capacity)
@@ -52,16 +54,21 @@ static size_t seek_hole(const struct soft_arena *arena, uint64_t address)
 bool soft_arena_open(struct soft_arena *arena, uint64_t hint, uint64_t bytes, int protection)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    const uint64_t wanted = bytes;
     void *place = MAP_FAILED;
 
     /* Halving serves machines that limit address space or commit memory strictly. */
-    for (; bytes >= (UINT64_C(1) << 26); bytes /= 2) {
+    for (; bytes >= LEAST_BYTES; bytes /= 2) {
         place = mmap((void *)(uintptr_t)hint, bytes, protection, flags, -1, 0);
         if (place != MAP_FAILED)
             break;
     }
     if (place == MAP_FAILED)
         return false;
+    if (bytes < wanted && bytes / 2 >= LEAST_BYTES) {
+        bytes /= 2; /* the rest of the process has to live within that limit, too */
+        munmap((char *)place + bytes, bytes);
+    }
     madvise(place, bytes, MADV_DONTDUMP);
     *arena = (struct soft_arena){.base = (uintptr_t)place, .bytes = bytes};
     return insert_hole(arena, 0, arena->base, arena->base + bytes);

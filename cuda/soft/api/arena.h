@@ -24,7 +24,8 @@ struct soft_arena {
 };
 
 /* Reserves `bytes` near `hint` with the protection of mmap (PROT_NONE for addresses
- * alone), or as much of it as the system gives. False when it gives nothing. */
+ * alone), or where the system does not give that much, about half of what it gives. False
+ * when it gives nothing. */
 bool soft_arena_open(struct soft_arena *arena, uint64_t hint, uint64_t bytes, int protection);
 
 /* 0 when no hole fits. `alignment` is a power of two; both are multiples of 512. */
@@ -35,8 +36,7 @@ bool soft_arena_take_at(struct soft_arena *arena, uint64_t address, uint64_t byt
 void soft_arena_give(struct soft_arena *arena, uint64_t address, uint64_t bytes);
 
 /* Moves the arena's memory into a file, under its addresses; what is taken keeps its contents.
- * False
- * with nothing changed. */
+ * False with nothing changed. */
 bool soft_arena_share(struct soft_arena *arena, int *file);
 
 bool soft_arena_validate(const struct soft_arena *arena);

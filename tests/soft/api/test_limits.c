@@ -351,6 +351,15 @@ static void address_space(void **state)
     SWEEP(RLIMIT_AS, false, 0, MIB(1), MIB(4), MIB(20), MIB(60), MIB(200), MIB(1500), MIB(8 << 20));
 }
 
+/* What the device takes of address space leaves room for the rest of the job, whatever there is. */
+static void no_address_space_is_worse_than_less(void **state)
+{
+    (void)state;
+    without_sanitizer();
+    for (rlim_t more = MIB(900); more <= MIB(2500); more += MIB(100))
+        assert_int_equal(refused_under((struct limit){RLIMIT_AS, more, true}), 0);
+}
+
 static void descriptors(void **state)
 {
     (void)state;
@@ -373,6 +382,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(address_space),
+        cmocka_unit_test(no_address_space_is_worse_than_less),
         cmocka_unit_test(descriptors),
         cmocka_unit_test(threads),
     };
