@@ -4,6 +4,7 @@
 #include "tracker/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,12 +113,17 @@ json_t *rp_document_of_measure(struct rp_measure measure)
                      rp_source_name(measure.source));
 }
 
+/* A job writes where others may, too: what lies there is not followed, and not theirs to read. */
 static enum rp_status write_file(const char *path, const char *text)
 {
-    FILE *file = fopen(path, "we");
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
 
-    if (file == NULL)
+    if (file == NULL) {
+        if (fd >= 0)
+            close(fd);
         return RP_IO;
+    }
     bool good = fputs(text, file) >= 0;
     good = fclose(file) == 0 && good;
     return good ? RP_OK : RP_IO;
@@ -132,6 +138,7 @@ enum rp_status rp_document_write(const char *path, const char *text)
     if (beside == NULL)
         return RP_NO_MEMORY;
     snprintf(beside, size, "%s.%ld.tmp", path, (long)getpid());
+    unlink(beside); /* of an earlier process of this number that was killed */
     status = write_file(beside, text);
     if (status == RP_OK && rename(beside, path) != 0)
         status = RP_IO;

@@ -33,7 +33,8 @@ json_t *rp_document_of_measure(struct rp_measure measure);
 bool rp_document_set(json_t *object, const char *key, json_t *value);
 bool rp_document_append(json_t *list, json_t *value);
 
-/* Writes text beside `path` and renames it there. RP_IO leaves errno. */
+/* Writes text beside `path`, mode 0600, never following a link, and renames it there. RP_IO leaves
+ * errno. */
 enum rp_status rp_document_write(const char *path, const char *text);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct rp_profile *profile_for(const char *job, const char *device)
@@ -60,6 +61,25 @@ static void a_plan_is_obeyed_as_it_was_made(void **state)
     assert_int_equal(rp_plan_choice(again, "s2", &choice), RP_NOT_FOUND);
     rp_plan_destroy(again);
     rp_plan_destroy(plan);
+    unlink(path);
+}
+
+/* A job's own folder may be one where others write, too. */
+static void what_is_written_follows_no_link_and_is_nobody_elses(void **state)
+{
+    char path[32], draft[64], victim[48];
+    struct stat is;
+
+    (void)state;
+    temporary_path(path);
+    snprintf(draft, sizeof(draft), "%s.%ld.tmp", path, (long)getpid());
+    snprintf(victim, sizeof(victim), "%s.victim", path);
+    assert_int_equal(symlink(victim, draft), 0);
+    rp_plan_destroy(saved_plan(path));
+    assert_int_equal(access(victim, F_OK), -1);
+    assert_int_equal(lstat(draft, &is), -1);
+    assert_int_equal(stat(path, &is), 0);
+    assert_int_equal(is.st_mode & 0777, 0600);
     unlink(path);
 }
 
@@ -230,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_is_obeyed_as_it_was_made),
+        cmocka_unit_test(what_is_written_follows_no_link_and_is_nobody_elses),
         cmocka_unit_test(a_plan_is_refused_by_another_job),
         cmocka_unit_test(a_job_may_leave_open_what_does_not_matter),
         cmocka_unit_test(a_changed_plan_is_refused),
