@@ -221,14 +221,27 @@ static const char *why_not(const struct looking *looking)
            "later, or its symbols were stripped";
 }
 
+static bool tell(const struct looking *looking, struct rp_symbol *out, const char **why)
+{
+    *why = why_not(looking);
+    *out = *why ? (struct rp_symbol){0}
+                : (struct rp_symbol){(unsigned char *)looking->address, looking->bytes};
+    return !*why;
+}
+
+bool rp_symbol_find_in(const void *file, size_t file_bytes, const struct dl_phdr_info *info,
+                       const char *name, struct rp_symbol *out, const char **why)
+{
+    struct looking looking = {.name = name};
+    look_in_file(&looking, &(struct image){info, {file, file_bytes}});
+    return tell(&looking, out, why);
+}
+
 bool rp_symbol_find(const char *name, struct rp_symbol *out, const char **why)
 {
     struct looking looking = {.name = name};
     dl_iterate_phdr(look_at_image, &looking);
-    *why = why_not(&looking);
-    *out = *why ? (struct rp_symbol){0}
-                : (struct rp_symbol){(unsigned char *)looking.address, looking.bytes};
-    return !*why;
+    return tell(&looking, out, why);
 }
 
 static int count_images(struct dl_phdr_info *info, size_t size, void *ctx)
