@@ -50,8 +50,8 @@ void rp_driver_search_default(struct rp_driver_search *search)
         "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/lib/wsl/lib",
         "/run/opengl-driver/lib", "/usr/local/cuda/compat", NULL};
     *search = (struct rp_driver_search){
-        .chosen = getenv("REPRISE_DRIVER"),
-        .library_path = getenv("LD_LIBRARY_PATH"),
+        .chosen = secure_getenv("REPRISE_DRIVER"),
+        .library_path = secure_getenv("LD_LIBRARY_PATH"),
         .cache = "/etc/ld.so.cache",
         .places = places,
     };

@@ -49,7 +49,7 @@ static bool lists(const char *list, const char *name)
 
 static void read_environment(void)
 {
-    const char *list = getenv("REPRISE_TEST_DISABLE");
+    const char *list = secure_getenv("REPRISE_TEST_DISABLE");
     for (int i = 0; list && i < RP_SWITCH_COUNT; i++)
         off[i] = lists(list, names[i]);
 }

@@ -250,10 +250,10 @@ char *rp_cache_folder(void)
 {
     if (getauxval(AT_SECURE))
         return NULL;
-    const char *named = getenv("REPRISE_CACHE");
+    const char *named = secure_getenv("REPRISE_CACHE");
     if (named)
         return *named == '/' ? strdup(named) : NULL;
-    const char *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *caches = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
     if (caches && *caches == '/') /* the specification: a relative one is to be ignored */
         return join(caches, "reprise");
     if (!home || *home != '/')

@@ -21,14 +21,14 @@ static void read_environment(const char *fault)
     char *end;
     nth = strtoull(fault, &end, 10);
     answer = *end == ':' ? (CUresult)atoi(end + 1) : CUDA_ERROR_UNKNOWN;
-    const char *path = getenv("REPRISE_TEST_FAULT_LOG");
+    const char *path = secure_getenv("REPRISE_TEST_FAULT_LOG");
     if (path != NULL)
         log_file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
 void rp_fault_install(void)
 {
-    const char *fault = getenv("REPRISE_TEST_FAULT");
+    const char *fault = secure_getenv("REPRISE_TEST_FAULT");
     if (fault == NULL || installed)
         return;
     read_environment(fault);

@@ -406,7 +406,7 @@ enum rp_status rp_estimate_profile(struct rp_profile **out)
 
 static bool read_contract(char hash[RP_PURPOSE_CONTRACT])
 {
-    const char *path = getenv("REPRISE_CONTRACT");
+    const char *path = secure_getenv("REPRISE_CONTRACT");
     FILE *file = path ? fopen(path, "re") : NULL;
     char *text = file ? malloc(1 << 20) : NULL;
     size_t length = text ? fread(text, 1, 1 << 20, file) : 0;
@@ -423,7 +423,7 @@ const struct rp_purpose *rp_estimate_purpose(void)
     static struct rp_purpose purpose;
     static char contract[RP_PURPOSE_CONTRACT];
     if (!purpose.contract) {
-        const char *job = getenv("REPRISE_JOB");
+        const char *job = secure_getenv("REPRISE_JOB");
         purpose.job = job && *job ? job : NULL;
         purpose.contract = read_contract(contract) ? contract : NULL;
     }

@@ -19,13 +19,13 @@ const char *rp_mode_name(enum rp_mode mode)
 
 static bool is_set(const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = secure_getenv(name);
     return value && *value && strcmp(value, "0") != 0;
 }
 
 static enum rp_status read_mode(struct rp_config *config, char *message, size_t size)
 {
-    const char *text = getenv("REPRISE_MODE");
+    const char *text = secure_getenv("REPRISE_MODE");
     if (!text || !*text)
         return RP_OK;
     for (int i = 0; i <= RP_MODE_RECOMPUTE; i++) {
@@ -42,7 +42,7 @@ static enum rp_status read_mode(struct rp_config *config, char *message, size_t 
 
 static enum rp_status read_contract(struct rp_config *config, char *message, size_t size)
 {
-    const char *path = getenv("REPRISE_CONTRACT");
+    const char *path = secure_getenv("REPRISE_CONTRACT");
     if (path && *path) {
         enum rp_status status = rp_contract_load(path, &config->contract, message, size);
         if (status != RP_OK)
@@ -52,7 +52,7 @@ static enum rp_status read_contract(struct rp_config *config, char *message, siz
         snprintf(message, size, "mode %s needs a contract (-c FILE)", rp_mode_name(config->mode));
         return RP_INVALID;
     }
-    const char *policy = getenv("REPRISE_POLICY");
+    const char *policy = secure_getenv("REPRISE_POLICY");
     if (!policy || !*policy || !config->contract)
         return RP_OK;
     if (rp_policy_parse(policy, &config->contract->policy) == RP_OK)
@@ -65,7 +65,7 @@ static enum rp_status read_contract(struct rp_config *config, char *message, siz
 /* A plan comes before a policy: whoever names a file wants that file obeyed. */
 static enum rp_status read_plan(struct rp_config *config)
 {
-    const char *path = getenv("REPRISE_PLAN");
+    const char *path = secure_getenv("REPRISE_PLAN");
     struct rp_contract *contract = config->contract;
     if (!contract || config->mode != RP_MODE_GUARD)
         return RP_OK;
@@ -93,13 +93,13 @@ static enum rp_status read_numbers(struct rp_config *config, char *message, size
     config->error_exitcode = 70;
     if (config->contract && config->contract->has_budget)
         config->budget = config->contract->budget;
-    const char *budget = getenv("REPRISE_BUDGET");
+    const char *budget = secure_getenv("REPRISE_BUDGET");
     if (budget && *budget &&
         (rp_size_parse(budget, &config->budget) != RP_OK || config->budget == 0)) {
         snprintf(message, size, "REPRISE_BUDGET=%s is no size, such as 44GiB", budget);
         return RP_INVALID;
     }
-    const char *audit = getenv("REPRISE_AUDIT");
+    const char *audit = secure_getenv("REPRISE_AUDIT");
     if (audit && *audit) {
         char *end;
         errno = 0;
@@ -109,7 +109,7 @@ static enum rp_status read_numbers(struct rp_config *config, char *message, size
             return RP_INVALID;
         }
     }
-    const char *code = getenv("REPRISE_ERROR_EXITCODE");
+    const char *code = secure_getenv("REPRISE_ERROR_EXITCODE");
     if (code && *code) {
         char *end;
         errno = 0;
@@ -126,13 +126,13 @@ static enum rp_status read_numbers(struct rp_config *config, char *message, size
 /* What is no size has been refused by `reprise run`; by hand it counts as not given. */
 static bool read_size(const char *name, uint64_t *bytes)
 {
-    const char *text = getenv(name);
+    const char *text = secure_getenv(name);
     return text && *text && rp_size_parse(text, bytes) == RP_OK;
 }
 
 static enum rp_status read_output(struct rp_config *config)
 {
-    const char *output = getenv("REPRISE_OUTPUT");
+    const char *output = secure_getenv("REPRISE_OUTPUT");
     if (!output || !*output)
         return RP_OK;
     config->output = strdup(output);
@@ -140,7 +140,7 @@ static enum rp_status read_output(struct rp_config *config)
     if (rp_rank())
         snprintf(config->rank, sizeof(config->rank), "%s", rp_rank());
     config->trace_lossy = is_set("REPRISE_LOSSY");
-    const char *shelter = getenv("REPRISE_SHELTER");
+    const char *shelter = secure_getenv("REPRISE_SHELTER");
     if (shelter && strlen(shelter) < sizeof(config->shelter))
         snprintf(config->shelter, sizeof(config->shelter), "%s", shelter);
     if (read_size("REPRISE_LIMIT", &config->trace_limit))

@@ -46,7 +46,7 @@ __attribute__((destructor)) static void tell_what_was_missed(void)
     enum { STOPPED = 70 };
     if (!was_never_asked() || !driver_is_loaded())
         return;
-    const char *strict = getenv("REPRISE_STRICT");
+    const char *strict = secure_getenv("REPRISE_STRICT");
     if (!strict || !*strict || strcmp(strict, "0") == 0) {
         dprintf(STDERR_FILENO, "reprise: %s\n", missed_all);
         return;

@@ -110,7 +110,7 @@ static void complete_buffer(CUcontext context, uint32_t stream, uint8_t *buffer,
 static const char *find_library(void **library)
 {
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
-    const char *injected = getenv("CUDA_INJECTION64_PATH");
+    const char *injected = secure_getenv("CUDA_INJECTION64_PATH");
     if (injected && *injected)
         return "another profiler is there (CUDA_INJECTION64_PATH)";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -162,7 +162,7 @@ static const char *start(void)
 
 bool rp_profiler_start(void)
 {
-    const char *wanted = getenv("REPRISE_TIMES");
+    const char *wanted = secure_getenv("REPRISE_TIMES");
     if (profiler.tried || !wanted || strcmp(wanted, "cupti") != 0)
         return profiler.runs;
     profiler.tried = true;

@@ -95,6 +95,11 @@ class Files(unittest.TestCase):
                 for number, line in enumerate(path.read_text().splitlines(), 1):
                     self.assertLessEqual(len(line), 100, f"{path}:{number}")
 
+    def test_what_is_loaded_into_jobs_reads_no_environment_of_who_gains_privileges(self):
+        for floor in ("tracker", "planner", "cuda", "interpose"):
+            for path in sources(floor):
+                self.assertNotRegex(path.read_text(), r"\bgetenv\s*\(", f"{path}: secure_getenv")
+
     def test_only_one_function_stops_a_job(self):
         for path in sources("interpose", ".c"):
             text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)

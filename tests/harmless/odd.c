@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that treat their process roughly and never use CUDA: each prints what it saw.
  *
- * usage: odd forks|threads|exec|closes|signals|descriptors|vfork|dlmopen|secure [N] */
+ * usage: odd forks|threads|exec|closes|signals|descriptors|vfork|dlmopen [N], or odd secure [DRIVER] */
 #include <dlfcn.h>
 #include <dirent.h>
 #include <pthread.h>
@@ -131,6 +131,19 @@ static int with_vfork(void)
     return 0;
 }
 
+/* Whether the system takes it for one that gains privileges, and what a driver says to it. */
+static int secure(const char *driver)
+{
+    printf("secure: %lu\n", getauxval(AT_SECURE));
+    void *library = driver ? dlopen(driver, RTLD_NOW) : NULL;
+    int (*start)(unsigned) = NULL;
+    if (library)
+        *(void **)(void *)&start = dlsym(library, "cuInit");
+    if (driver)
+        printf("cuInit: %d\n", start ? start(0) : -1);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -153,6 +166,6 @@ int main(int argc, char **argv)
     if (strcmp(what, "dlmopen") == 0)
         return in_a_namespace();
     if (strcmp(what, "secure") == 0)
-        return printf("secure: %lu\n", getauxval(AT_SECURE)) < 0;
+        return secure(argv[2]);
     return 2;
 }

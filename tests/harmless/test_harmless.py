@@ -17,7 +17,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tools"))
 import harness  # noqa: E402
 
 ODD, STATIC, ADDRESS, THREAD = (pathlib.Path(word).resolve() for word in sys.argv[2:6])
+SOFT = harness.REPRISE.parent.parent / "cuda/soft/libcuda.so.1"
+LAYER = harness.REPRISE.parent.parent / "interpose/libreprise.so"
 NOBODY = 65534
+NEEDS_ROOT = unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"),
+                                 "another user needs root")
 LIBRARIES = (pathlib.Path("/usr/lib/x86_64-linux-gnu"), pathlib.Path("/usr/lib"))
 MODES = (["-m", "observe"], ["-m", "check", "-c", "contract.json"],
          ["-m", "guard", "-c", "contract.json"])
@@ -68,16 +72,34 @@ class Harmless(unittest.TestCase):
         """As a child: `reprise run` itself says that the layer can't get into one."""
         self.assertHarmless("bash", "-c", f"{STATIC} forks 20; true")
 
-    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "another user needs root")
-    def test_a_setuid_program(self):
-        """Root's, run by somebody else: only then does it count as one."""
-        program = self.folder / "setuid"
+    def as_nobody(self, mode):
+        """A program of root's that somebody else runs: with S_ISUID it gains privileges."""
+        program = self.folder / f"program-{mode:o}"
         shutil.copy(ODD, program)
-        program.chmod(stat.S_ISUID | 0o755)
-        self.folder.chmod(0o755)
-        self.assertEqual(self.assertHarmless(
-            "setpriv", f"--reuid={NOBODY}", "--clear-groups", program, "secure")[1],
-            b"secure: 1\n")
+        program.chmod(mode)
+        self.folder.chmod(0o777)
+        return "setpriv", f"--reuid={NOBODY}", "--clear-groups", program, "secure"
+
+    @NEEDS_ROOT
+    def test_a_setuid_program(self):
+        self.assertEqual(self.assertHarmless(*self.as_nobody(stat.S_ISUID | 0o755))[1],
+                         b"secure: 1\n")
+
+    @NEEDS_ROOT
+    def test_a_setuid_program_that_loads_a_driver_of_ours(self):
+        """It heeds nothing that who runs it has set; the same program without S_ISUID does."""
+        soft, layer = (pathlib.Path(shutil.copy(path, self.folder)) for path in (SOFT, LAYER))
+        wishes = {"REPRISE_SOFT_ORACLE": str(self.folder / "log"), "REPRISE_TRACE": "1",
+                  "REPRISE_OUTPUT": str(self.folder), "REPRISE_DRIVER": str(soft)}
+        for driver in (soft, layer):
+            with self.subTest(driver=driver.name):
+                setuid = [*self.as_nobody(stat.S_ISUID | 0o755), driver]
+                plain = [*self.as_nobody(0o755), driver]
+                files = set(self.folder.iterdir())
+                self.assertEqual(self.outcome(setuid, **wishes), self.outcome(setuid))
+                self.assertEqual(set(self.folder.iterdir()), files)
+                self.outcome(plain, **wishes)
+                self.assertGreater(set(self.folder.iterdir()), files)
 
     def test_sanitized_programs(self):
         for program in (ADDRESS, THREAD):

@@ -10,7 +10,7 @@ static bool is_on;
 
 CUresult soft_clock_start(void)
 {
-    const char *which = getenv("REPRISE_SOFT_CLOCK");
+    const char *which = secure_getenv("REPRISE_SOFT_CLOCK");
     char message[512];
 
     if (which == NULL || *which == '\0')

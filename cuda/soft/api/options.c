@@ -117,7 +117,7 @@ bool soft_options_read(struct soft_options *options)
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         const struct option *option = &table[i];
-        const char *text = getenv(option->name);
+        const char *text = secure_getenv(option->name);
         uint64_t value;
         if (text == NULL || *text == '\0')
             continue;

@@ -22,7 +22,7 @@ static bool expand(const char *pattern, char *path, size_t size)
 
 bool soft_output_open(const char *variable, int *file)
 {
-    const char *pattern = getenv(variable);
+    const char *pattern = secure_getenv(variable);
     char path[4096];
 
     *file = -1;

@@ -36,7 +36,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* REPRISE_SOFT_ISA forces one; one that the machine does not have is passed over. */
 static void choose(void)
 {
-    const char *wanted = getenv("REPRISE_SOFT_ISA");
+    const char *wanted = secure_getenv("REPRISE_SOFT_ISA");
     for (size_t i = 0; i < sizeof best_first / sizeof best_first[0]; i++) {
         const struct simt_isa *isa = best_first[i];
         if (!supported(isa))
