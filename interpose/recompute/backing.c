@@ -326,8 +326,11 @@ enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
     backed->number = UINT64_C(1) << 62 | ++made; /* the driver's own count from 1 */
     backed->device = current_device();
     backed->context = rp_backing_context();
+    /* Whose it is must be known: it goes with its context. */
     enum rp_status status =
-        status_of(rp_real.cuMemAddressReserve(&place, backed->span, 0, 0, 0));
+        backed->device < 0 || !backed->context
+            ? RP_UNSUPPORTED
+            : status_of(rp_real.cuMemAddressReserve(&place, backed->span, 0, 0, 0));
     backed->address = place;
     if (status == RP_OK)
         status = enlist(backed);

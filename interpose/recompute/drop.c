@@ -170,6 +170,20 @@ bool rp_drop_wait(void)
            rp_real.cuStreamSynchronize(drops.waiter.stream) == CUDA_SUCCESS;
 }
 
+bool rp_drop_wait_for_all(uint64_t context)
+{
+    CUcontext left;
+    if (rp_drop_wait())
+        return true;
+    /* A call of ours was refused: the driver knows of all that is under way there, too. */
+    if (rp_core.captures || !rp_context_is_one() ||
+        rp_real.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)context) != CUDA_SUCCESS)
+        return false;
+    bool waited = rp_real.cuCtxSynchronize() == CUDA_SUCCESS;
+    rp_real.cuCtxPopCurrent_v2(&left);
+    return waited;
+}
+
 /* ---- dropping ------------------------------------------------------------------------ */
 
 static uint64_t drop(struct rp_holding *holding)

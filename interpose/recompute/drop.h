@@ -33,6 +33,8 @@ bool rp_drop_make_room_for(uint64_t bytes);
 enum rp_status rp_drop_fill(struct rp_backed *backed, uint64_t lo, uint64_t hi);
 /* The host waits until the device has done all that it was given. False when it can't. */
 bool rp_drop_wait(void);
+/* The same by another way where that is refused; for memory of `context`'s that goes for good. */
+bool rp_drop_wait_for_all(uint64_t context);
 /* Streams of the layer's own in the context it works in: one that waits for others, and one for
  * copies, which no gate holds up. False when there is none. */
 bool rp_drop_line(rp_stream *line);
