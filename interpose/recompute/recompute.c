@@ -404,8 +404,8 @@ bool rp_recompute_free(rp_alloc_id id, uint64_t address)
         rp_exile_forget(id);
         rp_backing_destroy(backed);
     } else {
-        rp_remark("cuMemFree", "what the job freed while a stream captured, or when the device could "
-                               "not be waited for, is there until the process ends");
+        rp_remark("cuMemFree", "what the job freed while a stream captured, or when the device "
+                               "could not be waited for, is there until the process ends");
     }
     rp_core.device_bytes += alloc->bytes; /* its death is about to take them off */
     return true;

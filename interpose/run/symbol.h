@@ -22,8 +22,8 @@ struct rp_symbol {
 /* *out can be read and written, as long as its image is loaded. Else NULL is in its place and
  * *why (a static text) says why: there is none, or it is none that can be put back. */
 bool rp_symbol_find(const char *name, struct rp_symbol *out, const char **why);
-/* The same of one image, whose file is in memory, aligned as malloc does. */
 struct dl_phdr_info;
+/* The same of one image, whose file is in memory, aligned as malloc does. */
 bool rp_symbol_find_in(const void *file, size_t file_bytes, const struct dl_phdr_info *info,
                        const char *name, struct rp_symbol *out, const char **why);
 
