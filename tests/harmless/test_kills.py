@@ -4,6 +4,7 @@
 nothing in the way of the next run.
 
 usage: test_kills.py REPRISE DIGITS CONTRACT KILLS"""
+import os
 import pathlib
 import random
 import shutil
@@ -18,6 +19,9 @@ import harness  # noqa: E402
 
 DIGITS, CONTRACT = (pathlib.Path(word).resolve() for word in sys.argv[2:4])
 KILLS = int(sys.argv[4])
+LEAST_ROOM = 16  # KiB
+CAN_MOUNT = os.geteuid() == 0 and shutil.which("unshare") and subprocess.run(
+    ["unshare", "-m", "true"], capture_output=True).returncode == 0
 
 
 class Kills(harness.Case):
@@ -35,7 +39,7 @@ class Kills(harness.Case):
         job.wait()
 
     def assertReadable(self):
-        for trace in (self.folder / "reprise.data").glob("trace-*.rpt"):
+        for trace in self.folder.rglob("trace-*.rpt"):
             done = self.reprise("dump", str(trace))
             self.assertIn(done.returncode, (0, 65), done.stderr)
             self.assertNotIn("damaged", done.stderr)
@@ -54,16 +58,39 @@ class Kills(harness.Case):
                             "--steps", "2")
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_a_full_disk(self):
-        """A file of limited size stands in: the writer's error is the same but for its number."""
-        script = ('ulimit -f 40; trap "" XFSZ; exec "$@"')
-        done = subprocess.run(["bash", "-c", script, "-", harness.REPRISE, "run", "-q", "-d", "soft",
-                               "-c", CONTRACT, "--", DIGITS, "-c", "--steps", "60"],
+    def run_short(self, room, *wrapper):
+        """Some steps in a shell that `wrapper` has set up; the job must not notice anything. Where
+        there is no room for what says what ran, nothing runs."""
+        shutil.rmtree(self.folder / "full/data", ignore_errors=True)
+        done = subprocess.run([*wrapper, harness.REPRISE, "run", "-q", "-d", "soft", "-o", "full/data",
+                               "-c", CONTRACT, "--", DIGITS, "-c", "--steps", "20"],
                               cwd=self.folder, env=harness.environment(), capture_output=True,
-                              text=True, timeout=120)
+                              text=True, timeout=600)
+        if room < LEAST_ROOM and done.returncode:
+            self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
+            return
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("steps 60", done.stdout)
-        self.assertReadable()
+        self.assertIn("steps 20", done.stdout)
+
+    def test_files_that_may_not_grow(self):
+        """The writer's error is that of a full disk but for its number."""
+        script = 'trap "" XFSZ; ulimit -f "$1"; shift; exec "$@"'
+        for kib in range(0, 120, max(1, 1200 // KILLS)):
+            with self.subTest(kib=kib):
+                self.run_short(kib, "bash", "-c", script, "-", str(kib))
+                self.assertReadable()
+
+    @unittest.skipUnless(CAN_MOUNT, "a disk of its own needs root")
+    def test_a_full_disk(self):
+        """Some of what is written finds room; what does is looked at before it is gone."""
+        (self.folder / "full").mkdir()
+        script = ('mount -t tmpfs -o size="$1" tmpfs full; shift; "$@"; code=$?; '
+                  'cp -r full kept; exit $code')
+        for kib in range(4, 160, max(4, 4800 // KILLS)):
+            with self.subTest(kib=kib):
+                shutil.rmtree(self.folder / "kept", ignore_errors=True)
+                self.run_short(kib, "unshare", "-m", "bash", "-c", script, "-", f"{kib}k")
+                self.assertReadable()
 
 
 if __name__ == "__main__":
