@@ -6,22 +6,6 @@
 
 enum { LIMIT = 256 << 10 };
 
-static char older_path[128];
-
-static int make_folder_of_two(void **state)
-{
-    int made = make_folder(state);
-    snprintf(trace_path, sizeof(trace_path), "%s/t.rpt", folder);
-    snprintf(older_path, sizeof(older_path), "%s/t.0.rpt", folder);
-    return made;
-}
-
-static int remove_folder_of_two(void **state)
-{
-    unlink(older_path);
-    return remove_folder(state);
-}
-
 static uint64_t size_of(const char *path)
 {
     struct stat info;

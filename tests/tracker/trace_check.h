@@ -38,6 +38,23 @@ static inline int remove_folder(void **state)
     return rmdir(folder);
 }
 
+/* The same for a ring, whose file is put aside for the next one. */
+static char older_path[128];
+
+static inline int make_folder_of_two(void **state)
+{
+    int made = make_folder(state);
+    snprintf(trace_path, sizeof(trace_path), "%s/t.rpt", folder);
+    snprintf(older_path, sizeof(older_path), "%s/t.0.rpt", folder);
+    return made;
+}
+
+static inline int remove_folder_of_two(void **state)
+{
+    unlink(older_path);
+    return remove_folder(state);
+}
+
 struct bytes {
     uint8_t *data;
     size_t size;
