@@ -7,7 +7,6 @@
 #include "tools/event_shape.h"
 #include "tools/event_text.h"
 #include "tools/follow.h"
-#include "tools/folder.h"
 #include "tools/group.h"
 #include "tools/output.h"
 #include "tools/pen.h"
@@ -15,7 +14,6 @@
 #include "tools/reading.h"
 #include "tools/say.h"
 
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -224,35 +222,6 @@ static bool look_around(void *ctx, bool pause)
            !interrupted;
 }
 
-/* A trace notes a hazard once, with the call that met it first. */
-static void tell_of_hazards(const struct rp_filter *filter, const struct rp_source *source,
-                            const struct rp_summaries *summaries)
-{
-    uint64_t again = rp_summaries_came_again(summaries, filter->step);
-    bool here = strcmp(source->name, RP_FOLDER_DEFAULT) == 0;
-
-    if ((filter->facets & RP_FACET_STEP) && again > 0)
-        rp_say("%" PRIu64 " hazard%s of earlier steps came again, maybe in step %" PRIu64
-               "; next: reprise check --step %" PRIu64 "%s%s",
-               again, again == 1 ? "" : "s", filter->step, filter->step, here ? "" : " ",
-               here ? "" : source->name);
-}
-
-/* Those that a run wrote while it was followed were not there at first. */
-static void tell_of_new_hazards(const struct rp_filter *filter, const struct rp_source *source)
-{
-    struct rp_summaries summaries;
-
-    if (!source->is_folder || interrupted)
-        return;
-    rp_say_hush(true); /* what is damaged has been said, or the next reader says it */
-    bool loaded = rp_summaries_load(source->name, &summaries, NULL);
-    rp_say_hush(false);
-    if (loaded)
-        tell_of_hazards(filter, source, &summaries);
-    rp_summaries_release(&summaries);
-}
-
 static int dump_source(struct dump *dump, const struct rp_source *source)
 {
     bool follow = source->follow;
@@ -268,10 +237,6 @@ static int dump_source(struct dump *dump, const struct rp_source *source)
     int code = follow ? rp_follow(source, dump->filter, &visitor, look_around)
                       : rp_groups_read(source, dump->filter, &visitor);
     rp_builder_release(&dump->text);
-    if (follow)
-        tell_of_new_hazards(dump->filter, source);
-    else
-        tell_of_hazards(dump->filter, source, &source->summaries);
     if (dump->no_memory) {
         rp_say("out of memory");
         code = RP_EXIT_FAILURE;

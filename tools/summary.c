@@ -92,20 +92,6 @@ uint64_t rp_summaries_warnings(const struct rp_summaries *summaries)
     return count_hazards(summaries, rp_hazard_warns);
 }
 
-uint64_t rp_summaries_came_again(const struct rp_summaries *summaries, uint64_t step)
-{
-    uint64_t total = 0;
-    for (size_t i = 0; i < summaries->count; i++) {
-        const json_t *hazards = json_object_get(summaries->items[i], "hazards");
-        for (size_t at = 0; at < json_array_size(hazards); at++) {
-            const json_t *hazard = json_array_get(hazards, at);
-            total += rp_member_number(hazard, "count") > 1 &&
-                     rp_member_number(hazard, "step") < step;
-        }
-    }
-    return total;
-}
-
 static bool saw(const struct rp_summaries *summaries, const char *list, const char *name,
                 const char *figure)
 {

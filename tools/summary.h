@@ -27,8 +27,6 @@ uint64_t rp_summaries_total(const struct rp_summaries *summaries, const char *ke
 /* How many hazards there are that count, and how many that only warn. */
 uint64_t rp_summaries_hazards(const struct rp_summaries *summaries);
 uint64_t rp_summaries_warnings(const struct rp_summaries *summaries);
-/* Hazards that were met first before this step, and came again in one that nobody has noted. */
-uint64_t rp_summaries_came_again(const struct rp_summaries *summaries, uint64_t step);
 /* True when any process saw the segment or the buffer of the contract. A process without the
  * list (it stopped early) counts as one that saw nothing. */
 bool rp_summaries_saw_segment(const struct rp_summaries *summaries, const char *name);

@@ -53,7 +53,9 @@ extern "C" {
     X(route, F(NAME, route) F(NAME, symbol) F(UINT, count))                                      \
     X(summary, F(NAME, key) F(UINT, value))                                                      \
     X(gap, F(UINT, lost))                                                                        \
-    X(memory, F(BYTES, used))
+    X(memory, F(BYTES, used))                                                                    \
+    X(again, F(NAME, hazard) F(NAME, segment) F(NAME, buffer) F(UINT, allocation)                \
+             F(UINT, step) F(NAME, reader))
 
 #define RP_EVENT_ID_(name, fields) RP_EVENT_##name,
 #define RP_EVENT_NO_FIELD_(type, field)

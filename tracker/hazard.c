@@ -187,14 +187,23 @@ static bool same_hazard(const struct rp_hazard *a, const struct rp_hazard *b)
     return a->buffer || (a->allocation_bytes == b->allocation_bytes && a->offset == b->offset);
 }
 
-enum rp_status rp_hazards_add(struct rp_hazards *list, const struct rp_hazard *hazard,
-                              bool *is_new)
+static enum rp_hazard_news meet_again(struct rp_hazard *known, uint32_t step)
 {
-    if (is_new)
-        *is_new = false;
+    bool is_new = known->last_step != step;
+    known->count++;
+    known->last_step = step;
+    return is_new ? RP_HAZARD_NEW_IN_STEP : RP_HAZARD_KNOWN;
+}
+
+enum rp_status rp_hazards_add(struct rp_hazards *list, const struct rp_hazard *hazard,
+                              enum rp_hazard_news *news)
+{
+    enum rp_hazard_news unasked;
+    news = news ? news : &unasked;
+    *news = RP_HAZARD_KNOWN;
     for (size_t i = 0; i < list->count; i++) {
         if (same_hazard(&list->items[i], hazard)) {
-            list->items[i].count++;
+            *news = meet_again(&list->items[i], hazard->step);
             return RP_OK;
         }
     }
@@ -209,9 +218,9 @@ enum rp_status rp_hazards_add(struct rp_hazards *list, const struct rp_hazard *h
     struct rp_hazard *added = &list->items[list->count];
     *added = *hazard;
     added->count = 1;
+    added->last_step = hazard->step;
     added->order = list->count++;
-    if (is_new)
-        *is_new = true;
+    *news = RP_HAZARD_NEW;
     return RP_OK;
 }
 

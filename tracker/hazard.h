@@ -72,7 +72,8 @@ struct rp_hazard {
     enum rp_assumption assumed; /* ASSUMED */
     bool declared;          /* ASSUMED: by the contract's word */
     uint64_t position;      /* DIVERGED and MOVED: of `other` among the forward's calls, from 0 */
-    uint32_t step;
+    uint32_t step;          /* in which it was met first */
+    uint32_t last_step;
     uint64_t count;
     uint64_t order;         /* 0 for the first that was met, 1 for the next ... */
     bool harmless;          /* listed as such in the contract */
@@ -93,9 +94,11 @@ struct rp_hazards {
     size_t count, capacity;
 };
 
-/* Adds or counts. *is_new tells which (may be NULL). */
+enum rp_hazard_news { RP_HAZARD_KNOWN, RP_HAZARD_NEW_IN_STEP, RP_HAZARD_NEW };
+
+/* Adds or counts. *news tells which (may be NULL). */
 enum rp_status rp_hazards_add(struct rp_hazards *list, const struct rp_hazard *hazard,
-                              bool *is_new);
+                              enum rp_hazard_news *news);
 void rp_hazards_release(struct rp_hazards *list);
 /* Most damaging first: by kind, then by bytes, then by order of appearance. */
 void rp_hazards_sort(struct rp_hazards *list);

@@ -56,17 +56,27 @@ static void note_hazard(const struct rp_hazard *hazard)
             RP_U(hazard->position));
 }
 
+/* Once a step: what comes again in each of them would fill the trace otherwise. */
+static void note_again(const struct rp_hazard *hazard)
+{
+    RP_NOTE(again, RP_T(rp_hazard_kind_name(hazard->kind)), RP_T(hazard->segment),
+            RP_T(hazard->buffer), RP_U(hazard->allocation), RP_U(hazard->step),
+            RP_T(hazard->reader));
+}
+
 static void record(struct rp_hazard *hazard)
 {
-    bool is_new;
+    enum rp_hazard_news news;
     hazard->step = rp_core.step;
     hazard->guarded = rp_core_keeps();
     hazard->discovers = rp_core.config.contract->state == RP_STATE_DISCOVERED;
     hazard->harmless = is_harmless(hazard->buffer);
-    if (rp_hazards_add(&rp_core.hazards, hazard, &is_new) != RP_OK)
+    if (rp_hazards_add(&rp_core.hazards, hazard, &news) != RP_OK)
         rp_remark("hazard", "the host is out of memory: hazards are missing from the list");
-    if (is_new)
+    if (news == RP_HAZARD_NEW)
         note_hazard(hazard);
+    else if (news == RP_HAZARD_NEW_IN_STEP)
+        note_again(hazard);
     if (!rp_core_keeps() || hazard->harmless || rp_hazard_kind_warns(hazard->kind) ||
         rp_core.config.contract->on_violation == RP_VIOLATION_REPORT)
         return;

@@ -34,8 +34,10 @@ class Kills(harness.Case):
     def kill_at(self, moment, *words):
         job = self.start(*words)
         time.sleep(moment)
-        # Run and its job at once, as the machine's own killer would.
-        subprocess.run(["pkill", "-KILL", "-s", str(job.pid)], check=False)
+        # Run and its job at once, as the machine's own killer would; and what was forked just then.
+        while subprocess.run(["pkill", "-KILL", "-s", str(job.pid)], check=False).returncode == 0:
+            job.poll()
+            time.sleep(0.01)
         job.wait()
 
     def assertReadable(self):

@@ -176,17 +176,6 @@ class Check(ReadingCase):
                 with self.subTest(words, count=count):
                     self.assertEqual(self.pick(*words), [])
 
-    def test_dump_of_a_later_step_tells_of_hazards_that_may_have_come_again(self):
-        self.write(STORY + "note step step=3\nnote step step=9\n")
-        self.summarise(segments=self.SEGMENTS, hazards=[dict(self.hazards()[0], count=5)])
-        for step, told in (9, True), (3, False):
-            done = self.reprise("dump", "--step", str(step))
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual("1 hazard of earlier steps came again, maybe in step 9; next: reprise "
-                             "check --step 9" in done.stderr, told, done.stderr)
-        self.summarise(segments=self.SEGMENTS, hazards=[dict(self.hazards()[0], count=1)])
-        self.assertEqual(self.reprise("dump", "--step", "9").stderr, "")
-
     def test_a_hazard_of_a_summary_alone_passes_its_later_steps(self):
         self.summarise(segments=self.SEGMENTS, hazards=self.hazards())
         self.assertEqual(self.pick("--step", "7"), ["running_mean"])

@@ -164,13 +164,14 @@ class Follow(harness.Case):
         self.assertEqual((follower.returncode, complaints), (0, ""))
         self.assertLess(text.count("\n"), self.BACKLOG // 2)
 
-    def test_hazards_that_came_again_are_told_as_afterwards(self):
+    def test_hazards_that_come_again_are_shown_in_each_step(self):
         job = self.start(DIGITS, "-n", "6", "--checkpoint", words=["-m", "check", "-c", CONTRACT])
         follower = self.follow("--step", "4")
-        _, told = follower.communicate(timeout=harness.PATIENCE)
+        shown, told = follower.communicate(timeout=harness.PATIENCE)
         job.wait()
-        self.assertIn("came again, maybe in step 4; next: reprise check --step 4", told)
-        self.assertEqual(told, self.reprise("dump", "--step", "4").stderr)
+        self.assertEqual(told, "")
+        self.assertIn("-- again hazard=stale-read", shown)
+        self.assertEqual(shown, self.reprise("dump", "--step", "4").stdout)
 
     def test_a_process_that_nobody_waits_for_has_ended(self):
         child = subprocess.Popen(["true"])

@@ -205,16 +205,16 @@ static void an_assumption_is_told_once_whoever_reads(void **state)
     assumed.kind = RP_HAZARD_ASSUMED;
     assumed.assumed = RP_ASSUMED_OUTPUT;
     assumed.other = "norm";
-    bool is_new;
-    assert_int_equal(rp_hazards_add(&list, &assumed, &is_new), RP_OK);
+    enum rp_hazard_news news;
+    assert_int_equal(rp_hazards_add(&list, &assumed, &news), RP_OK);
     assumed.reader = "log";
     assumed.writer = "put";
     assumed.offset = 128;
-    assert_int_equal(rp_hazards_add(&list, &assumed, &is_new), RP_OK);
-    assert_false(is_new);
+    assert_int_equal(rp_hazards_add(&list, &assumed, &news), RP_OK);
+    assert_int_equal(news, RP_HAZARD_KNOWN);
     assumed.assumed = RP_ASSUMED_STATE;
-    assert_int_equal(rp_hazards_add(&list, &assumed, &is_new), RP_OK);
-    assert_true(is_new);
+    assert_int_equal(rp_hazards_add(&list, &assumed, &news), RP_OK);
+    assert_int_equal(news, RP_HAZARD_NEW);
     assert_int_equal(list.items[0].count, 2);
     rp_hazards_release(&list);
 }
@@ -293,25 +293,27 @@ static void each_is_listed_once_and_the_worst_comes_first(void **state)
 {
     (void)state;
     struct rp_hazards list = {0};
-    bool is_new;
+    enum rp_hazard_news news;
     struct rp_hazard unpaired = {.kind = RP_HAZARD_UNPAIRED, .segment = "block", .key = "a"};
-    assert_int_equal(rp_hazards_add(&list, &unpaired, &is_new), RP_OK);
-    assert_true(is_new);
+    assert_int_equal(rp_hazards_add(&list, &unpaired, &news), RP_OK);
+    assert_int_equal(news, RP_HAZARD_NEW);
     unpaired.key = "b"; /* another replay */
-    rp_hazards_add(&list, &unpaired, &is_new);
-    assert_true(is_new);
+    rp_hazards_add(&list, &unpaired, &news);
+    assert_int_equal(news, RP_HAZARD_NEW);
     struct rp_hazard small = stale(), large = stale();
     small.buffer = "mean";
     large.bytes = 4096;
     rp_hazards_add(&list, &small, NULL);
     rp_hazards_add(&list, &large, NULL);
     large.step = 9;
-    rp_hazards_add(&list, &large, &is_new);
-    assert_false(is_new);
+    rp_hazards_add(&list, &large, &news);
+    assert_int_equal(news, RP_HAZARD_NEW_IN_STEP);
+    rp_hazards_add(&list, &large, &news);
+    assert_int_equal(news, RP_HAZARD_KNOWN);
     rp_hazards_sort(&list);
     assert_int_equal(list.count, 4);
     assert_string_equal(list.items[0].buffer, "queue");
-    assert_int_equal(list.items[0].count, 2);
+    assert_int_equal(list.items[0].count, 3);
     assert_int_equal(list.items[0].step, 3); /* the first occurrence's figures stay */
     assert_int_equal(list.items[0].order, 3);
     assert_string_equal(list.items[1].buffer, "mean");
