@@ -19,7 +19,8 @@
     X(GraphInstantiate) X(GraphLaunch) X(GraphExecDestroy) X(GraphDestroy) X(MemHostAlloc)       \
     X(MemFreeHost) X(MemcpyDtoHAsync) X(LaunchHostFunc) X(DeviceGetCount) X(CtxEnablePeerAccess)   \
     X(StreamWaitValue32) X(Memcpy2DAsync) X(MemcpyBatchAsync) X(MemAllocManaged)                 \
-    X(Memcpy) X(MemAllocAsync) X(MemFreeAsync) X(GraphCreate) X(GraphAddEventRecordNode)
+    X(Memcpy) X(MemAllocAsync) X(MemFreeAsync) X(GraphCreate) X(GraphAddEventRecordNode)     \
+    X(GraphAddKernelNode) X(GraphExecKernelNodeSetParams)
 #define MEMBER(name) __typeof__(cu##name) *name;
 struct driver { CALLS(MEMBER) };
 

@@ -45,6 +45,8 @@ HOST = {"name": "host", "at": {"host_symbol": "host_generator"}}
 SCENARIOS = {
     "accumulator": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "generator": dict(buffers=[GENERATOR], discover=True, finds={("stale-read", "generator")}),
+    "graph-counter": dict(buffers=[GENERATOR], discover=True,
+                          finds={("stale-read", "generator")}),
     "queue": dict(buffers=[QUEUE], discover=True, finds={("stale-read", "queue")}),
     "queue-by-index": dict(buffers=[QUEUE], discover=True, finds={("stale-read", "queue")}),
     "counters": dict(buffers=[COUNTERS, STATE], discover=True, finds={("state-left", "counters")}),
@@ -108,6 +110,7 @@ REFUSED = {
     "unpaired": dict(buffers=[STATE], kind="unpaired"),
     "other-kernel": dict(buffers=[STATE], kind="diverged"),
     "drifting-seed": dict(buffers=[STATE], kind="diverged"),
+    "graph-seed": dict(buffers=[STATE], kind="diverged"),
     "host-data": dict(buffers=[STATE], kind="diverged"),
     "output-in-pool": dict(kind="unproved"),
     "write-only-state": dict(kind="unproved"),

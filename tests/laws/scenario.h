@@ -60,7 +60,7 @@
     X("in-place-by-kernel", in_place_by_kernel) X("in-place-by-set", in_place_by_set)             \
     X("state-brought", state_brought) X("pool-recycled", pool_recycled)                           \
     X("pool-inside", pool_inside) X("pool-unwritten", pool_unwritten)           \
-    X("unsteady", unsteady)
+    X("unsteady", unsteady) X("graph-counter", graph_counter) X("graph-seed", graph_seed)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)
