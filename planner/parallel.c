@@ -4,6 +4,7 @@
 #include "planner/watch.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -58,10 +59,20 @@ static void *help(void *argument)
     return NULL;
 }
 
+/* Those that this process may run on, be there more. */
+static size_t processor_count(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof(set), &set) == 0)
+        return (size_t)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than the set can hold */
+    return online > 1 ? (size_t)online : 1;
+}
+
 static size_t worker_count(size_t tasks)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t workers = processors > 1 ? (size_t)processors : 1;
+    size_t workers = processor_count();
 
     if (workers > MAX_WORKERS)
         workers = MAX_WORKERS;

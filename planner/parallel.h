@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Independent tasks on all processors. Internal to planner/. */
+/* Independent tasks on all processors that the process may run on. Internal to planner/. */
 #ifndef RP_PLANNER_PARALLEL_H
 #define RP_PLANNER_PARALLEL_H
 

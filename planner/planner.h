@@ -61,8 +61,8 @@ enum rp_status rp_planner_min_budget(const struct rp_question *question, uint64_
                                      struct rp_moment *binding, char *message,
                                      size_t message_size);
 
-/* Solves `count` questions that differ only in their budget, on as many threads as there are
- * processors. plans[i] answers budgets[i]. On failure no plan is handed out. */
+/* Solves `count` questions that differ only in their budget, on as many threads as the process may
+ * run on processors. plans[i] answers budgets[i]. On failure no plan is handed out. */
 enum rp_status rp_planner_sweep(const struct rp_question *question, const uint64_t *budgets,
                                 size_t count, struct rp_plan **plans, char *message,
                                 size_t message_size);

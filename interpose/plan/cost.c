@@ -5,7 +5,7 @@
 #include "cuda/timeline.h"
 #include "interpose/plan/chain.h"
 #include "interpose/plan/clock.h"
-#include "interpose/plan/marks.h"
+#include "interpose/plan/ledger.h"
 #include "interpose/plan/policy.h"
 #include "interpose/plan/trial.h"
 #include "interpose/plan/whole.h"
@@ -14,7 +14,6 @@
 #include "interpose/run/price.h"
 #include "interpose/run/profiler.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { IN_FLIGHT = 4, HALVED_AFTER = 2, PLAIN_EVERY = 3, SUMS = 0 };
@@ -37,28 +36,19 @@ static struct {
     rp_stream stream; /* the last mark's */
     uint32_t late; /* the segment that is to be replayed next, once copies were made after the last
                     * replay; UINT32_MAX before */
-    struct rp_step_cost first, steps[RP_COST_STEPS], last;
-    size_t count; /* of steps */
     uint32_t begun; /* by part */
     uint32_t alike; /* steps in a row by which copies can't be priced: all had one size */
-    uint64_t collected, peak, tagged_steps;
+    uint64_t peak, tagged_steps;
 } costs;
 
 /* A step's tags are its parts, numbered like the marks. */
 #define MOST_TAGS ((uint64_t)RP_PROFILE_MAX_SEGMENTS * RP_COST_KINDS)
 
-static void release(struct rp_step_cost *cost)
-{
-    free(cost->parts);
-    rp_notes_release(&cost->notes);
-    *cost = (struct rp_step_cost){0};
-}
-
 /* ---- a step --------------------------------------------------------------------------- */
 
 static bool wants_parts(void)
 {
-    return costs.count < RP_COST_STEPS && !rp_policy_plan();
+    return rp_ledger_has_place() && !rp_policy_plan();
 }
 
 static struct flight *free_flight(void)
@@ -90,11 +80,10 @@ void rp_cost_step_begins(void)
     if (!flight || (!flight->timeline &&
                     rp_timeline_create(&rp_core.driver, &flight->timeline) != RP_OK))
         return;
-    const struct rp_step_cost old = flight->cost;
-    flight->cost = (struct rp_step_cost){.step = rp_core.step, .parts = old.parts,
-                                         .capacity = old.capacity, .notes = old.notes,
-                                         .plan = rp_policy_plan(), .by_part = wants_parts()};
-    rp_notes_clear(&flight->cost.notes);
+    rp_step_cost_clear(&flight->cost);
+    flight->cost.step = rp_core.step;
+    flight->cost.plan = rp_policy_plan();
+    flight->cost.by_part = wants_parts();
     if (flight->cost.by_part && rp_profiler_start())
         flight->first_tag = ++costs.tagged_steps * MOST_TAGS;
     flight->cost.plain = flight->cost.by_part && is_plain(costs.begun++);
@@ -131,21 +120,6 @@ void rp_cost_step_ends(void)
     rp_core.bench.in_halves = false;
 }
 
-static bool make_room(struct rp_step_cost *cost, size_t count)
-{
-    if (count <= cost->capacity)
-        return true;
-    size_t capacity = cost->capacity ? cost->capacity * 2 : 16;
-    while (capacity < count)
-        capacity *= 2;
-    struct rp_part *bigger = realloc(cost->parts, capacity * sizeof *bigger);
-    if (!bigger)
-        return false;
-    cost->parts = bigger;
-    cost->capacity = capacity;
-    return true;
-}
-
 bool rp_cost_by_part(void)
 {
     return costs.now && costs.now->cost.by_part;
@@ -153,12 +127,7 @@ bool rp_cost_by_part(void)
 
 struct rp_part *rp_cost_part(uint32_t place)
 {
-    struct flight *flight = costs.now;
-    if (!flight || place >= RP_PROFILE_MAX_SEGMENTS || !make_room(&flight->cost, place + 1))
-        return NULL;
-    for (; flight->cost.count <= place; flight->cost.count++)
-        flight->cost.parts[flight->cost.count] = (struct rp_part){0};
-    return &flight->cost.parts[place];
+    return costs.now ? rp_step_cost_part(&costs.now->cost, place) : NULL;
 }
 
 void rp_cost_replay(const struct rp_execution *execution)
@@ -357,22 +326,6 @@ static void take_activity(struct flight *flight)
                      &activity);
 }
 
-static void keep_step(struct rp_step_cost *cost)
-{
-    if (costs.count == 1 && costs.steps[0].step == 1) {
-        struct rp_step_cost spare = costs.first;
-        costs.first = costs.steps[0];
-        costs.steps[0] = spare;
-        costs.count = 0;
-    }
-    struct rp_step_cost *slot = &costs.steps[costs.count];
-    struct rp_step_cost taken = *cost;
-    *cost = (struct rp_step_cost){.parts = slot->parts, .capacity = slot->capacity,
-                                  .notes = slot->notes};
-    *slot = taken;
-    costs.count++;
-}
-
 static void take_in(struct flight *flight)
 {
     struct rp_step_cost *cost = &flight->cost;
@@ -384,13 +337,9 @@ static void take_in(struct flight *flight)
         cost->ns = 0;
     }
     take_activity(flight);
-    costs.last = *cost;
-    costs.last.parts = NULL;
-    costs.last.notes = (struct rp_notes){0};
-    costs.collected++;
     rp_policy_measured(cost);
-    if (cost->by_part && cost->count && wants_parts())
-        keep_step(cost);
+    cost->by_part = cost->by_part && !rp_policy_plan(); /* which may have come since it began */
+    rp_ledger_take(cost);
 }
 
 void rp_cost_collect(bool all)
@@ -407,29 +356,6 @@ void rp_cost_collect(bool all)
         rp_trial_collect();
 }
 
-size_t rp_cost_steps(const struct rp_step_cost *steps[RP_COST_STEPS])
-{
-    rp_marks_take_off(costs.steps, costs.count);
-    for (size_t i = 0; i < costs.count; i++)
-        steps[i] = &costs.steps[i];
-    return costs.count;
-}
-
-const struct rp_step_cost *rp_cost_first(void)
-{
-    return costs.first.step ? &costs.first : NULL;
-}
-
-const struct rp_step_cost *rp_cost_last(void)
-{
-    return costs.collected ? &costs.last : NULL;
-}
-
-uint64_t rp_cost_count(void)
-{
-    return costs.collected;
-}
-
 uint64_t rp_cost_peak(void)
 {
     return costs.peak;
@@ -437,8 +363,8 @@ uint64_t rp_cost_peak(void)
 
 void rp_cost_restart(void)
 {
-    costs.count = costs.begun = 0;
-    costs.first.step = 0;
+    rp_ledger_restart();
+    costs.begun = 0;
     for (size_t i = 0; i < IN_FLIGHT; i++)
         costs.flights[i].cost.by_part = false; /* begun under what no longer holds */
 }
@@ -458,11 +384,9 @@ void rp_cost_lost(void)
 void rp_cost_forget(void)
 {
     rp_cost_lost();
-    release(&costs.first);
-    for (size_t i = 0; i < RP_COST_STEPS; i++)
-        release(&costs.steps[i]);
+    rp_ledger_forget();
     for (size_t i = 0; i < IN_FLIGHT; i++)
-        release(&costs.flights[i].cost);
-    costs.count = costs.alike = costs.begun = 0;
-    costs.collected = costs.peak = 0;
+        rp_step_cost_release(&costs.flights[i].cost);
+    costs.alike = costs.begun = 0;
+    costs.peak = 0;
 }

@@ -29,58 +29,8 @@
 #ifndef RP_INTERPOSE_COST_H
 #define RP_INTERPOSE_COST_H
 
-#include "cuda/preserve.h"
-#include "interpose/plan/keeping.h"
-#include "interpose/plan/notes.h"
+#include "interpose/plan/step_cost.h"
 #include "interpose/run/execution.h"
-#include "planner/profile.h"
-
-enum rp_phase { RP_PHASE_OF_FORWARD, RP_PHASE_OF_REPLAY, RP_PHASE_OF_BACKWARD, RP_PHASE_COUNT };
-
-/* What is measured of a segment: its phases, and then copies of it by what they are for. */
-enum { RP_COST_KINDS = RP_PHASE_COUNT + RP_COPYING_COUNT };
-
-/* All intervals of one kind, in one step. */
-struct rp_interval {
-    uint64_t ns; /* with what the marks took */
-    uint32_t marks;
-};
-
-/* Of one segment in one step. */
-struct rp_part {
-    uint32_t name;
-    enum rp_choice choice; /* by which it was replayed, if it was */
-    bool replayed, forward_over;
-    struct rp_interval intervals[RP_COST_KINDS];
-    uint64_t ns[RP_PHASE_COUNT], copy_ns[RP_COPYING_COUNT]; /* of them, without the marks' own */
-    struct rp_amount copies[RP_COPYING_COUNT]; /* what halves preserve counts twice: as preserved,
-                                                * and for themselves, two pieces each */
-    struct rp_amount abroad[RP_COPYING_COUNT]; /* what of `copies` led to host memory, or from it:
-                                                * its time is none of copy_ns' but ABROAD's */
-    uint64_t job[RP_PHASE_COUNT]; /* the most bytes of the job's own, by phase; what comes after a
-                                   * copy that a backward has others make counts for the replay
-                                   * that is next */
-    struct rp_keeping state;      /* what was preserved */
-    struct rp_keeping outputs;    /* what would have to be copied to be kept */
-    struct rp_amount whole;       /* what policy whole would keep */
-    struct rp_amount served;      /* outputs that serving would copy into place */
-    const char *no_retain;        /* why its outputs can't serve, or NULL */
-};
-
-struct rp_step_cost {
-    uint32_t step;
-    struct rp_part *parts; /* by place in the chain */
-    size_t count, capacity;
-    struct rp_notes notes; /* of the state that was preserved and written */
-    uint64_t ns;           /* from the step's first call to its end */
-    uint64_t own;          /* what a mark took at its end */
-    uint64_t peak;         /* bytes on the device, of job and layer together */
-    const char *departure; /* why it is not what a plan can be made from, or NULL */
-    uint32_t plan;         /* the number of the plan that was in force, 0 for none */
-    bool by_part;          /* false: only the sums were measured */
-    bool plain;            /* by_part, but without marks within: no part has times */
-    bool halved;           /* some of its state was preserved by two copies instead of one */
-};
 
 /* A step begins or ends; an end without a beginning is nothing. */
 void rp_cost_step_begins(void);
@@ -119,20 +69,7 @@ void rp_cost_replay(const struct rp_execution *execution);
  * is, and on a model clock a host that has run ahead waits for that moment: whether it did would
  * be a matter of luck, and of the step's time. */
 void rp_cost_collect(bool all);
-/* The steps that were measured by part, oldest first. Once there are RP_COST_STEPS, later
- * steps' sums alone are measured, until rp_cost_restart; so are those of steps under a plan, which
- * the marks would slow down. Valid until the next call of any function here. */
-#define RP_COST_STEPS 8
-size_t rp_cost_steps(const struct rp_step_cost *steps[RP_COST_STEPS]);
-/* The first step of all, if it was measured by part and is none of these: its times mislead, for
- * it loads and allocates what the others find there, but its memory counts. Or NULL. */
-const struct rp_step_cost *rp_cost_first(void);
-/* The last step of which the sums are known, or NULL. */
-const struct rp_step_cost *rp_cost_last(void);
-/* How many steps' sums have come in all. */
-uint64_t rp_cost_count(void);
-
-/* Forgets the parts: from the next step on, steps are measured by part again. */
+/* Forgets the parts (ledger.h): from the next step on, steps are measured by part again. */
 void rp_cost_restart(void);
 /* The most bytes of job and layer together, in any step. */
 uint64_t rp_cost_peak(void);

@@ -8,7 +8,7 @@
 #ifndef RP_INTERPOSE_MARKS_H
 #define RP_INTERPOSE_MARKS_H
 
-#include "interpose/plan/cost.h"
+#include "interpose/plan/step_cost.h"
 
 /* Sets the times of the parts of each step that has marks, by the plain ones of the same chain. */
 void rp_marks_take_off(struct rp_step_cost *steps, size_t count);

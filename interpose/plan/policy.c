@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/plan/ledger.h"
 #include "interpose/plan/policy.h"
 
 #include "interpose/plan/chain.h"
@@ -245,7 +246,7 @@ static void plan_anew(void)
         policy.wait--;
         return;
     }
-    if (rp_cost_steps(steps) < PROFILED || policy.plans >= MOST_PLANS)
+    if (rp_ledger_steps(steps) < PROFILED || policy.plans >= MOST_PLANS)
         return;
     if (rp_estimate_profile(&profile) != RP_OK)
         return;

@@ -30,10 +30,10 @@ static bool has_times(const struct rp_sample *sample)
 void rp_sample_take(struct rp_sample *sample)
 {
     const struct rp_step_cost *steps[RP_COST_STEPS];
-    size_t count = rp_cost_steps(steps), first = count;
+    size_t count = rp_ledger_steps(steps), first = count;
     while (first > 0 && rp_sample_same_chain(steps[first - 1], steps[count - 1]))
         first--;
-    *sample = (struct rp_sample){.count = count - first, .first = rp_cost_first()};
+    *sample = (struct rp_sample){.count = count - first, .first = rp_ledger_first()};
     memcpy(sample->steps, steps + first, sample->count * sizeof *steps);
     if (!has_times(sample))
         sample->count = 0;

@@ -5,7 +5,7 @@
 #ifndef RP_INTERPOSE_SAMPLE_H
 #define RP_INTERPOSE_SAMPLE_H
 
-#include "interpose/plan/cost.h"
+#include "interpose/plan/ledger.h"
 
 #include <stddef.h>
 

@@ -10,7 +10,7 @@
 #ifndef RP_INTERPOSE_TRIAL_H
 #define RP_INTERPOSE_TRIAL_H
 
-#include "interpose/plan/cost.h"
+#include "interpose/plan/step_cost.h"
 
 /* The step is over, in this stream. */
 void rp_trial_make(const struct rp_step_cost *step, rp_stream stream);

@@ -2,6 +2,7 @@
 #include "interpose/recompute/advice.h"
 
 #include "cuda/switches.h"
+#include "interpose/plan/ledger.h"
 #include "interpose/plan/chain.h"
 #include "interpose/plan/cost.h"
 #include "interpose/recompute/exile.h"
@@ -154,7 +155,7 @@ void rp_advice_call(void)
 static uint64_t forward_ns(size_t place)
 {
     const struct rp_step_cost *steps[RP_COST_STEPS];
-    size_t count = rp_cost_steps(steps);
+    size_t count = rp_ledger_steps(steps);
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < count; i++)
         if (place < steps[i]->count && steps[i]->parts[place].ns[RP_PHASE_OF_FORWARD] < least)
@@ -165,7 +166,7 @@ static uint64_t forward_ns(size_t place)
 /* What the last measured step took beside its forwards and their repetitions. */
 static uint64_t other_ns(void)
 {
-    const struct rp_step_cost *last = rp_cost_last();
+    const struct rp_step_cost *last = rp_ledger_last();
     const struct round *round = last ? round_of(last->step) : NULL;
     uint64_t ns = 0;
     for (size_t k = 0; round && k < round->count; k++)
@@ -236,7 +237,7 @@ static enum rp_status describe(const struct round *round, struct rp_profile *pro
 {
     const struct rp_step_cost *steps[RP_COST_STEPS];
     struct rp_copy_price price;
-    bool is_priced = rp_price_copies(steps, rp_cost_steps(steps), &price);
+    bool is_priced = rp_price_copies(steps, rp_ledger_steps(steps), &price);
     enum rp_status status = RP_OK;
     if (is_priced)
         rp_profile_set_copy_price(profile, &price);
@@ -281,7 +282,7 @@ static bool is_alike(const struct round *a, const struct round *b)
 static void plan_anew(const struct round *round)
 {
     const struct rp_step_cost *steps[RP_COST_STEPS];
-    uint64_t measured = rp_cost_steps(steps);
+    uint64_t measured = rp_ledger_steps(steps);
     struct rp_plan *plan;
     bool is_known = advice.plan && measured == advice.measured &&
                     is_alike(round, round_of(rp_core.step - 1));

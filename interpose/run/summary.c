@@ -6,6 +6,7 @@
 #include "cuda/access/access.h"
 #include "interpose/calls/image.h"
 #include "interpose/calls/repeat.h"
+#include "interpose/plan/ledger.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/estimate.h"
 #include "interpose/plan/policy.h"
@@ -195,10 +196,10 @@ static json_t *proofs_json(void)
 /* What the steps took, beside what a plan may have promised. */
 static void put_steps(json_t *summary)
 {
-    const struct rp_step_cost *last = rp_cost_last();
+    const struct rp_step_cost *last = rp_ledger_last();
     const char *refused = rp_estimate_refused();
     json_t *object = json_object();
-    put_count(object, "measured", rp_cost_count());
+    put_count(object, "measured", rp_ledger_count());
     put_count(object, "peak_bytes", rp_cost_peak());
     if (last)
         put_count(object, "last_ns", last->ns);
@@ -260,7 +261,7 @@ static void put_plan(json_t *summary)
 static void put_advice(json_t *recompute)
 {
     const struct rp_advice advice = rp_advice();
-    const struct rp_step_cost *last = rp_cost_last();
+    const struct rp_step_cost *last = rp_ledger_last();
     json_t *object = json_object();
     put_count(object, "plans", advice.plans);
     if (advice.reason)

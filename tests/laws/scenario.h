@@ -66,7 +66,10 @@
 SCENARIOS(DECLARE_SCENARIO)
 #undef DECLARE_SCENARIO
 
-enum { N = 1000, ROWS = 8, STEPS = 3 };
+#ifndef LAW_STEPS
+#define LAW_STEPS 3
+#endif
+enum { N = 1000, ROWS = 8, STEPS = LAW_STEPS };
 #define WORDS(count) ((size_t)(count) * sizeof(uint32_t))
 
 /* ---- a job that every scenario varies -------------------------------------------------- */

@@ -419,39 +419,7 @@ static void the_order_of_the_options_changes_no_time(void **state)
     }
 }
 
-/* ---- many budgets, many threads ----------------------------------------------- */
-
-static void a_sweep_answers_as_single_questions_do(void **state)
-{
-    struct random random = random_begin("sweep");
-    struct rp_profile *profile = instance_realistic(&random, 40);
-    uint64_t budgets[17], least = instance_min_budget(profile);
-    uint64_t most = instance_eager_peak(profile);
-    struct rp_question question = rp_question_default(profile, 0);
-    struct rp_plan *plans[17], *again[17];
-    char message[200];
-
-    (void)state;
-    for (size_t i = 0; i < 17; i++)
-        budgets[i] = least - 1 + (most - least) / 15 * i;
-    assert_ok(rp_planner_sweep(&question, budgets, 17, plans, message, sizeof(message)));
-    assert_ok(rp_planner_sweep(&question, budgets, 17, again, message, sizeof(message)));
-    for (size_t i = 0; i < 17; i++) {
-        struct rp_plan *single = solve(profile, budgets[i], false);
-        assert_int_equal(plans[i]->answer, single->answer);
-        assert_int_equal(plans[i]->time, single->time);
-        assert_int_equal(plans[i]->peak, single->peak);
-        for (size_t k = 0; single->choices != NULL && k < 40; k++) {
-            assert_int_equal(plans[i]->choices[k], single->choices[k]);
-            assert_int_equal(again[i]->choices[k], single->choices[k]);
-        }
-        rp_plan_destroy(single);
-        rp_plan_destroy(plans[i]);
-        rp_plan_destroy(again[i]);
-    }
-    assert_int_equal(budgets[0] + 1, least);
-    rp_profile_destroy(profile);
-}
+/* ---- refusals ----------------------------------------------------------------- */
 
 static void a_restriction_without_options_is_refused_by_name(void **state)
 {
@@ -492,7 +460,6 @@ int main(void)
         cmocka_unit_test(scaling_bytes_and_budget_changes_nothing),
         cmocka_unit_test(a_segment_that_costs_nothing_changes_nothing),
         cmocka_unit_test(the_order_of_the_options_changes_no_time),
-        cmocka_unit_test(a_sweep_answers_as_single_questions_do),
         cmocka_unit_test(a_restriction_without_options_is_refused_by_name),
     };
 
