@@ -11,6 +11,7 @@
 #include <time.h>
 
 enum { BATCH = 64, INPUTS = 784, HIDDEN = 128, CLASSES = 10, STEPS = 60 };
+#define PROTOTYPE_RATE 82.0 /* of the first interpreter, on two cores; gcc -O2 makes 146 on one */
 
 struct network {
     struct simt_pool *pool;
@@ -207,7 +208,10 @@ int main(int argc, char **argv)
         printf("%u workers: %6.1f steps/s, loss %.4f -> %.4f\n", workers, rate, first,
                mean_loss(&net));
         if (workers == 2)
-            figure_once("simt.perceptron", rate, "steps/s", ">= 100");
+            figure_write(&(struct figure){.name = "simt.perceptron", .unit = "steps/s",
+                                          .goal = ">= 100", .value = rate, .low = rate,
+                                          .high = rate, .runs = 1,
+                                          .published = PROTOTYPE_RATE});
         if (!(mean_loss(&net) < 0.5 * first))
             return 1;
         simt_pool_destroy(net.pool);

@@ -12,6 +12,7 @@
 #include <time.h>
 
 enum { RUNS = 7, BLOCKS = 8, THREADS = 128, ROUNDS = 4000 };
+#define PROTOTYPE_OVER_NATIVE 1.4 /* of the first interpreter, on one core */
 
 void native_matmul(const float *a, const float *b, float *c, int m, int n, int k);
 
@@ -218,14 +219,16 @@ struct product {
     const char *name, *file, *kernel;
     int side;
     uint32_t block[2], grid[2];
-    const char *goal;
+    const char *goal;      /* of the rate, or NULL */
+    const char *time_goal; /* over the same by gcc -O2, or NULL */
 };
 
 static const struct product products[] = {
-    {"matmul 128^3, 32x8", "02_matmul_naive.ptx", "matmul_naive", 128, {32, 8}, {4, 16}, NULL},
-    {"matmul 128^3, 16x16", "02_matmul_naive.ptx", "matmul_naive", 128, {16, 16}, {8, 8}, NULL},
-    {"sgemm tiled 256^3", "01_sgemm_tiled.ptx", "sgemm_tiled", 256, {16, 16}, {16, 16}, ">= 5"},
-    {"sgemm 64x64 256^3", "01_sgemm_tiled.ptx", "sgemm_64x64", 256, {256, 1}, {4, 4}, NULL},
+    {"matmul 128^3, 32x8", "02_matmul_naive.ptx", "matmul_naive", 128, {32, 8}, {4, 16}, NULL,
+     "<= 1.2"},
+    {"matmul 128^3, 16x16", "02_matmul_naive.ptx", "matmul_naive", 128, {16, 16}, {8, 8}, NULL, NULL},
+    {"sgemm tiled 256^3", "01_sgemm_tiled.ptx", "sgemm_tiled", 256, {16, 16}, {16, 16}, ">= 5", NULL},
+    {"sgemm 64x64 256^3", "01_sgemm_tiled.ptx", "sgemm_64x64", 256, {256, 1}, {4, 4}, NULL, NULL},
 };
 
 /* The time of one launch, and in `operations` what it ran. */
@@ -243,6 +246,22 @@ static struct spread time_of_product(unsigned cores, const struct simt_module *m
         *operations = simt_pool_operations(pool) - before;
     }
     return spread_of(times);
+}
+
+/* Keeps how much longer it takes than compiled code. */
+static void keep_ratio(const struct product *product, struct spread time, double native)
+{
+    char name[80];
+    snprintf(name, sizeof name, "simt.%s-over-native", product->name);
+    figure_write(&(struct figure){.name = name,
+                                  .unit = "ratio",
+                                  .goal = product->time_goal,
+                                  .value = time.middle / native,
+                                  .low = time.low / native,
+                                  .high = time.high / native,
+                                  .runs = RUNS,
+                                  .published = product->time_goal ? PROTOTYPE_OVER_NATIVE
+                                                                  : (double)NAN});
 }
 
 static void run_product(const char *folder, const struct product *product)
@@ -275,6 +294,7 @@ static void run_product(const char *folder, const struct product *product)
             keep_rate(product->name, rate, product->goal, product->goal ? 2.4 : 0);
     }
     const double native = native_time(side, a, b, c);
+    keep_ratio(product, times[0], native);
     printf("   %7.3f %7.3f ms, native -O2 %7.3f ms: %.2f\n", times[0].middle * 1e3,
            times[1].middle * 1e3, native * 1e3, times[0].middle / native);
     free(a), free(b), free(c), free(text);
