@@ -81,6 +81,9 @@ const char *rp_json_text(json_t *object, const char *key); /* NULL when not ther
 size_t rp_json_word(json_t *object, const char *key, const char *const *words,
                     size_t otherwise);
 
+/* "a whole number", "a list" ... */
+const char *rp_json_found(json_t *value);
+
 /* Complaints about the value behind a key, the key itself, an item, or an object or list as a
  * whole. `format` makes the text behind the place. All return false, to be returned on. */
 bool rp_json_wrong_value(struct rp_json *json, json_t *object, const char *key,
