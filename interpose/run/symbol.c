@@ -206,7 +206,7 @@ static int look_at_image(struct dl_phdr_info *info, size_t size, void *ctx)
 
 static const char *why_not(const struct looking *looking)
 {
-    if (looking->is_ambiguous)
+    if (looking->is_ambiguous || (looking->address && looking->is_thread_local))
         return "several variables of the job have this name: give the one that is meant another";
     if (looking->address && looking->is_constant)
         return "nobody may write it: a constant is no state";

@@ -72,6 +72,8 @@ class Host(unittest.TestCase):
     def test_several_have_the_name(self):
         self.told("versioned", "several variables of the job have this name")
         self.told("static", "several variables of the job have this name", other="other-static")
+        self.told("thread-local", "several variables of the job have this name",
+                  other="other-static")
 
     def test_a_global_one_goes_before_static_ones(self):
         self.right("global", other="other-static")
