@@ -31,6 +31,7 @@ static const char *const names[RP_SWITCH_COUNT] = {
     [RP_SWITCH_HALVES] = "halves",
     [RP_SWITCH_GRAINS] = "grains",
     [RP_SWITCH_TRIALS] = "trials",           [RP_SWITCH_LATER] = "later",
+    [RP_SWITCH_TRADES] = "trades",
     [RP_SWITCH_PLAIN_STEPS] = "plain-steps",
     [RP_SWITCH_MEMO] = "memo",
     [RP_SWITCH_WHOLE_CLAIMS] = "whole-claims", [RP_SWITCH_LINKED_TEXT] = "linked-text",

@@ -47,6 +47,7 @@ enum rp_switch {
     RP_SWITCH_LODGING,      /* let blocks stand in larger ones where they fit each step */
     RP_SWITCH_HALVES,       /* preserve by two copies in some steps, for the price of one */
     RP_SWITCH_PLAIN_STEPS,  /* leave marks out of some steps, for what they take */
+    RP_SWITCH_TRADES,       /* leave room for blocks of both sizes where trades would tell */
     RP_SWITCH_LATER,        /* tell what is kept later from what is kept from the forward on */
     RP_SWITCH_TRIALS,       /* copy after a step, for the price of large copies */
     RP_SWITCH_COUNT

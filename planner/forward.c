@@ -96,10 +96,11 @@ enum rp_status rp_forward_walk(const struct rp_forward_model *model,
     uint64_t base = rp_profile_base(model->profile);
     size_t width = widest(model);
     int64_t *figures = calloc(2 * width, sizeof(*figures));
-    struct walk walk = {.held = figures, .next = figures + width};
+    struct walk walk = {.held = figures};
 
     if (figures == NULL)
         return RP_NO_MEMORY;
+    walk.next = figures + width;
     for (size_t k = 0; k < model->count; k++) {
         struct rp_step step;
         struct rp_cost cost;

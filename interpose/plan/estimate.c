@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/plan/estimate.h"
 
-#include "cuda/switches.h"
 #include "interpose/plan/clock.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/facts.h"
 #include "interpose/plan/growth.h"
 #include "interpose/plan/ranges.h"
 #include "interpose/plan/sample.h"
+#include "interpose/plan/trade.h"
 #include "interpose/run/core.h"
 #include "interpose/run/price.h"
 #include "planner/purpose.h"
@@ -25,6 +25,7 @@ struct estimate {
     uint64_t base;
     bool priced; /* copies that were not made can be priced */
     uint64_t piece; /* see rp_price_piece */
+    bool trades;    /* calls that trade idle blocks would tell in a step's time */
     bool grows;     /* what is kept later is told from what is kept from the forward on */
     struct rp_growth_of state, outputs; /* of the segment that is looked at */
     struct rp_ranges *ranges; /* of state, or NULL: then there are rows alone */
@@ -175,7 +176,8 @@ static void set_state_bytes(const struct estimate *estimate, size_t place, struc
 }
 
 /* As served from outputs. Until the forward ends its state is kept too, for there is still
- * another way. */
+ * another way. Where trades tell there is room for blocks of all sizes that it takes, be they
+ * needed in turn. */
 static void set_output_bytes(const struct estimate *estimate, size_t place, struct rp_cost *cost)
 {
     struct rp_measure *peak = &cost->terms[RP_TERM_PEAK_FORWARD];
@@ -183,6 +185,8 @@ static void set_output_bytes(const struct estimate *estimate, size_t place, stru
                      blocks_of(estimate, place, RP_PART(outputs.early));
     set_kept_bytes(estimate, place, blocks_of(estimate, place, RP_PART(outputs.all)), 0,
                    &estimate->outputs, cost);
+    if (estimate->trades)
+        early = more(early, rp_trade_room(&estimate->sample, place));
     peak->value = more(peak->value, job(estimate, place, RP_PHASE_OF_FORWARD) + early);
 }
 
@@ -218,8 +222,8 @@ static void set_measured(const struct estimate *estimate, size_t place, struct r
 static void set_whole(const struct estimate *estimate, size_t place, struct rp_cost *cost)
 {
     struct rp_amount kept = amount_of(estimate, place, RP_PART(whole));
-    struct rp_amount stash =
-        rp_amount_most(kept, amount_of(estimate, place, RP_PART(copies[RP_COPYING_STASH])));
+    struct rp_amount stash = amount_of(estimate, place, RP_PART(copies[RP_COPYING_STASH]));
+    stash = stash.bytes > kept.bytes ? rp_amount_most(kept, stash) : kept; /* pieces of it */
     uint64_t blocks = blocks_of(estimate, place, RP_PART(whole));
     set_passes(estimate, place, cost);
     set_bytes(estimate, place, blocks, blocks, blocks,
@@ -355,20 +359,10 @@ static enum rp_status set_head(struct estimate *estimate)
     return status == RP_OK && departure ? rp_profile_set_departure(profile, departure) : status;
 }
 
-/* It makes planning dearer. Where it is little of what a step takes, it does not tell. */
-enum { TELLING_SHARE = 200 };
-
-static bool tells_later(struct estimate *estimate)
+/* A copy is a call of the host's at least. */
+static uint64_t call_time(const struct estimate *estimate)
 {
-    const struct rp_step_cost *step = estimate->sample.steps[0];
-    uint64_t later = 0;
-    for (size_t k = 0; k < step->count; k++) {
-        look_at(estimate, k);
-        later += more(estimate->state.held - estimate->state.start,
-                      estimate->outputs.held - estimate->outputs.start);
-    }
-    return step->count <= RP_PROFILE_MAX_LATER && later > step->peak / TELLING_SHARE &&
-           rp_switch_on(RP_SWITCH_LATER);
+    return more(estimate->piece, rp_profile_copy_price(estimate->profile)->fixed.value);
 }
 
 static enum rp_status open_ranges(struct estimate *estimate)
@@ -389,7 +383,8 @@ enum rp_status rp_estimate_profile(struct rp_profile **out)
     if (status != RP_OK)
         return status;
     status = set_head(&estimate);
-    estimate.grows = tells_later(&estimate);
+    estimate.trades = rp_trade_tells(&estimate.sample, call_time(&estimate));
+    estimate.grows = rp_growth_tells(&estimate.sample);
     if (status == RP_OK)
         status = open_ranges(&estimate);
     for (size_t k = 0; status == RP_OK && k < estimate.sample.steps[0]->count; k++)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/plan/growth.h"
 
-#include <stdlib.h>
+#include "cuda/switches.h"
+
+/* Of what a step takes; less does not tell. */
+enum { TELLING_SHARE = 200 };
 
 /* What is known of the segment: a keeping a step. */
 struct keepings {
@@ -78,4 +81,24 @@ void rp_growth_find(const struct rp_sample *sample, size_t place, size_t member,
         growth->later[growth->count++] = later;
         growth->held = held;
     }
+}
+
+static uint64_t grown(const struct rp_sample *sample, size_t place, size_t member)
+{
+    struct rp_growth_of growth;
+    rp_growth_find(sample, place, member, &growth);
+    return growth.held - growth.start;
+}
+
+bool rp_growth_tells(const struct rp_sample *sample)
+{
+    const struct rp_step_cost *step = sample->steps[0];
+    uint64_t later = 0;
+    for (size_t k = 0; k < step->count; k++) {
+        uint64_t state = grown(sample, k, RP_PART(state));
+        uint64_t outputs = grown(sample, k, RP_PART(outputs));
+        later += state > outputs ? state : outputs;
+    }
+    return step->count <= RP_PROFILE_MAX_LATER && later > step->peak / TELLING_SHARE &&
+           rp_switch_on(RP_SWITCH_LATER);
 }

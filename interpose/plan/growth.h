@@ -22,4 +22,7 @@ struct rp_growth_of {
 void rp_growth_find(const struct rp_sample *sample, size_t place, size_t member,
                     struct rp_growth_of *growth);
 
+/* Whether it is enough of what a step takes to be told. It makes planning dearer. */
+bool rp_growth_tells(const struct rp_sample *sample);
+
 #endif

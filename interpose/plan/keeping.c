@@ -24,12 +24,34 @@ static void add_later(struct rp_keeping *keeping, struct rp_kept_from from, uint
     }
 }
 
+static struct rp_kept_size *size_of(struct rp_keeping *keeping, uint64_t block)
+{
+    for (size_t i = 0; i < keeping->size_count && i < RP_KEEPING_SIZES; i++)
+        if (keeping->sizes[i].bytes == block)
+            return &keeping->sizes[i];
+    if (keeping->size_count < RP_KEEPING_SIZES)
+        keeping->sizes[keeping->size_count] = (struct rp_kept_size){.bytes = block};
+    keeping->size_count += keeping->size_count <= RP_KEEPING_SIZES;
+    return keeping->size_count <= RP_KEEPING_SIZES ? &keeping->sizes[keeping->size_count - 1]
+                                                   : NULL;
+}
+
+static void count_size(struct rp_keeping *keeping, bool early, uint64_t bytes)
+{
+    struct rp_kept_size *size = size_of(keeping, rp_store_block_bytes(bytes));
+    if (!size)
+        return;
+    size->all++;
+    size->early += early;
+}
+
 void rp_keeping_add(struct rp_keeping *keeping, uint32_t place, bool early,
                     struct rp_kept_from from, uint64_t bytes)
 {
     rp_amount_add(&keeping->all, bytes);
     if (early)
         rp_amount_add(&keeping->early, bytes);
+    count_size(keeping, early, bytes);
     if (from.backward && from.place == place)
         return; /* within its own replay, or right before it */
     rp_amount_add(&keeping->held, bytes);

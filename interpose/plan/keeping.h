@@ -11,13 +11,19 @@
 
 #include <stdbool.h>
 
-enum { RP_KEEPING_LATER = 6 };
+enum { RP_KEEPING_LATER = 6, RP_KEEPING_SIZES = 6 };
 
 /* From the beginning of a segment's forward on, or of its replay. */
 struct rp_kept_from {
     bool backward;
     uint32_t place;
     uint64_t blocks; /* bytes in blocks */
+};
+
+/* Copies that take blocks of one size. */
+struct rp_kept_size {
+    uint64_t bytes; /* in a block */
+    uint64_t all, early; /* how many */
 };
 
 struct rp_keeping {
@@ -27,6 +33,8 @@ struct rp_keeping {
                              * never stand beside any but those of the outer ones */
     struct rp_kept_from later[RP_KEEPING_LATER]; /* in order of time */
     size_t later_count;
+    struct rp_kept_size sizes[RP_KEEPING_SIZES];
+    size_t size_count; /* RP_KEEPING_SIZES + 1: there were more */
 };
 
 /* One copy more, of the segment at `place`. `from` is when what the job has begins to count beside

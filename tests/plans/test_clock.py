@@ -109,6 +109,31 @@ class Clock(jobs.Case):
         self.compare([str(jobs.PLAN_JOB), str(jobs.KERNELS), "replay", "1", "1000", "16", "0",
                       "marked"], self.curve)
 
+    # ---- steps of a few calls: two that trade a block for one of another size tell ----
+
+    def retained(self, scenario, buffers):
+        self.clock = "h100nl"
+        self.contract(buffers=buffers)
+        job = [str(jobs.LAW_JOB), str(jobs.KERNELS), scenario, "replay"]
+        self.run_job(job, "-o", "profiled")
+        planned = self.plan(1 << 40)
+        self.assertEqual(planned["choices"], ["retain"])
+        self.run_job(job, "--plan", "plan.json")
+        found = self.summary()["plan"]
+        self.assertGreaterEqual(planned["peak_bytes"], found["measured_peak_bytes"])
+        self.assertLessEqual(planned["peak_bytes"], 1.02 * found["measured_peak_bytes"])
+        return planned["time_ns"], found["measured_ns"]
+
+    def test_there_is_room_for_both_where_it_tells(self):
+        for scenario, buffers in (("generator", [jobs.buffer("generator", "advance", 0)]),
+                                  ("live-write", [jobs.STATE])):
+            jobs.near(self, *self.retained(scenario, buffers), 0.02)
+
+    def test_without_it_each_step_trades_them(self):
+        self.off = "trades"
+        planned, measured = self.retained("generator", [jobs.buffer("generator", "advance", 0)])
+        self.assertLess(planned, 0.9 * measured)
+
     # ---- jobs whose state is a few bytes, and whose outputs are many ----
 
     def planned_and_measured(self):
