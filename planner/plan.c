@@ -91,41 +91,11 @@ void rp_answer_judge(struct rp_plan *plan, uint64_t lower)
 
 /* ---- obeying a plan ----------------------------------------------------------- */
 
-/* Only what both sides know can differ. */
-static bool differs(const char *made_for, const char *found)
-{
-    return made_for != NULL && found != NULL && strcmp(made_for, found) != 0;
-}
-
 enum { TEXT_SIZE = 200 }; /* of a job or a name in a message */
 
 static char *shown(char text[TEXT_SIZE], const char *name)
 {
     return rp_text_escape(text, TEXT_SIZE, name, strlen(name));
-}
-
-static enum rp_status refuse(char *message, size_t message_size, const char *what,
-                             const char *made_for, const char *found)
-{
-    char one[TEXT_SIZE], other[TEXT_SIZE];
-
-    snprintf(message, message_size, "the plan was made for the %s '%s', and this is '%s'", what,
-             shown(one, made_for), shown(other, found));
-    return RP_INVALID;
-}
-
-/* A plan that says nothing of its job could be any job's. */
-static enum rp_status fit_job(const struct rp_plan *plan, const char *job, char *message,
-                              size_t message_size)
-{
-    if (job == NULL || (plan->job != NULL && rp_purpose_covers(plan->job, job)))
-        return RP_OK;
-    if (plan->job != NULL)
-        return refuse(message, message_size, "job", plan->job, job);
-    snprintf(message, message_size,
-             "the plan does not say what job it was made for; its profile, or the plan, must: "
-             "\"made_for\": {\"job\": \"COMMAND...\"}");
-    return RP_INVALID;
 }
 
 static enum rp_status fit_names(const struct rp_plan *plan, const char *const *names,
@@ -151,13 +121,10 @@ enum rp_status rp_plan_fits(const struct rp_plan *plan, const struct rp_purpose 
                             const char *const *names, size_t count, char *message,
                             size_t message_size)
 {
-    if (fit_job(plan, purpose->job, message, message_size) != RP_OK)
-        return RP_INVALID;
-    if (differs(plan->device, purpose->device))
-        return refuse(message, message_size, "device", plan->device, purpose->device);
-    if (differs(plan->contract, purpose->contract))
-        return refuse(message, message_size, "contract", plan->contract, purpose->contract);
-    return fit_names(plan, names, count, message, message_size);
+    const struct rp_purpose made_for = {plan->job, plan->device, plan->contract};
+    enum rp_status status = rp_purpose_fits("plan", &made_for, purpose, message, message_size);
+
+    return status == RP_OK ? fit_names(plan, names, count, message, message_size) : status;
 }
 
 enum rp_status rp_plan_holds(const struct rp_plan *plan, char *message, size_t message_size)

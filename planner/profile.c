@@ -70,6 +70,11 @@ void rp_profile_set_base(struct rp_profile *profile, uint64_t bytes)
     profile->base = bytes;
 }
 
+void rp_profile_set_least(struct rp_profile *profile, uint64_t bytes)
+{
+    profile->least = bytes;
+}
+
 void rp_profile_set_quantum(struct rp_profile *profile, uint64_t bytes)
 {
     profile->quantum = bytes;
@@ -280,6 +285,11 @@ uint64_t rp_profile_base(const struct rp_profile *profile)
 uint64_t rp_profile_quantum(const struct rp_profile *profile)
 {
     return profile->quantum;
+}
+
+uint64_t rp_profile_least(const struct rp_profile *profile)
+{
+    return profile->least;
 }
 
 const struct rp_copy_price *rp_profile_copy_price(const struct rp_profile *profile)

@@ -167,6 +167,9 @@ void rp_profile_destroy(struct rp_profile *profile);
 
 /* Bytes that are live all the time: parameters and the like. */
 void rp_profile_set_base(struct rp_profile *profile, uint64_t bytes);
+/* The least device memory that the run works in at all, however slowly, with as much host memory as
+ * it takes; 0, unless set: not known. */
+void rp_profile_set_least(struct rp_profile *profile, uint64_t bytes);
 /* The unit that the allocator rounds sizes up to; 1 unless set, and never 0. */
 void rp_profile_set_quantum(struct rp_profile *profile, uint64_t bytes);
 void rp_profile_set_copy_price(struct rp_profile *profile, const struct rp_copy_price *price);
@@ -205,6 +208,7 @@ size_t rp_profile_count(const struct rp_profile *profile);
 const struct rp_segment *rp_profile_segment(const struct rp_profile *profile, size_t index);
 uint64_t rp_profile_base(const struct rp_profile *profile);
 uint64_t rp_profile_quantum(const struct rp_profile *profile);
+uint64_t rp_profile_least(const struct rp_profile *profile);
 const struct rp_copy_price *rp_profile_copy_price(const struct rp_profile *profile);
 const struct rp_purpose *rp_profile_purpose(const struct rp_profile *profile);
 const char *rp_profile_departure(const struct rp_profile *profile); /* or NULL */

@@ -6,7 +6,7 @@
 #include "planner/profile.h"
 
 struct rp_profile {
-    uint64_t base, quantum;
+    uint64_t base, quantum, least;
     struct rp_copy_price price;
     struct rp_purpose purpose;
     struct rp_buffer *buffers;

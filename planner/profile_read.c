@@ -17,6 +17,7 @@ static const struct rp_json_key root_keys[] = {
     {"made_for", RP_JSON_OBJECT, false, NULL},
     {"base_bytes", RP_JSON_COUNT, true, NULL},
     {"quantum_bytes", RP_JSON_COUNT, false, NULL},
+    {"least_bytes", RP_JSON_COUNT, false, NULL},
     {"copy", RP_JSON_OBJECT, false, NULL},
     {"buffers", RP_JSON_LIST, false, NULL},
     {"segments", RP_JSON_LIST, true, NULL},
@@ -212,6 +213,7 @@ static bool read_head(struct rp_profile_reader *reader)
         return false;
     rp_profile_set_base(reader->profile, rp_json_count(root, "base_bytes", 0));
     rp_profile_set_quantum(reader->profile, rp_json_count(root, "quantum_bytes", 1));
+    rp_profile_set_least(reader->profile, rp_json_count(root, "least_bytes", 0));
     if (rp_json_count(root, "quantum_bytes", 1) == 0)
         return rp_json_wrong_value(&reader->json, root, "quantum_bytes",
                                    "\"quantum_bytes\" must not be 0; 1 means no rounding");

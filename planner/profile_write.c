@@ -180,6 +180,8 @@ static json_t *document_of(const struct rp_profile *profile, bool rows)
                         rp_document_made_for(purpose->job, purpose->device, purpose->contract)) &&
         rp_document_set(root, "base_bytes", count(rp_profile_base(profile))) &&
         rp_document_set(root, "quantum_bytes", count(rp_profile_quantum(profile)));
+    if (good && rp_profile_least(profile) > 0)
+        good = rp_document_set(root, "least_bytes", count(rp_profile_least(profile)));
     if (good && departure != NULL)
         good = rp_document_set(root, "departure", rp_document_text(departure));
     if (good && no_facts != NULL && !rows)

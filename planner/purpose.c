@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/purpose.h"
 
-#include "planner/profile.h"
 #include "tracker/text.h"
 
 #include <inttypes.h>
@@ -86,4 +85,67 @@ bool rp_purpose_covers(const char *made_for, const char *job)
             return false;
         }
     }
+}
+
+/* ---- whose it is -------------------------------------------------------------- */
+
+enum { TEXT_SIZE = 200 }; /* of a job in a message */
+
+static char *shown(char text[TEXT_SIZE], const char *name)
+{
+    return rp_text_escape(text, TEXT_SIZE, name, strlen(name));
+}
+
+struct complaint {
+    const char *what; /* is complained about */
+    char *message;
+    size_t size;
+};
+
+static enum rp_status refuse(const struct complaint *complaint, const char *of,
+                             const char *made_for, const char *found)
+{
+    char one[TEXT_SIZE], other[TEXT_SIZE];
+
+    snprintf(complaint->message, complaint->size,
+             "the %s was made for the %s '%s', and this is '%s'", complaint->what, of,
+             shown(one, made_for), shown(other, found));
+    return RP_INVALID;
+}
+
+/* What says nothing of its job could be any job's. */
+static enum rp_status fit_job(const struct complaint *complaint, const char *made_for,
+                              const char *job)
+{
+    if (job == NULL || (made_for != NULL && rp_purpose_covers(made_for, job)))
+        return RP_OK;
+    if (made_for != NULL)
+        return refuse(complaint, "job", made_for, job);
+    snprintf(complaint->message, complaint->size,
+             "the %s does not say what job it was made for; its profile, or the %s, must: "
+             "\"made_for\": {\"job\": \"COMMAND...\"}", complaint->what, complaint->what);
+    return RP_INVALID;
+}
+
+/* Only what both sides know can differ. */
+static enum rp_status fit(const struct complaint *complaint, const char *of,
+                          const char *made_for, const char *found)
+{
+    bool differs = made_for != NULL && found != NULL && strcmp(made_for, found) != 0;
+
+    return differs ? refuse(complaint, of, made_for, found) : RP_OK;
+}
+
+enum rp_status rp_purpose_fits(const char *what, const struct rp_purpose *made_for,
+                               const struct rp_purpose *purpose, char *message,
+                               size_t message_size)
+{
+    const struct complaint complaint = {what, message, message_size};
+    enum rp_status status = fit_job(&complaint, made_for->job, purpose->job);
+
+    if (status == RP_OK)
+        status = fit(&complaint, "device", made_for->device, purpose->device);
+    if (status == RP_OK)
+        status = fit(&complaint, "contract", made_for->contract, purpose->contract);
+    return status;
 }

@@ -3,6 +3,8 @@
 #ifndef RP_PLANNER_PURPOSE_H
 #define RP_PLANNER_PURPOSE_H
 
+#include "planner/profile.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,5 +24,11 @@ char *rp_purpose_job(const char *const *words, size_t count);
  * write a `*` for what does not matter to the plan; outside of quotation marks, where
  * rp_purpose_job() never writes one, it stands for any text. */
 bool rp_purpose_covers(const char *made_for, const char *job);
+
+/* RP_OK when `what`, "plan" or "profile", was made for this purpose: as far as both sides know. It
+ * must know its job, if `purpose` does. Otherwise RP_INVALID, and `message` says what differs. */
+enum rp_status rp_purpose_fits(const char *what, const struct rp_purpose *made_for,
+                               const struct rp_purpose *purpose, char *message,
+                               size_t message_size);
 
 #endif

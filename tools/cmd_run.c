@@ -93,7 +93,7 @@ static int prepare(struct rp_run *run)
 {
     int (*const steps[])(struct rp_run *) = {
         rp_run_load_contract, rp_run_choose_mode, rp_run_check_trace, rp_run_find_plan,
-        find_program,         rp_run_find_parts,  create_folder};
+        rp_run_find_profile,  find_program,       rp_run_find_parts,  create_folder};
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         int code = steps[i](run);
         if (code != RP_EXIT_OK)

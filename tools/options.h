@@ -39,6 +39,8 @@ enum rp_option_type {
       "what is replayed and what it must see")                                                    \
     X(PROFILE, "profile", 'P', TEXT, RP_NO_ENV, RP_COMMAND_PLAN, "FILE",                          \
       "plan from this profile, not a run's; - is stdin")                                          \
+    X(RUN_PROFILE, "profile", 'P', TEXT, RP_NO_ENV, RP_COMMAND_RUN, "FILE",                       \
+      "what an earlier run in recompute has left of the job")                                     \
     X(POLICY, "policy", 'p', WORD, RP_ENV, RP_COMMAND_RUN, "joint|whole|regions|retain",          \
       "overrides the contract's")                                                                 \
     X(PLAN_POLICY, "policy", 'p', WORD, RP_NO_ENV, RP_COMMAND_PLAN,                               \

@@ -235,7 +235,7 @@ static void say_advice(const json_t *plan)
 static void say_recompute(const struct rp_summaries *summaries)
 {
     const json_t *most = NULL;
-    char peak[RP_SIZE_TEXT], dropped[RP_SIZE_TEXT], recalls[RP_COUNT_TEXT];
+    char peak[RP_SIZE_TEXT], dropped[RP_SIZE_TEXT], least[RP_SIZE_TEXT], recalls[RP_COUNT_TEXT];
     for (size_t i = 0; i < summaries->count; i++)
         if (json_object_get(summaries->items[i], "recompute") &&
             (!most || rp_member_number(summaries->items[i], "device_peak_bytes") >
@@ -243,8 +243,10 @@ static void say_recompute(const struct rp_summaries *summaries)
             most = summaries->items[i];
     const json_t *figures = json_object_get(most, "recompute");
     if (figures)
-        rp_say("recompute: at most %s on the device; %s dropped, %s forwards run again",
+        rp_say("recompute: at most %s on the device, and no less than %s would do; %s dropped, %s "
+               "forwards run again",
                rp_size_format(peak, rp_member_number(most, "device_peak_bytes")),
+               rp_size_exact(least, rp_member_number(figures, "least_bytes")),
                rp_size_format(dropped, rp_member_number(figures, "bytes_dropped")),
                rp_count_format(recalls, rp_member_number(figures, "recalls")));
     say_advice(json_object_get(figures, "plan"));

@@ -18,7 +18,7 @@ struct rp_run {
     char *contract_text;
     size_t contract_length;
     char *job;           /* the command line, as profiles and plans name it */
-    char plan[PATH_MAX]; /* "" without one */
+    char plan[PATH_MAX], profile[PATH_MAX]; /* "" without one */
     char program[PATH_MAX], layer[PATH_MAX], folder[PATH_MAX];
     int shelter; /* for what the job has not yet written when it ends; -1 for none */
     int held; /* keeps other runs out of the folder until we end */
@@ -36,6 +36,11 @@ int rp_run_check_trace(struct rp_run *run);
 
 /* ---- run_plan.c ---- */
 int rp_run_find_plan(struct rp_run *run);
+/* In bytes, wherever it comes from; UINT64_MAX without one. There is a contract. */
+uint64_t rp_run_budget(const struct rp_run *run);
+
+/* ---- run_profile.c ---- */
+int rp_run_find_profile(struct rp_run *run);
 
 /* ---- run_environment.c ---- */
 /* The layer and the driver. */

@@ -144,6 +144,7 @@ void rp_run_prepare(struct rp_run *run)
     snprintf(contract, sizeof(contract), "%s/contract.json", run->folder);
     add_or_remove(run, "REPRISE_CONTRACT", run->contract, contract);
     add_or_remove(run, "REPRISE_PLAN", *run->plan, run->plan);
+    add_or_remove(run, "REPRISE_PROFILE", *run->profile, run->profile);
     if (policy)
         rp_environment_add(&run->environment, "REPRISE_POLICY", "%s", policy);
     add_number(run, "REPRISE_BUDGET", RP_OPT_BUDGET);

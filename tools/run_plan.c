@@ -17,13 +17,19 @@ static bool is_joint(const struct rp_run *run)
                   : run->contract && run->contract->policy == RP_POLICY_JOINT;
 }
 
+uint64_t rp_run_budget(const struct rp_run *run)
+{
+    const struct rp_option_value *option = &run->options.values[RP_OPT_BUDGET];
+
+    if (option->text)
+        return option->number;
+    return run->contract->has_budget ? run->contract->budget : UINT64_MAX;
+}
+
 /* Neither can be kept where the plan takes more than the budget. */
 static int check_peak(const struct rp_run *run, const char *path, uint64_t peak)
 {
-    const struct rp_option_value *option = &run->options.values[RP_OPT_BUDGET];
-    uint64_t budget = option->text                ? option->number
-                      : run->contract->has_budget ? run->contract->budget
-                                                  : UINT64_MAX;
+    uint64_t budget = rp_run_budget(run);
     char plan_text[RP_SIZE_TEXT], budget_text[RP_SIZE_TEXT];
 
     if (peak <= budget)
@@ -72,7 +78,11 @@ int rp_run_find_plan(struct rp_run *run)
     if (path && rp_option_given(&run->options, RP_OPT_POLICY))
         return rp_say_usage("run", "--plan and --policy are two answers to one question");
     if (path && !guards)
-        return rp_say_usage("run", "--plan is obeyed in guard only, not in %s", run->mode);
+        return rp_say_usage("run", "--plan is obeyed in guard only, not in %s%s", run->mode,
+                            strcmp(run->mode, "recompute") == 0
+                                ? ", which plans by itself: --policy joint, with --profile from "
+                                  "the first step on"
+                                : "");
     if (!path && guards && run->contract->policy == RP_POLICY_PLAN &&
         !rp_option_given(&run->options, RP_OPT_POLICY))
         path = run->contract->plan_path;

@@ -30,6 +30,7 @@ static const struct {
     {"REPRISE_SOFT_RACES", "1, or a file, for pairs of calls that nothing orders"},
     {"REPRISE_SOFT_ISA", "instructions it uses: baseline, avx2, avx512"},
     {"REPRISE_PLAN", "set by run: the plan in force, an absolute path"},
+    {"REPRISE_PROFILE", "set by run: an earlier run's, an absolute path"},
     {"REPRISE_JOB", "set by run: the command line, for profiles and plans"},
     {"REPRISE_TIMES", "cupti: profiles by the profiler's records"},
     {"REPRISE_TRACE", "set by run: 1 with a trace, 0 without"},

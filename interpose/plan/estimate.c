@@ -8,6 +8,7 @@
 #include "interpose/plan/ranges.h"
 #include "interpose/plan/sample.h"
 #include "interpose/plan/trade.h"
+#include "interpose/recompute/advice.h"
 #include "interpose/run/core.h"
 #include "interpose/run/price.h"
 #include "planner/purpose.h"
@@ -340,7 +341,10 @@ const char *rp_estimate_refused(void)
         return "the contract names no step";
     if (!sample.count && rp_core.config.plan_path)
         return "the steps ran under a plan: their parts are not measured then";
-    return sample.count ? rp_sample_departure(&sample) : "no step was measured to its end";
+    if (!sample.count)
+        return "no step was measured to its end";
+    /* What recompute notes of a step does not go by passes. */
+    return rp_core.config.mode == RP_MODE_RECOMPUTE ? NULL : rp_sample_departure(&sample);
 }
 
 static enum rp_status set_head(struct estimate *estimate)
@@ -426,12 +430,18 @@ const struct rp_purpose *rp_estimate_purpose(void)
     return &purpose;
 }
 
+static enum rp_status make_profile(struct rp_profile **profile)
+{
+    return rp_core.config.mode == RP_MODE_RECOMPUTE ? rp_advice_profile(profile)
+                                                    : rp_estimate_profile(profile);
+}
+
 void rp_estimate_write(void)
 {
     struct rp_profile *profile;
     char path[4096], message[256];
     rp_cost_collect(true);
-    if (!rp_core.config.output || rp_estimate_profile(&profile) != RP_OK)
+    if (!rp_core.config.output || make_profile(&profile) != RP_OK)
         return;
     /* Not fit for planning, perhaps; the file is written all the same, and says what is absent. */
     (void)rp_profile_close(profile, message, sizeof message);

@@ -2,46 +2,28 @@
 #include "interpose/recompute/advice.h"
 
 #include "cuda/switches.h"
+#include "interpose/plan/estimate.h"
 #include "interpose/plan/ledger.h"
-#include "interpose/plan/chain.h"
-#include "interpose/plan/cost.h"
-#include "interpose/recompute/exile.h"
-#include "interpose/recompute/holding.h"
-#include "interpose/recompute/recipe.h"
+#include "interpose/recompute/backing.h"
+#include "interpose/recompute/need.h"
+#include "interpose/recompute/round.h"
 #include "interpose/run/core.h"
 #include "interpose/run/price.h"
+#include "interpose/run/report.h"
 #include "planner/planner.h"
-#include "tracker/array.h"
+#include "planner/purpose.h"
 
-enum { ROUNDS = 4, MOST_PLANS = 64 };
+#include <stdio.h>
 
-/* Of one forward of a step, in bytes. */
-struct portion {
-    uint32_t name;
-    bool may_go;    /* its recipe is good */
-    uint64_t made;  /* whole granules of outputs ... */
-    uint64_t read;  /* ... of which other forwards read so much */
-    uint64_t kept;  /* copies of what it has read */
-    uint64_t times; /* that it was followed again */
-    /* The most of the job's that was no outputs, on the host or not, while it ran, and from when it
-     * was followed again until another one was. */
-    uint64_t beside, beside_later;
-};
-
-/* A step. */
-struct round {
-    uint32_t step;
-    struct portion *items;
-    size_t count, capacity;
-    uint64_t beside; /* the same, after the latest forward */
-    uint32_t again;  /* the place that was followed again since then; UINT32_MAX: none */
-};
+enum { MOST_PLANS = 64, EXIT_PLAN = 2 /* as the command line answers a bad plan */ };
 
 static struct {
-    struct round rounds[ROUNDS]; /* by step */
+    struct rp_profile *earlier; /* of an earlier run, until the first step begins */
     struct rp_plan *plan;
     uint32_t plans;
     uint64_t measured; /* steps whose times the plan knows */
+    uint64_t moved;    /* to the host before this step began, in bytes */
+    int64_t spare;     /* bytes that the steps have shown to be needless, or too few (below 0) */
     const char *reason;
 } advice;
 
@@ -51,102 +33,18 @@ static bool is_wanted(void)
            rp_core.config.contract->policy == RP_POLICY_JOINT && rp_switch_on(RP_SWITCH_ADVICE);
 }
 
+static bool has_choices(void)
+{
+    return advice.plan && rp_plan_has_choices(advice.plan);
+}
+
 void rp_advice_forget(void)
 {
     rp_plan_destroy(advice.plan);
+    rp_profile_destroy(advice.earlier);
     advice.plan = NULL;
-    for (size_t i = 0; i < ROUNDS; i++)
-        advice.rounds[i].count = advice.rounds[i].step = 0;
-}
-
-/* ---- a step --------------------------------------------------------------------------- */
-
-static struct round *round_of(uint32_t step)
-{
-    struct round *round = &advice.rounds[step % ROUNDS];
-    return round->step == step ? round : NULL;
-}
-
-static struct portion *portion_of(const struct rp_execution *execution)
-{
-    struct round *round = is_wanted() ? round_of(execution->instance->step) : NULL;
-    return round && execution->place < round->count ? &round->items[execution->place] : NULL;
-}
-
-static struct portion *add_portion(struct round *round, const struct rp_execution *execution)
-{
-    void *bigger = execution->place < RP_PROFILE_MAX_SEGMENTS
-                       ? rp_array_reserve(round->items, &round->capacity, execution->place + 1,
-                                          sizeof *round->items)
-                       : NULL;
-    if (!bigger)
-        return NULL;
-    round->items = bigger;
-    for (; round->count <= execution->place; round->count++)
-        round->items[round->count] = (struct portion){0};
-    return &round->items[execution->place];
-}
-
-/* What it reads of the others' outputs stays, or they would have to be made first. */
-static void note_inputs(const struct rp_execution *execution)
-{
-    for (size_t i = 0; i < rp_holdings_count(); i++) {
-        struct rp_holding *holding = rp_holdings_at(i);
-        const struct rp_live *live = rp_instance_live(execution->instance, holding->id);
-        struct portion *portion = portion_of(holding->owner);
-        if (!portion || holding->owner == execution || holding->is_noted || !live ||
-            !rp_spans_overlaps(&live->live_in, holding->lo, holding->hi))
-            continue;
-        holding->is_noted = true;
-        portion->read += holding->hi - holding->lo;
-    }
-}
-
-void rp_advice_forward(const struct rp_execution *execution)
-{
-    struct round *round = is_wanted() ? round_of(execution->instance->step) : NULL;
-    struct portion *portion = round ? add_portion(round, execution) : NULL;
-    if (!portion)
-        return;
-    portion->beside = round->beside;
-    round->beside = 0;
-    round->again = UINT32_MAX;
-    portion->name = rp_chain_name(execution->place);
-    portion->may_go = rp_recipe_is_good(execution);
-    for (size_t i = 0; i < rp_holdings_count(); i++)
-        if (rp_holdings_at(i)->owner == execution)
-            portion->made += rp_holdings_at(i)->hi - rp_holdings_at(i)->lo;
-    note_inputs(execution);
-}
-
-void rp_advice_kept(const struct rp_execution *execution, uint64_t bytes)
-{
-    struct portion *portion = portion_of(execution);
-    if (portion && execution->instance->step == rp_core.step)
-        portion->kept += bytes;
-}
-
-void rp_advice_recalled(const struct rp_execution *execution)
-{
-    struct round *round = round_of(rp_core.step);
-    struct portion *portion = portion_of(execution);
-    if (!portion || !round || execution->instance->step != rp_core.step)
-        return;
-    portion->times++;
-    round->again = execution->place;
-}
-
-void rp_advice_call(void)
-{
-    struct round *round = is_wanted() ? round_of(rp_core.step) : NULL;
-    uint64_t outputs = rp_holdings_standing();
-    uint64_t all = round ? rp_core.device_bytes + rp_exile_bytes() : 0;
-    if (!round || all < outputs)
-        return;
-    uint64_t *most = round->again < round->count ? &round->items[round->again].beside_later
-                                                 : &round->beside;
-    if (all - outputs > *most)
-        *most = all - outputs;
+    advice.earlier = NULL;
+    advice.spare = 0;
 }
 
 /* ---- a profile ------------------------------------------------------------------------ */
@@ -167,7 +65,7 @@ static uint64_t forward_ns(size_t place)
 static uint64_t other_ns(void)
 {
     const struct rp_step_cost *last = rp_ledger_last();
-    const struct round *round = last ? round_of(last->step) : NULL;
+    const struct rp_round *round = last ? rp_round_of(last->step) : NULL;
     uint64_t ns = 0;
     for (size_t k = 0; round && k < round->count; k++)
         ns += forward_ns(k) * (1 + round->items[k].times);
@@ -187,140 +85,236 @@ static void mask(struct rp_cost *cost, const char *reason)
     *cost = (struct rp_cost){.masked = (char *)(uintptr_t)reason}; /* the profile copies it */
 }
 
-static uint64_t more(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* The least that there is beside outputs while a forward runs: it is there all the time. */
-static uint64_t base_of(const struct round *round)
-{
-    uint64_t least = UINT64_MAX;
-    for (size_t k = 0; k < round->count; k++)
-        if (round->items[k].beside < least)
-            least = round->items[k].beside;
-    return least == UINT64_MAX ? 0 : least;
-}
-
-/* What there is beside them, above the base, at a segment's worst moment. */
-static uint64_t beside_of(const struct round *round, size_t place)
-{
-    const struct portion *portion = &round->items[place];
-    uint64_t most = more(portion->beside, portion->beside_later);
-    if (place + 1 == round->count)
-        most = more(most, round->beside);
-    return most - base_of(round);
-}
-
-/* What is kept is kept in either case: where memory is shorter than planned, it may be needed. */
-static enum rp_status add_row(struct rp_profile *profile, const struct round *round,
+/* What is kept is kept in either case: where memory is shorter than planned, it may be needed. The
+ * backward passes are not told apart: all that is no forward is the last segment's. */
+static enum rp_status add_row(struct rp_profile *profile, const struct rp_round *round,
                               size_t place, bool is_priced)
 {
-    const struct portion *portion = &round->items[place];
+    const struct rp_portion *portion = &round->items[place];
     uint64_t held = portion->read + portion->kept, all = portion->made + portion->kept;
-    uint64_t peak = all + beside_of(round, place);
+    uint64_t peak = all + rp_round_beside(round, place);
     uint64_t ns = forward_ns(place), copies = copy_ns(profile, is_priced, portion->kept);
+    uint64_t other = place + 1 == round->count ? other_ns() : 0;
     struct rp_cost costs[RP_CHOICE_COUNT] = {{.allowed = false}};
-    costs[RP_CHOICE_RETAIN] =
-        (struct rp_cost){.allowed = true, .hold = all, .peak = peak, .time = ns + copies};
+    costs[RP_CHOICE_RETAIN] = (struct rp_cost){.allowed = true, .hold = all, .peak = peak,
+                                               .time = ns + copies + other};
     mask(&costs[RP_CHOICE_WHOLE], "mode recompute keeps what is overwritten, and no more");
     if (portion->may_go)
         costs[RP_CHOICE_REGIONS] =
             (struct rp_cost){.allowed = true, .hold = held, .peak = peak + portion->kept,
-                             .time = 2 * ns + 4 * copies};
+                             .time = 2 * ns + 4 * copies + other};
     else
         mask(&costs[RP_CHOICE_REGIONS], "it can't be run again");
     return rp_profile_add_row(profile, rp_name(portion->name), costs);
 }
 
-static enum rp_status describe(const struct round *round, struct rp_profile *profile)
+static uint64_t base_of(const struct rp_round *round)
+{
+    uint64_t base = rp_round_base(round);
+    if (advice.spare > 0 && (uint64_t)advice.spare > base)
+        return 0;
+    return base - (uint64_t)advice.spare;
+}
+
+static enum rp_status describe(const struct rp_round *round, struct rp_profile *profile)
 {
     const struct rp_step_cost *steps[RP_COST_STEPS];
     struct rp_copy_price price;
     bool is_priced = rp_price_copies(steps, rp_ledger_steps(steps), &price);
-    enum rp_status status = RP_OK;
+    enum rp_status status = rp_profile_set_purpose(profile, rp_estimate_purpose());
     if (is_priced)
         rp_profile_set_copy_price(profile, &price);
     rp_profile_set_base(profile, base_of(round));
+    rp_profile_set_quantum(profile, rp_backing_granule() ? rp_backing_granule() : 1);
+    rp_profile_set_least(profile, rp_need_least());
     for (size_t k = 0; status == RP_OK && k < round->count; k++)
         status = add_row(profile, round, k, is_priced);
     return status;
 }
 
-/* ---- a plan --------------------------------------------------------------------------- */
-
-static enum rp_status solve(const struct round *round, struct rp_plan **plan)
+static enum rp_status portray(const struct rp_round *round, struct rp_profile **out)
 {
-    struct rp_profile *profile;
     char message[256];
-    enum rp_status status = rp_profile_create(&profile);
+    enum rp_status status = rp_profile_create(out);
     if (status != RP_OK)
         return status;
-    status = describe(round, profile);
+    status = describe(round, *out);
     if (status == RP_OK)
-        status = rp_profile_close(profile, message, sizeof message);
-    struct rp_question question = rp_question_default(profile, rp_core.config.budget);
-    if (question.budget > INT64_MAX)
-        question.budget = INT64_MAX - 1;
-    if (status == RP_OK)
-        status = rp_planner_solve(&question, plan, message, sizeof message);
-    rp_profile_destroy(profile);
+        status = rp_profile_close(*out, message, sizeof message);
+    if (status != RP_OK)
+        rp_profile_destroy(*out);
     return status;
 }
 
-static bool is_alike(const struct round *a, const struct round *b)
+enum rp_status rp_advice_profile(struct rp_profile **out)
 {
-    if (!a || !b || a->count != b->count)
-        return false;
-    for (size_t k = 0; k < a->count; k++)
-        if (a->items[k].name != b->items[k].name || a->items[k].made != b->items[k].made ||
-            a->items[k].may_go != b->items[k].may_go)
-            return false;
-    return true;
+    const struct rp_step_cost *last = rp_ledger_last();
+    const struct rp_round *round = last ? rp_round_of(last->step) : NULL;
+    return round && round->count ? portray(round, out) : RP_NOT_FOUND;
 }
 
-static void plan_anew(const struct round *round)
+/* ---- a plan --------------------------------------------------------------------------- */
+
+/* Nothing goes before the budget is full: where anything goes, a step takes all of it. */
+static void expect_all_of_budget(struct rp_plan *plan)
 {
-    const struct rp_step_cost *steps[RP_COST_STEPS];
-    uint64_t measured = rp_ledger_steps(steps);
+    for (size_t k = 0; rp_plan_has_choices(plan) && k < plan->count; k++)
+        if (plan->choices[k] == RP_CHOICE_REGIONS)
+            plan->peak = rp_core.config.budget;
+}
+
+static enum rp_status solve(const struct rp_profile *profile)
+{
+    char message[256];
     struct rp_plan *plan;
-    bool is_known = advice.plan && measured == advice.measured &&
-                    is_alike(round, round_of(rp_core.step - 1));
-    if (!measured || is_known || advice.plans >= MOST_PLANS)
-        return;
-    if (solve(round, &plan) != RP_OK) {
-        advice.reason = "the steps could not be planned";
-        return;
-    }
-    if (rp_plan_has_choices(plan)) {
-        plan->time += other_ns();
-        advice.plans++;
-    }
+    struct rp_question question = rp_question_default(profile, rp_core.config.budget);
+    if (question.budget > INT64_MAX)
+        question.budget = INT64_MAX - 1;
+    enum rp_status status = rp_planner_solve(&question, &plan, message, sizeof message);
+    if (status != RP_OK)
+        return status;
+    expect_all_of_budget(plan);
     rp_plan_destroy(advice.plan);
     advice.plan = plan;
-    advice.measured = measured;
+    advice.plans += rp_plan_has_choices(plan);
     advice.reason = rp_plan_has_choices(plan)
                         ? NULL
                         : "no plan is sure to fit the budget: what is missed last goes first";
+    return RP_OK;
 }
 
-/* The step that has ended is rp_core.step still. */
+/* Bytes of outputs that the plan says `choice` of, and that were made again, or were not. */
+static int64_t outputs_of(const struct rp_round *round, enum rp_choice choice, bool made_again)
+{
+    int64_t bytes = 0;
+    for (size_t k = 0; k < round->count && round->count == advice.plan->count; k++) {
+        const struct rp_portion *portion = &round->items[k];
+        if (advice.plan->choices[k] == choice && portion->may_go &&
+            (portion->times > 0) == made_again && portion->made > portion->read)
+            bytes += (int64_t)(portion->made - portion->read);
+    }
+    return bytes;
+}
+
+/* Under a plan: what that expected to go, and stood; or else to stand, and went. Without one: what
+ * none was sure to fit by, where the step has fitted by itself. */
+static int64_t spare_in(const struct rp_round *round)
+{
+    uint64_t budget = rp_core.config.budget;
+    if (has_choices()) {
+        int64_t stood = outputs_of(round, RP_CHOICE_REGIONS, false);
+        return stood ? stood : -outputs_of(round, RP_CHOICE_RETAIN, true);
+    }
+    bool fitted = rp_core.figures.bytes_in_refuge == advice.moved;
+    return fitted && advice.plan->has_min_budget && advice.plan->min_budget > budget
+               ? (int64_t)(advice.plan->min_budget - budget)
+               : 0;
+}
+
+/* True when the plan that the step ran under was made with another notion of the memory. */
+static bool learn_from(const struct rp_round *round)
+{
+    int64_t spare = advice.plan ? spare_in(round) : 0;
+    advice.spare += spare;
+    return spare != 0;
+}
+
+static void plan_anew(const struct rp_round *round)
+{
+    const struct rp_step_cost *steps[RP_COST_STEPS];
+    uint64_t measured = rp_ledger_steps(steps);
+    struct rp_profile *profile;
+    bool is_like_before = rp_rounds_are_alike(round, rp_round_of(rp_core.step - 1));
+    bool is_news = is_like_before && learn_from(round);
+    bool is_known = advice.plan && measured == advice.measured && is_like_before && !is_news;
+    if (!measured || is_known || advice.plans >= MOST_PLANS)
+        return;
+    enum rp_status status = portray(round, &profile);
+    if (status == RP_OK) {
+        status = solve(profile);
+        rp_profile_destroy(profile);
+    }
+    if (status == RP_OK)
+        advice.measured = measured;
+    else
+        advice.reason = "the steps could not be planned";
+}
+
+/* ---- before the first step ------------------------------------------------------------ */
+
+static enum rp_status check(const struct rp_profile *profile, char *message, size_t size)
+{
+    uint64_t least = rp_profile_least(profile);
+    enum rp_status status = rp_purpose_fits("profile", rp_profile_purpose(profile),
+                                            rp_estimate_purpose(), message, size);
+    if (status != RP_OK || (least && least <= rp_core.config.budget))
+        return status;
+    if (!least)
+        snprintf(message, size, "it is of no run in recompute, and says nothing of its memory");
+    else
+        snprintf(message, size,
+                 "the job needs %llu bytes of device memory at least, and the budget is %llu",
+                 (unsigned long long)least, (unsigned long long)rp_core.config.budget);
+    return RP_INVALID;
+}
+
+enum rp_status rp_advice_start(char *message, size_t message_size)
+{
+    const char *path = rp_core.config.profile_path;
+    char why[800];
+    if (!path)
+        return RP_OK;
+    enum rp_status status = rp_profile_load(path, &advice.earlier, message, message_size);
+    if (status != RP_OK)
+        return status;
+    status = check(advice.earlier, why, sizeof why);
+    if (status != RP_OK)
+        snprintf(message, message_size, "%s: %s", path, why);
+    else
+        rp_need_expect(rp_profile_least(advice.earlier));
+    return status;
+}
+
+/* The device is not known earlier. */
+static void check_device(const struct rp_profile *profile)
+{
+    char why[800], message[1000];
+    uint64_t quantum = rp_profile_quantum(profile), granule = rp_backing_granule();
+    enum rp_status status = check(profile, why, sizeof why);
+    if (status == RP_OK && granule && quantum != granule)
+        snprintf(why, sizeof why, "it is of a device that maps memory by %llu bytes, and this one "
+                 "does by %llu", (unsigned long long)quantum, (unsigned long long)granule);
+    else if (status == RP_OK)
+        return;
+    snprintf(message, sizeof message, "%s: %s: make one here", rp_core.config.profile_path, why);
+    rp_stop(EXIT_PLAN, message);
+}
+
+static void begin_by_profile(void)
+{
+    if (!advice.earlier)
+        return;
+    check_device(advice.earlier);
+    if (is_wanted() && solve(advice.earlier) != RP_OK)
+        advice.reason = "the profile could not be planned from";
+    rp_profile_destroy(advice.earlier);
+    advice.earlier = NULL;
+}
+
 void rp_advice_step_begins(void)
 {
-    if (!is_wanted())
-        return;
-    const struct round *ended = round_of(rp_core.step);
-    if (ended && ended->count)
+    const struct rp_round *ended = rp_round_of(rp_core.step);
+    if (rp_core.step == 0)
+        begin_by_profile();
+    else if (is_wanted() && ended && ended->count)
         plan_anew(ended);
-    struct round *next = &advice.rounds[(rp_core.step + 1) % ROUNDS];
-    *next = (struct round){.step = rp_core.step + 1, .again = UINT32_MAX, .items = next->items,
-                           .capacity = next->capacity};
+    advice.moved = rp_core.figures.bytes_in_refuge;
 }
 
 bool rp_advice_retains(uint32_t place)
 {
-    return is_wanted() && advice.plan && rp_plan_has_choices(advice.plan) &&
-           place < advice.plan->count && advice.plan->choices[place] == RP_CHOICE_RETAIN;
+    return is_wanted() && has_choices() && place < advice.plan->count &&
+           advice.plan->choices[place] == RP_CHOICE_RETAIN;
 }
 
 struct rp_advice rp_advice(void)

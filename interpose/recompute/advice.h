@@ -2,31 +2,35 @@
 /* Advice: what the planner says of each segment under policy joint: whether its outputs are to
  * stay, or may go where memory is short.
  *
- * While a step runs it is noted what each forward has made, how much of it another forward reads,
- * what was kept for it, and what there was beside outputs. With the times that the steps took that
- * is a profile. The plan for the budget is made of it when the next step begins, and made anew when
- * the figures change. It chooses between outputs, and no more: where those that may go are not
- * enough, the others go too. What was dead, and not known to be, counts as needed, so that a job
- * may run in less than the smallest budget that a plan is sure of.
+ * What is noted of a step (round.h), with the times that the steps took, is a profile. The plan for
+ * the budget is made of it when the next step begins, and made anew when the figures change; before
+ * the first step it is made of an earlier run's profile, where there is one. It chooses between
+ * outputs, and no more: where those that may go are not enough, the others go too. Nothing goes
+ * before the budget is full.
  *
- * All functions want the core's lock; without policy joint they do nothing. */
+ * What was dead, and not known to be, counts as needed at first. Steps show what of that was not:
+ * outputs that the plan lets go, and that stood all the same, had room; and so it is where no plan
+ * was sure to fit, and the step did without help of the host. The next plan is made with so much
+ * more.
+ *
+ * All functions want the core's lock; without policy joint there is no plan, but a profile. */
 #ifndef RP_INTERPOSE_ADVICE_H
 #define RP_INTERPOSE_ADVICE_H
 
-#include "interpose/run/execution.h"
 #include "planner/plan.h"
 
+/* Reads the profile that the configuration names. RP_INVALID with one line in `message` when it is
+ * none, of another job, or says that the budget is too small. That it is of another device shows
+ * before the first step: the job is stopped then. */
+enum rp_status rp_advice_start(char *message, size_t message_size);
+/* The step that has ended, if any, is rp_core.step still. */
 void rp_advice_step_begins(void);
-/* The forward is over, and what it holds is known. */
-void rp_advice_forward(const struct rp_execution *execution);
-/* A copy of so many bytes is made of what it has read; it is followed again. */
-void rp_advice_kept(const struct rp_execution *execution, uint64_t bytes);
-void rp_advice_recalled(const struct rp_execution *execution);
-/* A call is done. */
-void rp_advice_call(void);
 
 /* True where the outputs of the segment at this place are to stay. */
 bool rp_advice_retains(uint32_t place);
+
+/* What the last measured step tells a later run of the job. RP_NOT_FOUND when there is none. */
+enum rp_status rp_advice_profile(struct rp_profile **out);
 
 /* What the summary says. */
 struct rp_advice {

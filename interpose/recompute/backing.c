@@ -19,7 +19,6 @@ struct granule {
 struct rp_backed {
     uint64_t address, bytes; /* as the job asked for */
     uint64_t span;           /* of addresses: whole granules */
-    uint64_t mapped;         /* bytes of memory that are there */
     int device;
     uint64_t context;        /* that it was made in */
     uint64_t number;         /* no other ever has it */
@@ -30,6 +29,7 @@ static struct {
     struct rp_backed **items; /* by address */
     size_t count, capacity;
     uint64_t granule; /* bytes; 0 until it was asked for */
+    uint64_t mapped, span; /* of all */
     bool unable;
     uint64_t shared; /* the devices that work on it too, a bit each */
 } backing;
@@ -93,9 +93,9 @@ bool rp_backing_fits(uint64_t bytes)
     return budget == UINT64_MAX || (used <= budget && bytes <= budget - used);
 }
 
-static void account(struct rp_backed *backed, uint64_t more, uint64_t less)
+static void account(uint64_t more, uint64_t less)
 {
-    backed->mapped += more - less;
+    backing.mapped += more - less;
     rp_core.device_bytes += more - less;
     rp_budget_share();
     rp_cost_memory();
@@ -142,7 +142,7 @@ static enum rp_status fill_granule(struct rp_backed *backed, size_t at)
         return status_of(result);
     }
     backed->granules[at].handle = handle;
-    account(backed, backing.granule, 0);
+    account(backing.granule, 0);
     return RP_OK;
 }
 
@@ -153,7 +153,7 @@ static uint64_t empty_granule(struct rp_backed *backed, size_t at)
     rp_real.cuMemUnmap(backed->address + at * backing.granule, backing.granule);
     rp_real.cuMemRelease(backed->granules[at].handle);
     backed->granules[at].handle = 0;
-    account(backed, 0, backing.granule);
+    account(0, backing.granule);
     return backing.granule;
 }
 
@@ -258,6 +258,16 @@ size_t rp_backings_count(void)
     return backing.count;
 }
 
+uint64_t rp_backings_mapped(void)
+{
+    return backing.mapped;
+}
+
+uint64_t rp_backings_span(void)
+{
+    return backing.span;
+}
+
 struct rp_backed *rp_backings_at(size_t index)
 {
     return backing.items[index];
@@ -340,6 +350,7 @@ enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
         free(backed);
         return status;
     }
+    backing.span += backed->span;
     status = rp_backing_fill(backed, 0, backed->span);
     if (status != RP_OK) {
         rp_backing_destroy(backed);
@@ -356,6 +367,7 @@ void rp_backing_destroy(struct rp_backed *backed)
     rp_real.cuMemAddressFree(backed->address, backed->span);
     size_t at = seek(backed->address);
     rp_array_splice(backing.items, &backing.count, at - 1, at, NULL, 0, sizeof backed);
+    backing.span -= backed->span;
     free(backed);
 }
 
@@ -389,6 +401,7 @@ void rp_backing_lose(uint64_t context)
 void rp_backing_forget(void)
 {
     backing.count = 0;
+    backing.mapped = backing.span = 0;
     backing.granule = 0;
     backing.shared = 0;
 }

@@ -53,6 +53,8 @@ void rp_backing_inside(const struct rp_backed *backed, uint64_t *lo, uint64_t *h
 /* All that there are, in order of their addresses. */
 size_t rp_backings_count(void);
 struct rp_backed *rp_backings_at(size_t index);
+uint64_t rp_backings_mapped(void); /* bytes of memory that are there ... */
+uint64_t rp_backings_span(void);   /* ... and that there would be if nothing were taken */
 struct rp_use {
     uint64_t call;  /* its number */
     uint64_t fence; /* when it was given to the device, by rp_fence_now */

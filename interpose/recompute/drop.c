@@ -11,6 +11,7 @@
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/victim.h"
 #include "interpose/run/budget.h"
+#include "interpose/run/keep.h"
 #include "tracker/array.h"
 
 /* A stream of the layer's own. */
@@ -234,6 +235,15 @@ static uint64_t take(uint64_t bytes)
     return freed < bytes ? freed + rp_exile_make_room(bytes - freed) : freed;
 }
 
+/* What is kept of inputs can wait for its time in host memory, too. */
+static uint64_t evict(uint64_t bytes)
+{
+    uint64_t freed = 0;
+    while (freed < bytes && !rp_gates_are_shut() && !rp_core.captures && rp_keep_evict())
+        freed += trim_own(bytes - freed);
+    return freed;
+}
+
 /* What is behind a gate is left alone, unless there is nothing else, and the gate opens soon. */
 bool rp_drop_make_room(uint64_t bytes)
 {
@@ -242,6 +252,8 @@ bool rp_drop_make_room(uint64_t bytes)
         freed += take(bytes - freed);
     if (freed < bytes && rp_gates_are_shut() && rp_gates_await())
         freed += take(bytes - freed);
+    if (freed < bytes)
+        freed += evict(bytes - freed);
     return freed >= bytes;
 }
 

@@ -4,13 +4,13 @@
 #include "cuda/driver_real.h"
 #include "cuda/switches.h"
 #include "cuda/transaction.h"
-#include "interpose/recompute/advice.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/exile.h"
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/recompute.h"
+#include "interpose/recompute/round.h"
 #include "interpose/door/real.h"
 #include "interpose/plan/refuge.h"
 #include "interpose/run/core.h"
@@ -211,7 +211,7 @@ static void stand_again(const struct rp_execution *execution)
         if (rp_holdings_at(i)->owner == execution)
             rp_holding_set(rp_holdings_at(i), RP_HOLDING_STANDS);
     rp_core.figures.recalls++;
-    rp_advice_recalled(execution);
+    rp_round_recalled(execution);
 }
 
 static enum rp_status make_anew(struct rp_execution *execution, rp_stream stream)

@@ -15,13 +15,13 @@
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/liveness.h"
 #include "interpose/recompute/loss.h"
+#include "interpose/recompute/need.h"
 #include "interpose/recompute/recall.h"
 #include "interpose/recompute/recipe.h"
+#include "interpose/recompute/round.h"
 #include "interpose/run/budget.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
-
-static uint64_t largest_call; /* bytes that one call met, so far */
 
 /* ---- segments ---------------------------------------------------------------------- */
 
@@ -31,6 +31,7 @@ void rp_recompute_step_begins(void)
         return;
     rp_liveness_step_begins();
     rp_advice_step_begins();
+    rp_round_begins();
 }
 
 void rp_recompute_forward(struct rp_execution *execution, const struct rp_footprint *call)
@@ -77,11 +78,11 @@ void rp_recompute_set(uint64_t to, uint64_t count, unsigned width, unsigned valu
         rp_recipe_add_set(forward, &set, call);
 }
 
-/* To follow a recipe takes memory for all that it meets, beside what a call meets that wants it. */
+/* To follow a recipe takes memory for all that it meets, beside what a call takes that wants it. */
 static bool fits(const struct rp_execution *execution)
 {
     uint64_t meant = rp_recipe_bytes(execution), budget = rp_core.config.budget;
-    return budget == UINT64_MAX || (meant <= budget && largest_call <= budget - meant);
+    return budget == UINT64_MAX || (meant <= budget && rp_need_of_calls() <= budget - meant);
 }
 
 static void stay(struct rp_execution *execution, const char *reason)
@@ -110,7 +111,7 @@ void rp_recompute_forward_ends(struct rp_execution *execution)
     if (!rp_recompute_is_on())
         return;
     hold_outputs(execution);
-    rp_advice_forward(execution);
+    rp_round_forward(execution);
     rp_cost_phase(RP_PHASE_OF_BACKWARD, execution->place); /* until the next one begins */
 }
 
@@ -125,7 +126,7 @@ bool rp_recompute_lets_go(struct rp_execution *execution, uint64_t bytes)
         return false;
     bool goes = rp_loss_of_worthless(execution, bytes);
     if (!goes)
-        rp_advice_kept(execution, bytes);
+        rp_round_kept(execution, bytes);
     return goes;
 }
 
@@ -209,44 +210,6 @@ void rp_recompute_refuses(uint64_t bytes)
         rp_core.figures.lacking = needed;
 }
 
-/* Adds what the call meets of one allocation, in whole granules. */
-static void add_met(const struct rp_footprint *call, rp_alloc_id id, struct rp_spans *met)
-{
-    uint64_t granule = rp_backing_granule();
-    for (size_t i = 0; i < call->count; i++) {
-        const struct rp_reach *reach = &call->reaches[i];
-        if (reach->id == id)
-            rp_spans_add(met, reach->lo / granule * granule,
-                         (reach->hi + granule - 1) / granule * granule);
-    }
-}
-
-static bool is_first_of_its_allocation(const struct rp_footprint *call, size_t at)
-{
-    for (size_t i = 0; i < at; i++)
-        if (call->reaches[i].id == call->reaches[at].id)
-            return false;
-    return true;
-}
-
-/* Bytes of memory that the call meets and that are not there: at least a granule. */
-static uint64_t missing_to(const struct rp_footprint *call)
-{
-    struct rp_spans met = {0};
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < call->count; i++) {
-        const struct rp_backed *backed = rp_backing_of(call->reaches[i].id);
-        if (!backed || !is_first_of_its_allocation(call, i))
-            continue;
-        rp_spans_clear(&met);
-        add_met(call, call->reaches[i].id, &met);
-        for (size_t j = 0; j < met.count; j++)
-            bytes += rp_backing_missing(backed, met.items[j].lo, met.items[j].hi);
-    }
-    rp_spans_release(&met);
-    return bytes > rp_backing_granule() ? bytes : rp_backing_granule();
-}
-
 bool rp_recompute_before(const struct rp_footprint *call)
 {
     if (!rp_recompute_is_on())
@@ -255,10 +218,11 @@ bool rp_recompute_before(const struct rp_footprint *call)
         rp_gate_begins(call->stream);
     rp_drop_guard(call);
     rp_liveness_call(call);
+    rp_need_call(call);
     enum rp_status status = rp_driver_context_of(call->stream) ? share(call) : bring_back(call);
     const struct rp_holding *holding = rp_holding_any_dropped();
     if (status == RP_NO_MEMORY)
-        rp_recompute_refuses(missing_to(call));
+        rp_recompute_refuses(rp_need_missing(call));
     else if (status != RP_OK)
         rp_report(RP_HAZARD_NOT_PRESERVED, holding ? holding->owner : NULL, call,
                   holding ? holding->id : 0, holding ? holding->lo : 0,
@@ -268,16 +232,12 @@ bool rp_recompute_before(const struct rp_footprint *call)
 
 static void note_use(const struct rp_footprint *call)
 {
-    uint64_t bytes = 0;
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
         struct rp_backed *backed = rp_backing_of(reach->id);
         if (backed)
             rp_backing_use(backed, reach->lo, reach->hi, call->seq);
-        bytes += backed ? reach->hi - reach->lo : 0;
     }
-    if (bytes > largest_call)
-        largest_call = bytes;
 }
 
 void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure)
@@ -290,7 +250,7 @@ void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure)
     rp_exile_after(call, went, sure);
     rp_holdings_use(call);
     note_use(call);
-    rp_advice_call();
+    rp_round_call();
     rp_drop_unguard(call);
     rp_drop_unless_plenty();
 }
@@ -300,6 +260,7 @@ bool rp_recompute_graph_begins(rp_stream stream)
     if (!rp_recompute_is_on())
         return true;
     rp_drop_hold(true);
+    rp_need_everything();
     if (rp_recall_all(stream) == RP_OK)
         return true;
     rp_drop_hold(false);
@@ -333,6 +294,7 @@ void rp_recompute_look_begins(void)
     rp_stream line;
     if (!rp_recompute_is_on())
         return;
+    rp_need_everything();
     if (!all_stands() && rp_backing_context() && rp_drop_line(&line))
         rp_recall_all(line);
     rp_drop_hold(true);
@@ -373,6 +335,7 @@ CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)
 {
     uint64_t place = 0;
     settle_budget();
+    rp_need_alloc(bytes);
     if (!rp_backing_suits(bytes))
         return alloc_plain(bytes, address);
     enum rp_status status = rp_backing_create(bytes, &place);
@@ -466,4 +429,6 @@ void rp_recompute_forget(void)
     rp_drop_forget();
     rp_liveness_forget();
     rp_advice_forget();
+    rp_rounds_forget();
+    rp_need_forget();
 }

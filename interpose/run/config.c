@@ -79,6 +79,15 @@ static enum rp_status read_plan(struct rp_config *config)
     return config->plan_path ? RP_OK : RP_NO_MEMORY;
 }
 
+static enum rp_status read_profile(struct rp_config *config)
+{
+    const char *path = secure_getenv("REPRISE_PROFILE");
+    if (!path || !*path || !config->contract || config->mode != RP_MODE_RECOMPUTE)
+        return RP_OK;
+    config->profile_path = strdup(path);
+    return config->profile_path ? RP_OK : RP_NO_MEMORY;
+}
+
 static enum rp_status refuse_unsupported(const struct rp_config *config, char *message,
                                          size_t size)
 {
@@ -163,6 +172,8 @@ enum rp_status rp_config_read(struct rp_config *config, char *message, size_t me
     if (status == RP_OK)
         status = read_plan(config);
     if (status == RP_OK)
+        status = read_profile(config);
+    if (status == RP_OK)
         status = refuse_unsupported(config, message, message_size);
     return status == RP_OK ? read_output(config) : status;
 }
@@ -171,6 +182,7 @@ void rp_config_release(struct rp_config *config)
 {
     rp_contract_destroy(config->contract);
     free(config->plan_path);
+    free(config->profile_path);
     free(config->cache);
     free(config->output);
     *config = (struct rp_config){0};

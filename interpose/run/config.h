@@ -12,6 +12,7 @@ struct rp_config {
     enum rp_mode mode;             /* REPRISE_MODE */
     struct rp_contract *contract;  /* REPRISE_CONTRACT, or NULL */
     char *plan_path;               /* REPRISE_PLAN, or the contract's policy; NULL without */
+    char *profile_path;            /* REPRISE_PROFILE, in recompute; NULL without */
     char *cache;                   /* REPRISE_CACHE: where proofs are kept, or NULL */
     char *output;                  /* REPRISE_OUTPUT: an absolute folder, or NULL */
     char rank[12];                 /* of a distributed job, or "" */

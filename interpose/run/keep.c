@@ -146,7 +146,7 @@ static uint64_t evict_kept(const struct rp_execution *execution)
 /* The forward that is replayed last gives way first, and what is put back soonest last. */
 bool rp_keep_evict(void)
 {
-    if (!rp_policy_is_planned())
+    if (!rp_policy_is_planned() && !rp_recompute_is_on())
         return false;
     for (size_t i = 0; i < rp_executions_count(); i++)
         if (evict_kept(rp_executions_at(i)) > 0)

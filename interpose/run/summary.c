@@ -12,6 +12,7 @@
 #include "interpose/plan/policy.h"
 #include "interpose/recompute/advice.h"
 #include "interpose/recompute/backing.h"
+#include "interpose/recompute/need.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/buffer.h"
 #include "interpose/run/core.h"
@@ -288,6 +289,7 @@ static void put_recompute(json_t *summary)
     put_count(object, "bytes_dropped", rp_core.figures.bytes_dropped);
     put_count(object, "recalls", rp_core.figures.recalls);
     put_count(object, "granule_bytes", rp_backing_granule());
+    put_count(object, "least_bytes", rp_need_least());
     if (rp_core.figures.lacking)
         put_count(object, "needed_bytes", rp_core.figures.lacking);
     put_advice(object);

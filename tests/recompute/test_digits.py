@@ -14,6 +14,7 @@ REPRISE, DIGITS, CONTRACT = map(os.path.abspath, sys.argv[1:4])
 HAS_SWITCHES = sys.argv[4] == "true"
 JOB = ["-n", "5", "-b", "256"]
 SMALL = {"REPRISE_SOFT_GRANULARITY": "4KiB"}  # the job's buffers are small ones
+MODEL = {"REPRISE_SOFT_CLOCK": "h100nl"}  # plans are made of times: these are the same each time
 
 
 class Run:
@@ -22,13 +23,15 @@ class Run:
             folder = pathlib.Path(folder)
             self.done = subprocess.run(
                 [REPRISE, "run", "--device", "soft", "-o", str(folder / "out"),
-                 *options, "--", DIGITS, *job, f"--dump={folder / 'dump'}"],
+                 *options, "--", DIGITS, *job, "--dump=dump"], cwd=folder,
                 capture_output=True, text=True, env=os.environ | SMALL | (environment or {}))
             self.code, self.stderr = self.done.returncode, self.done.stderr
             dump = folder / "dump"
             self.bytes = dump.read_bytes() if dump.exists() else b""
             summaries = list((folder / "out").glob("summary-*"))
             self.summary = json.loads(summaries[0].read_text()) if summaries else {}
+            profile = folder / "out" / "profile.json"
+            self.profile = json.loads(profile.read_text()) if profile.exists() else None
         self.peak = self.summary.get("device_peak_bytes")
         self.recompute = self.summary.get("recompute", {})
 
@@ -89,7 +92,7 @@ class Digits(unittest.TestCase):
         job = ["-n", "5", "-b", "128", "-l", "16"]
         bare = Run("-m", "observe", job=job)
         budget = int(bare.peak * 0.8)
-        run = under(budget, job=job, policy="joint")
+        run = under(budget, MODEL, job, "joint")
         plan = run.recompute["plan"]
         self.assertTrue(run.bytes == bare.bytes and run.bytes, run.stderr)
         self.assertLessEqual(run.peak, budget)
@@ -103,7 +106,7 @@ class Digits(unittest.TestCase):
             self.assertEqual(run.recompute["plan"]["plans"], 0)
 
     def test_a_budget_that_no_plan_is_sure_of_is_told_with_the_smallest_one(self):
-        run = under(self.bare.peak // 2, policy="joint")
+        run = under(self.bare.peak // 2, MODEL, policy="joint")
         self.same(run)
         self.assertGreater(run.recompute["plan"]["min_budget_bytes"], self.bare.peak // 2)
         self.assertRegex(run.stderr, r"the smallest that one is sure of is \d")
@@ -144,6 +147,71 @@ class Digits(unittest.TestCase):
                 self.assertFalse(run.code == 0 and run.bytes == self.bare.bytes)
 
 
+class WithAProfile(unittest.TestCase):
+    """What an earlier run has left says before the first step whether the budget is enough."""
+
+    JOB = ["-n", "3", "-b", "128", "-l", "6"]
+
+    @classmethod
+    def setUpClass(cls):
+        cls.bare = Run("-m", "observe", job=cls.JOB)
+        cls.earlier = under(int(cls.bare.peak * 0.8), MODEL, cls.JOB)
+        cls.least = cls.earlier.profile["least_bytes"]
+
+    def run_by(self, profile, budget, *options, environment=None, job=None):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "profile.json"
+            path.write_text(json.dumps(profile))
+            return Run("-m", "recompute", "-c", CONTRACT, "--budget", str(budget), "--profile",
+                       str(path), *options, environment=MODEL | (environment or {}),
+                       job=job or self.JOB)
+
+    def refused(self, run, words):
+        self.assertEqual(run.code, 2, run.stderr)
+        self.assertIn(words, run.stderr)
+        self.assertFalse(run.bytes or run.summary.get("steps"))
+
+    def test_the_smallest_budget_is_what_it_says_it_is(self):
+        run = self.run_by(self.earlier.profile, self.least)
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertTrue(run.bytes == self.bare.bytes and run.bytes)
+        self.assertLessEqual(run.peak, self.least)
+        self.assertEqual(run.profile["least_bytes"], self.least)
+        self.assertIn("and no less than", run.stderr)
+        less = under(self.least - 1, job=self.JOB)
+        self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", less.stderr)
+        self.assertEqual(less.recompute["needed_bytes"], self.least)
+
+    def test_whatever_the_budget_of_the_earlier_run_was(self):
+        for options in ([], ["--budget", str(int(self.bare.peak * 0.6)), "--policy", "joint"]):
+            run = Run("-m", "recompute", "-c", CONTRACT, *options, job=self.JOB)
+            self.assertEqual(run.profile["least_bytes"], self.least)
+
+    def test_less_is_refused_before_the_first_step(self):
+        self.refused(self.run_by(self.earlier.profile, self.least - 1),
+                     f"`--budget {self.least}` is the smallest that works")
+
+    def test_what_is_not_of_this_job_is_refused(self):
+        profile = self.earlier.profile
+        self.refused(self.run_by(profile, self.bare.peak, job=["-n", "2", "-b", "128"]),
+                     "the profile was made for the job")
+        self.refused(self.run_by(profile, self.bare.peak,
+                                 environment={"REPRISE_SOFT_GRANULARITY": "8KiB"}),
+                     "maps memory by 4096 bytes, and this one does by 8192")
+        guarded = {key: value for key, value in profile.items() if key != "least_bytes"}
+        self.refused(self.run_by(guarded, self.bare.peak), "is of no run in recompute")
+        run = Run("-m", "guard", "-c", CONTRACT, "--profile", "profile.json", job=self.JOB)
+        self.refused(run, "--profile is for recompute, not for guard")
+
+    def test_a_plan_is_made_of_it_before_the_first_step(self):
+        job = ["-n", "1", "-b", "128", "-l", "6"]
+        profile = self.earlier.profile | {"made_for": {"job": "*"}}
+        run = self.run_by(profile, int(self.bare.peak * 0.95), "--policy", "joint", job=job)
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertEqual(run.recompute["plan"]["plans"], 1)
+        self.assertIn("regions", run.recompute["plan"]["choices"].values())
+
+
 class Refused(unittest.TestCase):
     def refused(self, words, *options, contract=None):
         with tempfile.TemporaryDirectory() as folder:
@@ -158,6 +226,7 @@ class Refused(unittest.TestCase):
         contract = json.loads(pathlib.Path(CONTRACT).read_text())
         self.refused("--audit looks at all device memory", "--audit", "1")
         self.refused("or what a plan says (joint)", "--policy", "whole")
+        self.refused("which plans by itself", "--plan", CONTRACT)
         self.refused("names no \"step\"",
                      contract={k: v for k, v in contract.items() if k != "step"})
 

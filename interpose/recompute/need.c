@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/recompute/need.h"
+
+#include "interpose/recompute/backing.h"
+#include "interpose/run/core.h"
+
+static struct {
+    uint64_t least, of_calls, expected; /* bytes */
+    struct rp_spans met;                /* of one allocation, by the call in hand */
+} needs;
+
+void rp_need_forget(void)
+{
+    needs.least = needs.of_calls = 0;
+}
+
+void rp_need_expect(uint64_t bytes)
+{
+    needs.expected = bytes;
+}
+
+uint64_t rp_need_least(void)
+{
+    return needs.least;
+}
+
+uint64_t rp_need_of_calls(void)
+{
+    return needs.of_calls > needs.expected ? needs.of_calls : needs.expected;
+}
+
+static void note_most(uint64_t *most, uint64_t bytes)
+{
+    if (bytes > *most)
+        *most = bytes;
+}
+
+/* Of the driver's own making: it stays where it is. */
+static uint64_t fixed(void)
+{
+    return rp_core.device_bytes - rp_backings_mapped();
+}
+
+void rp_need_alloc(uint64_t bytes)
+{
+    note_most(&needs.least, fixed() + (rp_backing_suits(bytes) ? rp_backing_span(bytes) : bytes));
+}
+
+void rp_need_everything(void)
+{
+    note_most(&needs.least, fixed() + rp_backings_span());
+}
+
+/* ---- what a call meets ------------------------------------------------------------------ */
+
+static bool is_first_of_its_allocation(const struct rp_footprint *call, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (call->reaches[i].id == call->reaches[at].id)
+            return false;
+    return true;
+}
+
+/* Gathers what the call meets of one allocation, in whole granules. */
+static void gather(const struct rp_footprint *call, rp_alloc_id id)
+{
+    uint64_t granule = rp_backing_granule();
+    rp_spans_clear(&needs.met);
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (reach->id == id && reach->lo < reach->hi)
+            rp_spans_add(&needs.met, reach->lo / granule * granule,
+                         (reach->hi + granule - 1) / granule * granule);
+    }
+}
+
+/* Bytes of memory under what the call meets; or of it what is not there. */
+static uint64_t met_by(const struct rp_footprint *call, bool only_missing)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_backed *backed = rp_backing_of(call->reaches[i].id);
+        if (!backed || !is_first_of_its_allocation(call, i))
+            continue;
+        gather(call, call->reaches[i].id);
+        for (size_t j = 0; only_missing && j < needs.met.count; j++)
+            bytes += rp_backing_missing(backed, needs.met.items[j].lo, needs.met.items[j].hi);
+        bytes += only_missing ? 0 : rp_spans_bytes(&needs.met);
+    }
+    return bytes;
+}
+
+uint64_t rp_need_missing(const struct rp_footprint *call)
+{
+    uint64_t bytes = met_by(call, true), granule = rp_backing_granule();
+    return bytes > granule ? bytes : granule;
+}
+
+/* No less than it meets: most calls meet less than an earlier one, and are told by this. */
+static uint64_t most_met_by(const struct rp_footprint *call)
+{
+    uint64_t bytes = 0, granule = rp_backing_granule();
+    for (size_t i = 0; i < call->count; i++)
+        bytes += call->reaches[i].hi - call->reaches[i].lo + 2 * granule;
+    return bytes;
+}
+
+void rp_need_call(const struct rp_footprint *call)
+{
+    if (rp_footprint_is_unproved(call) || call->in_graph)
+        rp_need_everything();
+    else if (fixed() + most_met_by(call) > needs.of_calls)
+        note_most(&needs.of_calls, fixed() + met_by(call, false));
+    note_most(&needs.least, needs.of_calls);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Needs: the least device memory in which what the job does can be done.
+ *
+ * A call needs what it meets, in whole granules, beside the memory that the driver has made itself:
+ * all else can be dropped, or be on the host. An allocation needs all of itself. A graph, a capture
+ * and a call of which nothing is proved need all that there is. The most that anything has needed
+ * so far is the smallest budget in which the run could have come as far.
+ *
+ * Sizes are bytes of device memory, the driver's own included. Calls that several threads have
+ * under way at one time are counted one by one. All functions want the core's lock. */
+#ifndef RP_INTERPOSE_NEED_H
+#define RP_INTERPOSE_NEED_H
+
+#include "interpose/run/footprint.h"
+
+/* It is about to be given to the device. */
+void rp_need_call(const struct rp_footprint *call);
+/* The job asks for so much memory. */
+void rp_need_alloc(uint64_t bytes);
+void rp_need_everything(void);
+
+/* Bytes of memory that the call meets and that are not there: at least a granule. */
+uint64_t rp_need_missing(const struct rp_footprint *call);
+
+/* An earlier run needed so much. */
+void rp_need_expect(uint64_t bytes);
+/* The most so far; of calls alone, with what is expected. */
+uint64_t rp_need_least(void);
+uint64_t rp_need_of_calls(void);
+/* After a fork. */
+void rp_need_forget(void);
+
+#endif
