@@ -2,19 +2,8 @@
 /* usage: building_job CASE. Builds graphs of sets and copies, by calls or by a capture, of memory
  * that may have gone elsewhere; prints each answer, and what it holds in the end. Loads no
  * kernel. */
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cases.h"
 
-#define CU(call)                                                                                  \
-    do {                                                                                          \
-        CUresult result_ = (call);                                                                \
-        if (result_ != CUDA_SUCCESS) {                                                            \
-            printf("%s failed with %d\n", #call, (int)result_);                                    \
-            exit(1);                                                                              \
-        }                                                                                         \
-    } while (0)
 #define ANSWER(call) printf("%s: %d\n", #call, (int)(call))
 
 enum { WORDS = 4096, BYTES = WORDS * 4, MANY = 4 };
@@ -115,16 +104,9 @@ static void show(void)
     }
 }
 
-static void run(const char *name)
-{
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } cases[] = {{"capture", capture}, {"nodes", nodes}, {"wrong", wrong}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (!strcmp(cases[i].name, name))
-            cases[i].run();
-}
+static const struct job_case cases[] = {
+    {"capture", capture}, {"nodes", nodes}, {"wrong", wrong}, {NULL, NULL},
+};
 
 int main(int argc, char **argv)
 {
@@ -136,7 +118,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < MANY; i++)
         memory[i] = filled(i + 7);
     make_way();
-    run(argv[1]);
+    run_case(cases, argv[1]);
     show();
     return 0;
 }

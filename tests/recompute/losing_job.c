@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* usage: losing_job KERNELS CASE. Forwards whose memory or code goes before their outputs are used;
  * prints what the outputs hold in the end. */
-#include <cuda.h>
+#include "cases.h"
+
 #include <nvtx3/nvToolsExt.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CU(call)                                                                                  \
-    do {                                                                                          \
-        CUresult result_ = (call);                                                                \
-        if (result_ != CUDA_SUCCESS) {                                                            \
-            printf(#call " failed with %d\n", (int)result_);                                      \
-            exit(1);                                                                              \
-        }                                                                                         \
-    } while (0)
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 static CUmodule module;
@@ -251,19 +240,11 @@ static void counted(void)
     looked_at_twice("counted");
 }
 
-static void run(const char *name)
-{
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } cases[] = {{"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
-                 {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped},
-                 {"refused", refused},
-                 {"timed", timed}, {"counted", counted}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (!strcmp(cases[i].name, name))
-            cases[i].run();
-}
+static const struct job_case cases[] = {
+    {"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
+    {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
+    {"timed", timed}, {"counted", counted}, {NULL, NULL},
+};
 
 int main(int argc, char **argv)
 {
@@ -275,7 +256,7 @@ int main(int argc, char **argv)
     CU(cuModuleLoad(&module, argv[1]));
     CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     nvtxRangePushA("step");
-    run(argv[2]);
+    run_case(cases, argv[2]);
     nvtxRangePop();
     return 0;
 }

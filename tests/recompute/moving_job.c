@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* usage: moving_job KERNELS CASE. Memory that no recipe can make anew, more of it than the device
  * holds; prints what it holds in the end. */
-#include <cuda.h>
+#include "cases.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CU(call)                                                                                  \
-    do {                                                                                          \
-        CUresult result_ = (call);                                                                \
-        if (result_ != CUDA_SUCCESS) {                                                            \
-            printf("%s failed with %d\n", #call, (int)result_);                                    \
-            exit(1);                                                                              \
-        }                                                                                         \
-    } while (0)
 
 enum { PAGE = 4096, MANY = 9, LARGE = 64 * PAGE };
 static CUcontext context;
@@ -228,18 +217,11 @@ static void stuck(void)
     show_wrong(large, MORE);
 }
 
-static void run(const char *name)
-{
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } cases[] = {{"full", fill_and_look}, {"pool", pool}, {"captured", captured},
-                 {"context", context_goes}, {"allocates", context_allocates},
-                 {"primary", primary_goes}, {"gated", gated}, {"stuck", stuck}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (!strcmp(cases[i].name, name))
-            cases[i].run();
-}
+static const struct job_case cases[] = {
+    {"full", fill_and_look}, {"pool", pool}, {"captured", captured}, {"context", context_goes},
+    {"allocates", context_allocates}, {"primary", primary_goes}, {"gated", gated},
+    {"stuck", stuck}, {NULL, NULL},
+};
 
 int main(int argc, char **argv)
 {
@@ -249,6 +231,6 @@ int main(int argc, char **argv)
     CU(cuCtxCreate(&context, NULL, 0, 0));
     CU(cuModuleLoad(&module, argv[1]));
     CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    run(argv[2]);
+    run_case(cases, argv[2]);
     return 0;
 }
