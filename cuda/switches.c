@@ -29,7 +29,7 @@ static const char *const names[RP_SWITCH_COUNT] = {
     [RP_SWITCH_LODGING] = "lodging",         [RP_SWITCH_TOGETHER] = "together",
     [RP_SWITCH_GATES] = "gates",             [RP_SWITCH_ADVICE] = "advice",
     [RP_SWITCH_HALVES] = "halves",
-    [RP_SWITCH_GRAINS] = "grains",
+    [RP_SWITCH_GRAINS] = "grains",           [RP_SWITCH_WALKS] = "walks",
     [RP_SWITCH_TRIALS] = "trials",           [RP_SWITCH_LATER] = "later",
     [RP_SWITCH_TRADES] = "trades",
     [RP_SWITCH_PLAIN_STEPS] = "plain-steps",

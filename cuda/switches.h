@@ -36,6 +36,7 @@ enum rp_switch {
     RP_SWITCH_REPEATS,      /* tell briefly of what comes again */
     RP_SWITCH_CHANGES,      /* ... but not of what may mean something else by now */
     RP_SWITCH_GRAINS,       /* cut small launches up until they are affine */
+    RP_SWITCH_WALKS,        /* ... and walk them thread by thread */
     RP_SWITCH_MEMO,         /* look up what was found of launches alike */
     RP_SWITCH_CLAIM,        /* make nothing anew that is about to be overwritten */
     RP_SWITCH_ROOM,         /* leave on the device what can't be made anew, where there is room */

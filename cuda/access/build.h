@@ -208,6 +208,7 @@ void rp_slice(struct rp_builder *build, struct rp_proof *proof);
 void rp_best_verdicts(struct rp_builder *build, struct rp_proof *proof);
 
 /* depend.c */
+uint8_t rp_depends_on_register(int64_t sreg); /* on which coordinates it does */
 void rp_depends_find(struct rp_builder *build, struct rp_proof *proof);
 
 /* varies.c */

@@ -19,6 +19,7 @@ static void note(struct rp_run *run, enum rp_verdict verdict, const char *reason
 static void give_root(struct rp_run *run, const struct rp_touch *touch,
                       const struct rp_form *address, const char *reason)
 {
+    run->lacks_walk |= touch->walks;
     bool rooted = address->root && !(address->flags & RP_FORM_WILD) &&
                   run->root_known[address->root - 1];
     if (!rooted) {
@@ -52,6 +53,7 @@ static void add_cover(struct rp_run *run, const struct rp_cover *cover)
         known->atomic &= cover->atomic;
         known->updates &= cover->updates;
         known->exact = false;
+        run->lacks_walk = true;
         note(run, RP_VERDICT_BOUNDED, "it has too many different accesses");
         return;
     }
@@ -108,6 +110,7 @@ static void cover(struct rp_run *run, const struct rp_touch *touch, const struct
     if (out.lo == out.hi)
         return;
     out.exact &= touch->certain;
+    run->lacks_walk |= !out.exact && touch->walks;
     bool worth_it = touch->effect == RP_WRITE && touch->best == RP_VERDICT_EXACT;
     if (!out.exact && worth_it && rp_run_halve(run, touch))
         return;
@@ -169,7 +172,7 @@ static void touch_address(struct rp_run *run, const struct rp_touch *touch)
 
 void rp_run_touch(struct rp_run *run, const struct rp_touch *touch)
 {
-    if (repeats_last(run, touch))
+    if (run->walked[touch - run->proof->touches] || repeats_last(run, touch))
         return;
     struct rp_context *block = run->now, here = *block;
     uint32_t boxes = run->box_count, facts = run->fact_count;

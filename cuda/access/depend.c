@@ -4,7 +4,7 @@
  * best.c says so. */
 #include "cuda/access/build.h"
 
-static uint8_t of_sreg(int64_t sreg)
+uint8_t rp_depends_on_register(int64_t sreg)
 {
     if (sreg >= RP_PTX_TID_X && sreg <= RP_PTX_TID_Z)
         return (uint8_t)(RP_DEPENDS_TID << (sreg - RP_PTX_TID_X));
@@ -57,7 +57,7 @@ static uint8_t of_value(const struct rp_proof *proof, const uint8_t *known, uint
     uint8_t out = 0;
     bool used[3];
     if (op->kind == RP_OP_SREG)
-        return of_sreg(op->imm);
+        return rp_depends_on_register(op->imm);
     if (op->kind == RP_OP_PHI)
         return of_phi(proof, known, op);
     if (op->kind == RP_OP_EXIT)

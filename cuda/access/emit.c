@@ -207,6 +207,7 @@ static uint32_t emit_kind(struct emission *at, uint32_t first, uint32_t past)
     bool lost = exact.overflow || exact.count > MAX_RANGES;
     if (lost) {
         exact.count = 0;
+        run->lacks_walk = true;
         if (run->found.reason_verdict < RP_VERDICT_BOUNDED) {
             run->found.reason_verdict = RP_VERDICT_BOUNDED;
             run->found.reason = "it leaves too many gaps between the bytes that it touches";

@@ -23,7 +23,9 @@ struct section {
 static const struct section sections[] = {
     SECTION(ops, op_count),           SECTION(phi_args, phi_arg_count),
     SECTION(blocks, block_count),     SECTION(loops, loop_count),
-    SECTION(test_ops, test_op_count), SECTION(roots, root_count),
+    SECTION(test_ops, test_op_count), SECTION(walk_ops, walk_op_count),
+    SECTION(walk_args, walk_arg_count), SECTION(walk_blocks, walk_block_count),
+    SECTION(walk_touches, walk_touch_count), SECTION(roots, root_count),
     SECTION(touches, touch_count)};
 
 enum { SECTIONS = sizeof sections / sizeof *sections };

@@ -25,7 +25,11 @@ bool rp_run_halve(struct rp_run *run, const struct rp_touch *touch)
     const struct rp_box *box = &run->piece->box;
     uint64_t grains = 1, most = 1;
     uint32_t widest = 0;
-    if (run->no_grains || touch->best > RP_VERDICT_BOUNDED || !rp_switch_on(RP_SWITCH_GRAINS))
+    run->lacks_walk |= touch->walks;
+    if (touch->best > RP_VERDICT_BOUNDED || !rp_switch_on(RP_SWITCH_GRAINS))
+        return false;
+    run->lacks_grains = true;
+    if (run->no_grains)
         return false;
     for (uint32_t rest = variables_of(run, touch->depends); rest; rest &= rest - 1) {
         uint32_t v = (uint32_t)__builtin_ctz(rest);

@@ -8,7 +8,7 @@
  * Post-dominance is meant within one iteration: b post-dominates a when every run from a
  * passes b before the loops around both start their next iteration. So its graph has, in
  * the place of an edge back to a header, edges to wherever that loop ends. */
-#include "cuda/access/build.h"
+#include "cuda/access/tree.h"
 
 #include <string.h>
 
@@ -17,130 +17,18 @@ static struct rp_natural_loop *loop_at(const struct rp_builder *build, uint32_t 
     return &RP_ITEMS(build->loops, struct rp_natural_loop)[loop];
 }
 
-static void append(struct rp_builder *build, struct rp_indices *list, uint32_t item)
-{
-    if ((list->count & (list->count - 1)) == 0) { /* 0 or a power of two: full */
-        uint32_t *items = rp_build_alloc(build, (list->count ? list->count * 2 : 1) *
-                                                    sizeof(*items));
-        if (list->count)
-            memcpy(items, list->items, list->count * sizeof(*items));
-        list->items = items;
-    }
-    list->items[list->count++] = item;
-}
-
 static void fill_predecessors(struct rp_builder *build)
 {
     for (uint32_t i = 0; i < build->node_count; i++)
         build->nodes[i].pred = (struct rp_indices){0};
     for (uint32_t i = 0; i < build->node_count; i++)
         for (uint32_t j = 0; j < build->nodes[i].succ.count; j++)
-            append(build, &build->nodes[build->nodes[i].succ.items[j]].pred, i);
+            rp_indices_append(build, &build->nodes[build->nodes[i].succ.items[j]].pred, i);
 }
 
-/* ---- orders and trees, for any graph ------------------------------------------ */
-
-struct graph {
-    struct rp_indices *succ, *pred;
-    uint32_t count, root;
-    uint32_t *order;  /* position of a node, or RP_NONE */
-    uint32_t *sorted; /* nodes in reverse post-order */
-    uint32_t sorted_count;
-    uint32_t *idom;
-};
-
-static void sort_graph(struct rp_builder *build, struct graph *graph)
+static struct rp_tree forward_graph(struct rp_builder *build)
 {
-    uint32_t *stack = rp_build_alloc(build, graph->count * sizeof(*stack));
-    uint32_t *next = rp_build_alloc(build, graph->count * sizeof(*next));
-    uint32_t *post = rp_build_alloc(build, graph->count * sizeof(*post));
-    graph->order = rp_build_alloc(build, graph->count * sizeof(*graph->order));
-    graph->sorted = rp_build_alloc(build, graph->count * sizeof(*graph->sorted));
-    memset(graph->order, 0xff, graph->count * sizeof(*graph->order));
-    uint32_t depth = 0, done = 0;
-    stack[depth++] = graph->root;
-    graph->order[graph->root] = 0;
-    while (depth) {
-        uint32_t at = stack[depth - 1];
-        if (next[at] == graph->succ[at].count) {
-            post[done++] = at;
-            depth--;
-            continue;
-        }
-        uint32_t to = graph->succ[at].items[next[at]++];
-        if (graph->order[to] == RP_NONE) {
-            graph->order[to] = 0;
-            stack[depth++] = to;
-        }
-    }
-    graph->sorted_count = done;
-    for (uint32_t i = 0; i < done; i++) {
-        graph->sorted[i] = post[done - 1 - i];
-        graph->order[graph->sorted[i]] = i;
-    }
-}
-
-static uint32_t common_ancestor(const struct graph *graph, uint32_t a, uint32_t b)
-{
-    while (a != b) {
-        while (graph->order[a] > graph->order[b])
-            a = graph->idom[a];
-        while (graph->order[b] > graph->order[a])
-            b = graph->idom[b];
-    }
-    return a;
-}
-
-/* Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm". */
-static void find_dominators(struct rp_builder *build, struct graph *graph)
-{
-    graph->idom = rp_build_alloc(build, graph->count * sizeof(*graph->idom));
-    memset(graph->idom, 0xff, graph->count * sizeof(*graph->idom));
-    graph->idom[graph->root] = graph->root;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t i = 1; i < graph->sorted_count; i++) {
-            uint32_t node = graph->sorted[i], best = RP_NONE;
-            const struct rp_indices *pred = &graph->pred[node];
-            for (uint32_t j = 0; j < pred->count; j++)
-                if (graph->order[pred->items[j]] != RP_NONE &&
-                    graph->idom[pred->items[j]] != RP_NONE)
-                    best = best == RP_NONE ? pred->items[j]
-                                           : common_ancestor(graph, best, pred->items[j]);
-            if (graph->idom[node] != best) {
-                graph->idom[node] = best;
-                changed = true;
-            }
-        }
-    }
-}
-
-/* Numbers the tree so that ancestors are found by comparing intervals. Children come after
- * their parents in `sorted`, so sizes are summed backwards and places given forwards. */
-static struct rp_interval *number_tree(struct rp_builder *build, const struct graph *graph)
-{
-    struct rp_interval *tree = rp_build_alloc(build, graph->count * sizeof(*tree));
-    uint32_t *size = rp_build_alloc(build, graph->count * sizeof(*size));
-    uint32_t *given = rp_build_alloc(build, graph->count * sizeof(*given));
-    for (uint32_t i = graph->sorted_count; i-- > 0;) {
-        uint32_t node = graph->sorted[i];
-        size[node]++;
-        if (i)
-            size[graph->idom[node]] += size[node];
-    }
-    for (uint32_t i = 0; i < graph->sorted_count; i++) {
-        uint32_t node = graph->sorted[i], parent = graph->idom[node];
-        tree[node].in = i ? tree[parent].in + 1 + given[parent] : 0;
-        tree[node].out = tree[node].in + size[node];
-        if (i)
-            given[parent] += size[node];
-    }
-    return tree;
-}
-
-static struct graph forward_graph(struct rp_builder *build)
-{
-    struct graph graph = {.count = build->node_count, .root = RP_ENTRY_NODE};
+    struct rp_tree graph = {.count = build->node_count, .root = RP_ENTRY_NODE};
     graph.succ = rp_build_alloc(build, graph.count * sizeof(*graph.succ));
     graph.pred = rp_build_alloc(build, graph.count * sizeof(*graph.pred));
     for (uint32_t i = 0; i < graph.count; i++) {
@@ -153,10 +41,10 @@ static struct graph forward_graph(struct rp_builder *build)
 static void order_nodes(struct rp_builder *build)
 {
     fill_predecessors(build);
-    struct graph graph = forward_graph(build);
-    sort_graph(build, &graph);
-    find_dominators(build, &graph);
-    const struct rp_interval *tree = number_tree(build, &graph);
+    struct rp_tree graph = forward_graph(build);
+    rp_tree_sort(build, &graph);
+    rp_tree_dominators(build, &graph);
+    const struct rp_interval *tree = rp_tree_number(build, &graph);
     for (uint32_t i = 0; i < graph.count; i++) {
         build->nodes[i].order = graph.order[i];
         build->nodes[i].idom = graph.idom[i];
@@ -331,24 +219,25 @@ static void find_exits(struct rp_builder *build)
                  at = loop_at(build, at)->parent) {
                 if (rp_graph_in_loop(build, succ->items[j], at))
                     break;
-                append(build, &loop_at(build, at)->exits, succ->items[j]);
-                append(build, &loop_at(build, at)->exit_from, node);
+                rp_indices_append(build, &loop_at(build, at)->exits, succ->items[j]);
+                rp_indices_append(build, &loop_at(build, at)->exit_from, node);
             }
     }
 }
 
 /* ---- post-dominance ----------------------------------------------------------- */
 
-static void add_reversed(struct rp_builder *build, struct graph *graph, uint32_t from, uint32_t to)
+static void add_reversed(struct rp_builder *build, struct rp_tree *graph, uint32_t from,
+                         uint32_t to)
 {
-    append(build, &graph->succ[to], from);
-    append(build, &graph->pred[from], to);
+    rp_indices_append(build, &graph->succ[to], from);
+    rp_indices_append(build, &graph->pred[from], to);
 }
 
 /* The graph of one iteration, turned round: from the exit to the entry. */
-static struct graph backward_graph(struct rp_builder *build)
+static struct rp_tree backward_graph(struct rp_builder *build)
 {
-    struct graph graph = {.count = build->node_count, .root = RP_EXIT_NODE};
+    struct rp_tree graph = {.count = build->node_count, .root = RP_EXIT_NODE};
     graph.succ = rp_build_alloc(build, graph.count * sizeof(*graph.succ));
     graph.pred = rp_build_alloc(build, graph.count * sizeof(*graph.pred));
     for (uint32_t i = 0; i < build->rpo_count; i++) {
@@ -370,8 +259,8 @@ static struct graph backward_graph(struct rp_builder *build)
 
 static void find_postdominators(struct rp_builder *build)
 {
-    struct graph graph = backward_graph(build);
-    sort_graph(build, &graph);
+    struct rp_tree graph = backward_graph(build);
+    rp_tree_sort(build, &graph);
     bool incomplete = false;
     for (uint32_t i = 0; i < build->rpo_count; i++) /* what never ends, ends for us here */
         if (graph.order[build->rpo[i]] == RP_NONE) {
@@ -379,9 +268,9 @@ static void find_postdominators(struct rp_builder *build)
             incomplete = true;
         }
     if (incomplete)
-        sort_graph(build, &graph);
-    find_dominators(build, &graph);
-    const struct rp_interval *tree = number_tree(build, &graph);
+        rp_tree_sort(build, &graph);
+    rp_tree_dominators(build, &graph);
+    const struct rp_interval *tree = rp_tree_number(build, &graph);
     for (uint32_t i = 0; i < graph.count; i++)
         build->nodes[i].pdom = tree[i];
 }

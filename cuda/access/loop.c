@@ -12,11 +12,12 @@ static struct rp_natural_loop *loop_at(const struct rp_builder *build, uint32_t 
     return &RP_ITEMS(build->loops, struct rp_natural_loop)[loop];
 }
 
+/* It may be anything, but for who follows a thread round the loop. */
 static void make_opaque(struct rp_builder *build, uint32_t value)
 {
     struct rp_op *op = op_at(build, value);
-    *op = (struct rp_op){.kind = op->bits == 1 ? RP_OP_PUNKNOWN : RP_OP_OPAQUE, .bits = op->bits,
-                         .imm = op->bits, .block = op->block};
+    op->kind = RP_OP_CARRIED;
+    op->imm = op->bits;
 }
 
 static bool is_invariant(struct rp_builder *build, uint32_t value, uint32_t loop)
@@ -109,8 +110,7 @@ static uint32_t outside(struct rp_builder *build, uint32_t value, uint32_t node,
                          .b = build->nodes[defined].loop, .c = left, .block = node,
                          .stage = (uint8_t)stage};
     if (op->bits == 1)
-        exit = (struct rp_op){.kind = RP_OP_PUNKNOWN, .bits = 1, .block = node,
-                              .stage = (uint8_t)stage};
+        exit.kind = RP_OP_PEXIT;
     known = rp_ssa_op(build, exit);
     rp_map_set(build, build->exits, key, known);
     return known;
@@ -121,7 +121,7 @@ bool rp_op_operands(const struct rp_op *op, bool used[3])
     used[0] = used[1] = used[2] = false;
     switch ((enum rp_op_kind)op->kind) {
     case RP_OP_OPAQUE: case RP_OP_CONST: case RP_OP_PARAM: case RP_OP_SREG: case RP_OP_ROOT:
-    case RP_OP_NEAR: case RP_OP_PUNKNOWN: case RP_OP_PHI:
+    case RP_OP_NEAR: case RP_OP_PUNKNOWN: case RP_OP_PHI: case RP_OP_CARRIED: case RP_OP_PEXIT:
         return false;
     case RP_OP_NOT: case RP_OP_ABS: case RP_OP_CONVERT: case RP_OP_HIGH: case RP_OP_EXIT:
     case RP_OP_PNOT:
@@ -144,7 +144,7 @@ static void settle_op(struct rp_builder *build, uint32_t value)
 {
     struct rp_op op = *op_at(build, value);
     bool used[3];
-    if (op.kind == RP_OP_PHI) {
+    if (op.kind == RP_OP_PHI || op.kind == RP_OP_CARRIED) {
         for (uint32_t i = 0; i < op.b; i++) {
             struct rp_phi_arg arg = RP_ITEMS(build->phi_args, struct rp_phi_arg)[op.a + i];
             arg.value = outside(build, arg.value, arg.block, 3);

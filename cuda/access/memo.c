@@ -12,7 +12,7 @@
 #define SLOTS 64
 #define WAYS 4            /* slots that a key may lie in; the new take the place of the oldest */
 #define MAX_KEY_BYTES 512 /* of longer ones nothing is remembered */
-#define MAX_ITEMS 512
+#define MAX_ITEMS 640
 #define HIGHEST_ADDRESS ((uint64_t)INT64_MAX / 2) /* of a range, as in a proof's evaluation */
 
 /* Bytes of the parameter block that belong to the key. */
@@ -66,6 +66,9 @@ static void plan_key(struct rp_memo *memo)
     for (size_t i = 0; i < proof->op_count; i++)
         if (proof->ops[i].kind == RP_OP_PARAM && proof->ops[i].from != 64)
             mark(memo, (uint64_t)proof->ops[i].imm, proof->ops[i].from / 8u);
+    for (size_t i = 0; i < proof->walk_op_count; i++)
+        if (proof->walk_ops[i].kind == RP_OP_PARAM && proof->walk_ops[i].from != 64)
+            mark(memo, (uint64_t)proof->walk_ops[i].imm, proof->walk_ops[i].from / 8u);
     for (size_t i = 0; i < proof->root_count; i++)
         if (memo->used[i] && proof->roots[i].param != RP_NONE)
             mark(memo, proof->roots[i].param, 8);

@@ -230,7 +230,7 @@ void rp_run_op(struct rp_run *run, uint32_t value)
     const struct rp_op *op = &run->proof->ops[value];
     struct rp_form *out = &run->forms[value];
     switch ((enum rp_op_kind)op->kind) {
-    case RP_OP_OPAQUE: opaque(op, out); return;
+    case RP_OP_OPAQUE: case RP_OP_CARRIED: opaque(op, out); return;
     case RP_OP_CONST: rp_form_set(out, op->imm); rp_form_normalise(out, op->bits); return;
     case RP_OP_PARAM: load_param(run, op, out); return;
     case RP_OP_SREG: special(run, op, out); return;
@@ -270,6 +270,6 @@ void rp_run_op(struct rp_run *run, uint32_t value)
     case RP_OP_INDUCTION: induct(run, op, out); return;
     case RP_OP_EXIT: rp_run_leave(run, op, out); return;
     case RP_OP_COMPARE: case RP_OP_PAND: case RP_OP_POR: case RP_OP_PXOR: case RP_OP_PNOT:
-    case RP_OP_PSELECT: case RP_OP_PUNKNOWN: predicate(run, op, out); return;
+    case RP_OP_PSELECT: case RP_OP_PUNKNOWN: case RP_OP_PEXIT: predicate(run, op, out); return;
     }
 }

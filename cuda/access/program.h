@@ -38,7 +38,10 @@ enum rp_op_kind {
     RP_OP_COMPARE,   /* predicate: a `compare` b, of `from` bits */
     RP_OP_PAND, RP_OP_POR, RP_OP_PXOR, RP_OP_PNOT,
     RP_OP_PSELECT,   /* predicate: c ? a : b */
-    RP_OP_PUNKNOWN   /* a predicate that depends on data */
+    RP_OP_PUNKNOWN,  /* a predicate that depends on data */
+    /* what only walks know more of than that it is opaque (struct rp_walk_block) */
+    RP_OP_CARRIED,   /* a phi of a loop that is neither this nor that */
+    RP_OP_PEXIT      /* predicate a after its loop */
 };
 
 enum rp_compare { RP_EQ, RP_NE, RP_LT, RP_LE, RP_GT, RP_GE };
@@ -49,6 +52,7 @@ struct rp_op {
     uint8_t from; /* bits of the operands where they differ */
     bool is_signed;
     uint8_t compare;
+    bool fickle;  /* in a walk: another one where data have decided by which way */
     bool wanted;  /* worth dividing the launch into pieces for: leads to a write or a branch */
     uint8_t stage; /* order in its block: 0 phis, 1 exits, 2 its own, 3 exits, 4 loop steps */
     uint32_t a, b, c;
@@ -103,6 +107,7 @@ struct rp_touch {
     uint8_t best;       /* and this, from what its address and guards are made of */
     bool atomic, certain;
     bool updates;       /* a write over what the same thread has read before */
+    bool walks;         /* a walk leads there */
     bool generic;       /* no state space was written: may turn out to be shared or local */
     bool sense;         /* of `guard` */
     uint8_t depends;    /* on which coordinates it does, and where */
@@ -113,6 +118,31 @@ struct rp_touch {
     uint64_t width;     /* bytes from there */
     uint32_t line;
     const char *reason; /* why it cannot be better than `verdict` */
+};
+
+/* The way of one thread to its writes, for launches that are small enough to be walked thread by
+ * thread (walk.c): the blocks on it, with those values and branches that decide where it writes.
+ * Phis and inductions, which come first in a block, ask for the block that the thread comes from:
+ * that of an argument, or (in `c`) the one before the loop.
+ *
+ * Where it turns out that data decide, both ways are walked: next[aside] and what follows until
+ * the block where they meet, and then the other. What is written in between may be written; and
+ * what is `fickle` is not known any more. The way back in a loop that nothing but data end is
+ * RP_WALK_CUT. It leads to `back` as long as data have decided nothing, and then once more. */
+struct rp_walk_block {
+    uint32_t first_op, op_count, phi_count, first_touch, touch_count;
+    uint32_t condition; /* RP_NONE: the thread goes to next[0] */
+    uint32_t next[2];   /* where the condition is true, and where not; RP_NONE: it ends */
+    bool forks; /* data may decide */
+    uint8_t aside;
+    uint32_t back;
+    uint32_t meets;     /* the block where the ways of a fork do; RP_NONE: nowhere */
+};
+
+#define RP_WALK_CUT (UINT32_MAX - 1)
+
+struct rp_walk_touch {
+    uint32_t touch, address, guard;
 };
 
 #define RP_MAX_DEPTH 4 /* nested loops with a counter of their own */
@@ -135,6 +165,16 @@ struct rp_proof {
     size_t root_count;
     struct rp_touch *touches; /* by block */
     size_t touch_count;
+    struct rp_op *walk_ops;  /* the first of them are the same for all threads */
+    size_t walk_op_count;
+    uint32_t walk_uniform;   /* how many */
+    uint8_t walk_depends;    /* on which coordinates the others do (RP_DEPENDS_TID and so on) */
+    struct rp_phi_arg *walk_args;
+    size_t walk_arg_count;
+    struct rp_walk_block *walk_blocks; /* none: no write can be walked to */
+    size_t walk_block_count;
+    struct rp_walk_touch *walk_touches;
+    size_t walk_touch_count;
     bool grid[3];            /* tid and ctaid of this dimension meet in RP_OP_GRID only */
     uint32_t grid_scale[3];  /* the value that ctaid is multiplied with */
     uint64_t param_bytes;    /* that the slice reads */

@@ -53,6 +53,17 @@ static char *keep_text(struct rp_builder *build, const char *text)
     return text ? keep(build, text, strlen(text)) : NULL;
 }
 
+static void keep_walk(struct rp_builder *build, struct rp_proof *proof)
+{
+    proof->walk_ops = keep(build, proof->walk_ops, proof->walk_op_count * sizeof(*proof->walk_ops));
+    proof->walk_args = keep(build, proof->walk_args,
+                            proof->walk_arg_count * sizeof(*proof->walk_args));
+    proof->walk_blocks = keep(build, proof->walk_blocks,
+                              proof->walk_block_count * sizeof(*proof->walk_blocks));
+    proof->walk_touches = keep(build, proof->walk_touches,
+                               proof->walk_touch_count * sizeof(*proof->walk_touches));
+}
+
 /* Copies what the proof needs into an arena of its own: the module and most of what the
  * builder made may go. */
 static bool keep_program(struct rp_builder *build, struct rp_proof *proof)
@@ -66,6 +77,7 @@ static bool keep_program(struct rp_builder *build, struct rp_proof *proof)
     proof->loops = keep(build, proof->loops, proof->loop_count * sizeof(*proof->loops));
     proof->test_ops = keep(build, proof->test_ops,
                            proof->test_op_count * sizeof(*proof->test_ops));
+    keep_walk(build, proof);
     proof->roots = keep(build, proof->roots, proof->root_count * sizeof(*proof->roots));
     proof->touches = keep(build, proof->touches, proof->touch_count * sizeof(*proof->touches));
     for (size_t i = 0; i < proof->root_count; i++) {

@@ -13,6 +13,7 @@
 #include "cuda/access/program.h"
 
 #define RP_MAX_PIECES 24   /* of one launch */
+#define RP_MOST_PIECES (RP_MAX_PIECES + RP_GRAIN_DEPTH) /* that wait, of both kinds of cuts */
 #define RP_MAX_RESTARTS 64
 #define RP_MAX_FACTS 96
 #define RP_MOST_GRAINS 256  /* threads, in the coordinates that count, of what is cut up fine */
@@ -113,6 +114,10 @@ struct rp_run {
     struct rp_piece *piece;
     bool no_requests; /* out of pieces: be inexact instead */
     uint64_t work;    /* operations so far */
+    bool *walked;     /* by touch: what it covers is known from a walk */
+    bool lacks_walk, lacks_grains; /* these may know more */
+    struct rp_piece *pieces; /* room for RP_MOST_PIECES */
+    char *walk_scratch;
     bool no_grains;   /* single threads are no better known: do not cut up fine any more */
     bool merged[3];   /* dimensions in which tid stands for ctaid * factor + tid */
     struct rp_request request;
@@ -138,11 +143,19 @@ static inline struct rp_box *rp_run_box(const struct rp_run *run)
     return &run->boxes[run->now->box];
 }
 
-/* evaluate.c */
+/* scratch.c */
 size_t rp_run_scratch_bytes(const struct rp_proof *proof);
-/* rp_proof_evaluate, with or without fine pieces (grain.c). used[i] becomes true where the result
- * depends on the number that root i is, and not only as lo and hi of its own entries do. `used` may
- * be NULL. */
+
+/* piece.c: all of them, each visited until it is done */
+void rp_run_pieces(struct rp_run *run);
+
+/* visit.c: false when the piece has to be divided, or done again. */
+bool rp_run_piece(struct rp_run *run, struct rp_piece *piece);
+
+/* evaluate.c
+ * rp_proof_evaluate, with or without walks (walk.c) and fine pieces (grain.c). used[i] becomes true
+ * where the result depends on the number that root i is, and not only as lo and hi of its own
+ * entries do. `used` may be NULL. */
 enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_launch *launch,
                                rp_symbol_fn symbols, void *symbols_ctx, bool fine, bool *used,
                                struct rp_access_set *out);

@@ -160,6 +160,10 @@ static void write_ops(struct rp_slice *slice, struct rp_proof *proof)
                     .block = slice->node_number[args[j].block],
                     .value = renumber(slice, args[j].value)};
         }
+        if (op.kind == RP_OP_CARRIED || op.kind == RP_OP_PEXIT)
+            op = (struct rp_op){.kind = op.bits == 1 ? RP_OP_PUNKNOWN : RP_OP_OPAQUE,
+                                .bits = op.bits, .imm = op.bits, .block = op.block,
+                                .wanted = op.wanted, .stage = op.stage};
         rp_op_operands(&op, used);
         op.a = used[0] ? renumber(slice, op.a) : op.a;
         op.b = used[1] ? renumber(slice, op.b) : op.b;
@@ -350,4 +354,5 @@ void rp_slice(struct rp_builder *build, struct rp_proof *proof)
     write_touches(&slice, proof);
     proof->roots = build->roots.items;
     proof->root_count = build->roots.count;
+    rp_slice_path(&slice, proof);
 }

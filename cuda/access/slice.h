@@ -16,6 +16,9 @@ struct rp_slice {
     uint32_t *number, *node_number;
 };
 
+/* path.c: the way of a thread to its writes, when the rest of the proof is there */
+void rp_slice_path(struct rp_slice *slice, struct rp_proof *proof);
+
 /* rule.c: under which condition each node runs, into slice->rules */
 void rp_slice_rules(struct rp_slice *slice);
 

@@ -324,8 +324,9 @@ static void make_for(struct generator *at, unsigned depth)
     unsigned by = steps[below(at, 8)], p = at->predicates++, again = at->predicates++;
     char bound[24];
     bool at_foot = below(at, 2), guarded = below(at, 4);
-    snprintf(bound, sizeof(bound), below(at, 2) ? "%%r%u" : "%u",
-             below(at, 2) ? pick(at) : small_constant(at));
+    bool is_register = below(at, 2);
+    snprintf(bound, sizeof(bound), is_register ? "%%r%u" : "%u",
+             is_register ? pick(at) : small_constant(at));
     const char *sign = below(at, 4) ? "s32" : "u32";
     if (below(at, 2))
         emit(at, "mov.u32 %%r%u, %%r%u;", counter, pick(at));

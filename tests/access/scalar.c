@@ -12,7 +12,11 @@ struct thread {
     const struct rp_launch *launch;
     uint32_t tid[3], ctaid[3];
     uint64_t *regs;
+    bool *loaded; /* by register: made of what a load has brought */
+    bool any_loaded; /* so was an operand of the instruction at hand */
     uint64_t *random;
+    unsigned contents; /* of memory: any, small, zeros, ones */
+    struct scalar_adrift *adrift;
     struct scalar_ranges *reads, *writes;
     bool failed;
 };
@@ -62,12 +66,25 @@ static void tidy(struct scalar_ranges *ranges)
     ranges->count = kept + 1;
 }
 
+bool scalar_equal(const struct scalar_ranges *a, const struct scalar_ranges *b)
+{
+    return a->count == b->count &&
+           (!a->count || !memcmp(a->items, b->items, a->count * sizeof(*a->items)));
+}
+
 bool scalar_covers(const struct scalar_ranges *ranges, uint64_t lo, uint64_t hi)
 {
     for (size_t i = 0; i < ranges->count; i++)
         if (ranges->items[i].lo <= lo && ranges->items[i].hi >= hi)
             return true;
     return lo == hi;
+}
+
+void scalar_unite(struct scalar_ranges *ranges, const struct scalar_ranges *from)
+{
+    for (size_t i = 0; i < from->count; i++)
+        add_range(ranges, from->items[i].lo, from->items[i].hi);
+    tidy(ranges);
 }
 
 void scalar_release(struct scalar_ranges *ranges)
@@ -98,7 +115,7 @@ static bool is_signed(enum rp_ptx_type type)
     return type >= RP_PTX_S8 && type <= RP_PTX_S64;
 }
 
-static uint64_t special(const struct thread *at, enum rp_ptx_sreg sreg)
+static uint64_t special(struct thread *at, enum rp_ptx_sreg sreg)
 {
     if (sreg <= RP_PTX_TID_Z)
         return at->tid[sreg - RP_PTX_TID_X];
@@ -111,6 +128,7 @@ static uint64_t special(const struct thread *at, enum rp_ptx_sreg sreg)
     const uint32_t *block = at->launch->block;
     if (sreg == RP_PTX_LANEID)
         return (at->tid[0] + block[0] * (at->tid[1] + block[1] * at->tid[2])) % 32;
+    at->any_loaded = true;
     return next_random(at->random);
 }
 
@@ -118,7 +136,10 @@ static uint64_t value(struct thread *at, const struct rp_ptx_operand *operand)
 {
     uint64_t result = 0;
     switch ((int)operand->kind) {
-    case RP_PTX_OPERAND_REG: result = at->regs[operand->reg]; break;
+    case RP_PTX_OPERAND_REG:
+        result = at->regs[operand->reg];
+        at->any_loaded |= at->loaded[operand->reg];
+        break;
     case RP_PTX_OPERAND_IMM: result = (uint64_t)operand->imm; break;
     case RP_PTX_OPERAND_SREG: result = special(at, operand->sreg); break;
     default: at->failed = true;
@@ -128,10 +149,12 @@ static uint64_t value(struct thread *at, const struct rp_ptx_operand *operand)
 
 static void set(struct thread *at, const struct rp_ptx_operand *to, uint64_t result)
 {
-    if (to->kind == RP_PTX_OPERAND_REG)
+    if (to->kind == RP_PTX_OPERAND_REG) {
         at->regs[to->reg] = cut(result, bits_of(at->entry->regs[to->reg].type));
-    else if (to->kind != RP_PTX_OPERAND_SINK)
+        at->loaded[to->reg] = at->any_loaded;
+    } else if (to->kind != RP_PTX_OPERAND_SINK) {
         at->failed = true;
+    }
 }
 
 /* ---- instructions ------------------------------------------------------------- */
@@ -162,8 +185,10 @@ static void run_setp(struct thread *at, const struct rp_ptx_instruction *ptx)
         opposite = and ? opposite && other : or ? opposite || other : opposite != other;
     }
     set(at, &ptx->operands[0], result);
-    if (ptx->operands[0].paired)
+    if (ptx->operands[0].paired) {
         at->regs[ptx->operands[0].paired - 1] = opposite;
+        at->loaded[ptx->operands[0].paired - 1] = at->any_loaded;
+    }
 }
 
 static uint64_t shift_right(uint64_t a, uint64_t by, unsigned bits, bool by_sign)
@@ -177,6 +202,7 @@ static uint64_t divide(struct thread *at, uint64_t a, uint64_t b, unsigned bits,
                        bool remainder)
 {
     if (!cut(b, bits)) {
+        at->any_loaded = true;
         return next_random(at->random); /* unspecified */
     } else if (!by_sign) {
         return remainder ? cut(a, bits) % cut(b, bits) : cut(a, bits) / cut(b, bits);
@@ -250,9 +276,21 @@ static void run_cvt(struct thread *at, const struct rp_ptx_instruction *ptx)
 static uint64_t address(struct thread *at, const struct rp_ptx_operand *operand)
 {
     uint64_t base = operand->base == RP_PTX_OPERAND_REG ? at->regs[operand->reg] : 0;
+    at->any_loaded = operand->base == RP_PTX_OPERAND_REG && at->loaded[operand->reg];
     if (operand->base == RP_PTX_OPERAND_VAR)
         at->failed = true;
     return base + (uint64_t)operand->imm;
+}
+
+static uint64_t loaded_bits(struct thread *at)
+{
+    uint64_t any = next_random(at->random);
+    switch (at->contents) {
+    case 1: return any & 15;
+    case 2: return 0;
+    case 3: return UINT64_MAX;
+    default: return any;
+    }
 }
 
 static void run_load(struct thread *at, const struct rp_ptx_instruction *ptx)
@@ -264,8 +302,9 @@ static void run_load(struct thread *at, const struct rp_ptx_instruction *ptx)
         start = address(at, from);
         add_range(at->reads, start, start + bytes * ptx->vector);
     }
+    at->any_loaded = ptx->space != RP_PTX_PARAM;
     for (unsigned i = 0; i < ptx->vector; i++) {
-        uint64_t bits = next_random(at->random);
+        uint64_t bits = loaded_bits(at);
         if (ptx->space == RP_PTX_PARAM) {
             bits = 0;
             memcpy(&bits, at->launch->params + from->var->offset + from->imm + i * bytes, bytes);
@@ -275,6 +314,23 @@ static void run_load(struct thread *at, const struct rp_ptx_instruction *ptx)
     }
 }
 
+static unsigned nearest_multiple(uint64_t address)
+{
+    return (unsigned)((address + (UINT64_C(1) << 55)) >> 56);
+}
+
+static void set_adrift(struct scalar_adrift *adrift, uint64_t address)
+{
+    unsigned at = nearest_multiple(address);
+    adrift->bits[at / 64] |= UINT64_C(1) << at % 64;
+}
+
+bool scalar_is_adrift(const struct scalar_adrift *adrift, uint64_t address)
+{
+    unsigned at = nearest_multiple(address);
+    return adrift->bits[at / 64] >> at % 64 & 1;
+}
+
 static void run_access(struct thread *at, const struct rp_ptx_instruction *ptx)
 {
     bool atom = is(ptx, "atom"), store = is(ptx, "st");
@@ -282,13 +338,16 @@ static void run_access(struct thread *at, const struct rp_ptx_instruction *ptx)
     uint64_t bytes = (uint64_t)rp_ptx_type_bytes(ptx->type[0]) * ptx->vector;
     if (ptx->space == RP_PTX_SHARED)
         return;
+    if (at->any_loaded && at->adrift)
+        set_adrift(at->adrift, start);
+    at->any_loaded = true;
     if (!store)
         add_range(at->reads, start, start + bytes);
     bool cas_fails = rp_ptx_has(ptx, "cas") && next_random(at->random) % 2;
     if (!cas_fails)
         add_range(at->writes, start, start + bytes);
     if (atom)
-        set(at, &ptx->operands[0], next_random(at->random));
+        set(at, &ptx->operands[0], loaded_bits(at));
 }
 
 static void run_move(struct thread *at, const struct rp_ptx_instruction *ptx)
@@ -335,6 +394,7 @@ static bool run_thread(struct thread *at, const struct rp_ptx_instruction **last
         const struct rp_ptx_instruction *ptx = *last = &at->entry->code[pc++];
         if (ptx->guarded && (at->regs[ptx->guard] != 0) == ptx->guard_negated)
             continue;
+        at->any_loaded = false;
         if (is(ptx, "ret") || is(ptx, "exit"))
             return true;
         if (is(ptx, "bra"))
@@ -349,7 +409,8 @@ static bool run_thread(struct thread *at, const struct rp_ptx_instruction **last
 
 enum scalar_result scalar_run(const struct rp_ptx_function *entry, const struct rp_launch *launch,
                               uint64_t seed, struct scalar_ranges *reads,
-                              struct scalar_ranges *writes, char message[128])
+                              struct scalar_ranges *writes, struct scalar_adrift *adrift,
+                              char message[128])
 {
     enum scalar_result result = SCALAR_DONE;
     uint64_t random = seed;
@@ -357,13 +418,16 @@ enum scalar_result scalar_run(const struct rp_ptx_function *entry, const struct 
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
     uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
     struct thread at = {.entry = entry, .launch = launch, .random = &random, .reads = reads,
-                        .writes = writes};
+                        .writes = writes, .adrift = adrift,
+                        .contents = (unsigned)(seed / 4 % 4)};
     at.regs = calloc(entry->reg_count + 1, sizeof(*at.regs));
+    at.loaded = calloc(entry->reg_count + 1, sizeof(*at.loaded));
     reads->count = writes->count = 0;
     for (uint64_t i = 0; i < threads * blocks && result == SCALAR_DONE; i++) {
         uint64_t t = i % threads, b = i / threads;
         const struct rp_ptx_instruction *last = NULL;
         memset(at.regs, 0, entry->reg_count * sizeof(*at.regs));
+        memset(at.loaded, 0, entry->reg_count * sizeof(*at.loaded));
         for (int d = 0; d < 3; t /= block[d], b /= grid[d], d++) {
             at.tid[d] = (uint32_t)(t % block[d]);
             at.ctaid[d] = (uint32_t)(b % grid[d]);
@@ -376,6 +440,7 @@ enum scalar_result scalar_run(const struct rp_ptx_function *entry, const struct 
         }
     }
     free(at.regs);
+    free(at.loaded);
     tidy(reads);
     tidy(writes);
     return result;

@@ -54,7 +54,7 @@ static void prove(const char *body, unsigned blocks, unsigned threads, const cha
     "st.global.u32 [%rd91], 0;\n"
 
 /* Threads: more than are looked at one by one. */
-enum { MANY = 512 };
+enum { MANY = 1 << 20 };
 
 /* ---- guards ------------------------------------------------------------------- */
 
@@ -137,7 +137,8 @@ static void gaps_are_not_claimed(void **state)
     /* every other word: few ranges are listed, many become one that is not exact */
     prove("shl.b32 %r9, %r4, 1;" STORE("%r9"), 1, 3, words,
           CLAIMS(WRITES('A', 0, 4), WRITES('A', 8, 12), WRITES('A', 16, 20)));
-    prove("shl.b32 %r9, %r4, 1;" STORE("%r9"), 1, 100, words, CLAIMS(MAY_WRITE('A', 0, 796)));
+    prove("shl.b32 %r9, %r4, 1;" STORE("%r9"), 1, MANY, words,
+          CLAIMS(MAY_WRITE('A', 0, MANY * 8 - 4)));
     /* both halves of each pair, by two instructions */
     prove("shl.b32 %r9, %r4, 1;" STORE("%r9") "or.b32 %r10, %r9, 1;" STORE("%r10"), 1, 100, words,
           CLAIMS(WRITES('A', 0, 800)));
@@ -213,18 +214,19 @@ static void loops_are_counted(void **state)
           "M: setp.ge.s32 %p2, "
           "%r10, %r9; @%p2 bra N; mad.lo.s32 %r11, %r9, 5, %r10;" STORE("%r11")
           "add.s32 %r10, %r10, 1; bra M; N: add.s32 %r9, %r9, 1; bra L; E:", 1, 1, words,
-          CLAIMS(MAY_WRITE('A', 0, 100)));
+          CLAIMS(WRITES('A', 20, 24), WRITES('A', 40, 48), WRITES('A', 60, 72),
+                 WRITES('A', 80, 96)));
 }
 
 static void loops_that_are_not_counted(void **state)
 {
     (void)state;
     const char *words = "A B C 100 7 0 0 D 0";
-    /* a way out that depends on data: bounds, but not exact */
+    /* a way out that depends on data: bounds, but exact in the first iteration only */
     prove("mov.u32 %r9, 0; L:" STORE("%r9") "ld.global.u32 %r10, [%rd2];"
           "setp.eq.s32 %p1, %r10, 0; @%p1 bra E;"
           "add.s32 %r9, %r9, 1; setp.lt.s32 %p2, %r9, %r1; @%p2 bra L; E:", 1, 1, words,
-          CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 400)));
+          CLAIMS(MAY_READ('B', 0, 4), WRITES('A', 0, 4), MAY_WRITE('A', 4, 400)));
     /* where the counter stands after it, then, is not known either */
     prove("mov.u32 %r9, 0; L: ld.global.u32 %r10, [%rd2]; setp.eq.s32 %p1, %r10, 0; @%p1 bra E;"
           "add.s32 %r9, %r9, 1; setp.lt.s32 %p2, %r9, 10; @%p2 bra L; E:" STORE("%r9"), 1, 1, words,
@@ -232,7 +234,7 @@ static void loops_that_are_not_counted(void **state)
     /* no bound but data */
     prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 1; ld.global.u32 %r10, [%rd2];"
           "setp.lt.s32 %p2, %r9, %r10; @%p2 bra L;", 1, 1, words,
-          CLAIMS(MAY_READ('B', 0, 4), WRITES_IN('A')));
+          CLAIMS(MAY_READ('B', 0, 4), WRITES('A', 0, 4), WRITES_IN('A')));
     /* a test that is never met by equality */
     prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 3; setp.ne.s32 %p2, %r9, 10;"
           "@%p2 bra L;", 1,
@@ -316,17 +318,68 @@ static void what_is_not_affine_is_cut_up_fine(void **state)
     prove("add.s32 %r9, %r4, %r1;" STORE("%r9"), 1, 64, "A B C 2147483640 7 0 0 D 0",
           CLAIMS(WRITES('A', 2147483640LL * 4, 2147483648LL * 4),
                  WRITES('A', -2147483648LL * 4, (-2147483648LL + 56) * 4)));
+    prove("add.s32 %r9, %r4, %r1; mul.wide.s32 %rd9, %r9, 4; add.s64 %rd10, %rd1, %rd9;"
+          "ld.global.u32 %r10, [%rd10];", 1, 64, "A B C 2147483640 7 0 0 D 0",
+          CLAIMS(READS('A', 2147483640LL * 4, 2147483648LL * 4),
+                 READS('A', -2147483648LL * 4, (-2147483648LL + 56) * 4)));
     /* one of two pointers */
     prove("and.b32 %r9, %r4, 1; setp.eq.s32 %p1, %r9, 0; selp.b64 %rd9, %rd1, %rd2, %p1;"
           "st.global.u32 [%rd9], 0;", 1, 8, words, CLAIMS(WRITES('A', 0, 4), WRITES('B', 0, 4)));
     /* many blocks, but all the same: they need no cutting */
     prove("rem.s32 %r9, %r4, %r2;" STORE("%r9"), 1 << 20, 64, words, CLAIMS(WRITES('A', 0, 28)));
     /* and large where it counts, or dependent on data: the bounds stay */
-    prove("mul.lo.s32 %r9, %r3, %r3; rem.s32 %r9, %r9, %r2;" STORE("%r9"), 64, 64, words,
+    prove("mul.lo.s32 %r9, %r3, %r3; rem.u32 %r9, %r9, %r2;" STORE("%r9"), MANY / 64, 64, words,
           CLAIMS(MAY_WRITE('A', 0, 28)));
     prove("ld.global.u32 %r10, [%rd2]; and.b32 %r10, %r10, 1; rem.s32 %r9, %r4, %r2;"
           "add.s32 %r9, %r9, %r10;" STORE("%r9"), 1, 64, words,
           CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 32)));
+}
+
+/* ... and where no linear fact says who gets there, or how often, each on its own way. */
+static void what_arguments_decide_is_walked(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    /* ways that meet, and others that leave before */
+    prove("setp.lt.s32 %p1, %r4, 9; @%p1 bra X; setp.gt.s32 %p2, %r4, 20; @%p2 bra X; bra E; X:"
+          STORE("%r4") "E:", 1, 64, words, CLAIMS(WRITES('A', 0, 36), WRITES('A', 84, 256)));
+    /* what a loop carries is no sum */
+    prove("mov.u32 %r9, 1; L:" STORE("%r9") "shl.b32 %r9, %r9, 1; setp.lt.s32 %p1, %r9, %r1;"
+          "@%p1 bra L;", 1, 1, words,
+          CLAIMS(WRITES('A', 4, 12), WRITES('A', 16, 20), WRITES('A', 32, 36), WRITES('A', 64, 68),
+                 WRITES('A', 128, 132), WRITES('A', 256, 260)));
+    /* two values that change places each time */
+    prove("mov.u32 %r9, 3; mov.u32 %r10, 8; mov.u32 %r11, 0; L:" STORE("%r9") "mov.u32 %r12, %r9;"
+          "mov.u32 %r9, %r10; mov.u32 %r10, %r12; add.s32 %r11, %r11, 1; setp.lt.s32 %p1, %r11, 5;"
+          "@%p1 bra L;" STORE("%r11"), 1, 1, words,
+          CLAIMS(WRITES('A', 12, 16), WRITES('A', 20, 24), WRITES('A', 32, 36)));
+    /* an index from memory, but not with these arguments */
+    prove("setp.eq.s32 %p1, %r2, 6; mov.u32 %r9, 5; @%p1 ld.global.u32 %r9, [%rd2];" STORE("%r9"),
+          1, 1, words, CLAIMS(WRITES('A', 20, 24)));
+}
+
+/* Where data decide, both ways are walked; what is written there may be. */
+static void both_ways_are_walked_where_data_decide(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    prove("ld.global.u32 %r9, [%rd2]; setp.eq.s32 %p1, %r9, 0; rem.s32 %r10, %r4, %r2; @%p1 bra X;"
+          STORE("%r10") "bra E; X: add.s32 %r10, %r10, 20;" STORE("%r10") "E:" STORE("50"), 1, 64,
+          words, CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 28), MAY_WRITE('A', 80, 108),
+                        WRITES('A', 200, 204)));
+    /* which way it came is not known behind: there any of the two may be the index */
+    prove("ld.global.u32 %r9, [%rd2]; setp.eq.s32 %p1, %r9, 0; mov.u32 %r10, 3; @%p1 bra X;"
+          "mov.u32 %r10, 9; X:" STORE("%r10"), 1, 1, words,
+          CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 12, 40)));
+    /* once more round a loop that data end: its first turn is known, what it counts is not */
+    prove("mov.u32 %r9, 0; L:" STORE("%r9") "ld.global.u32 %r10, [%rd2]; add.s32 %r9, %r9, 2;"
+          "setp.ne.s32 %p1, %r10, 0; @%p1 bra L;" STORE("7"), 1, 1, words,
+          CLAIMS(MAY_READ('B', 0, 4), WRITES('A', 0, 4), WRITES('A', 28, 32), WRITES_IN('A')));
+    /* a way that would come round a loop before the other: the bounds stay */
+    prove("mov.u32 %r9, 0; L: setp.ge.s32 %p1, %r9, %r1; @%p1 bra E; ld.global.u32 %r10, [%rd2];"
+          "setp.eq.s32 %p2, %r10, 0; @%p2 bra S; setp.eq.s32 %p3, %r10, 1; @%p3 ret; S:" STORE("%r9")
+          "add.s32 %r9, %r9, 1; bra L; E:", 1, 1, words,
+          CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 400)));
 }
 
 static void choices_are_bounded(void **state)
@@ -712,6 +765,8 @@ int main(void)
         cmocka_unit_test(a_block_that_some_iterations_skip),
         cmocka_unit_test(sums_that_wrap_are_not_believed),
         cmocka_unit_test(what_is_not_affine_is_cut_up_fine),
+        cmocka_unit_test(what_arguments_decide_is_walked),
+        cmocka_unit_test(both_ways_are_walked_where_data_decide),
         cmocka_unit_test(choices_are_bounded),
         cmocka_unit_test(pointers_are_followed),
         cmocka_unit_test(pointers_of_unknown_origin),

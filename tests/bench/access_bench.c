@@ -253,7 +253,7 @@ static int run_generated(uint64_t seed, unsigned *conservative)
     struct rp_launch launch = {.params = made.params, .param_bytes = sizeof made.params};
     memcpy(launch.grid, made.grid, sizeof launch.grid);
     memcpy(launch.block, made.block, sizeof launch.block);
-    bool ends = scalar_run(entry, &launch, seed, &reads, &writes, message) == SCALAR_DONE;
+    bool ends = scalar_run(entry, &launch, seed, &reads, &writes, NULL, message) == SCALAR_DONE;
     if (ends) {
         time_proof(module, entry);
         rp_proof_build(module, entry, &proof);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is needed of a way, sorted and numbered, into the proof. */
+#include "cuda/access/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_uniform_kind(const struct rp_op *op)
+{
+    return op->kind == RP_OP_CONST || op->kind == RP_OP_PARAM || op->kind == RP_OP_ROOT ||
+           (op->kind == RP_OP_SREG && op->imm != RP_PTX_LANEID &&
+            !(op->imm >= RP_PTX_TID_X && op->imm <= RP_PTX_TID_Z) &&
+            !(op->imm >= RP_PTX_CTAID_X && op->imm <= RP_PTX_CTAID_Z));
+}
+
+static int compare_values(const void *left, const void *right, void *ctx)
+{
+    const struct rp_path *path = ctx;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const struct rp_op *x = rp_path_op(path, a), *y = rp_path_op(path, b);
+    const struct rp_node *nodes = path->build->nodes;
+    bool uniform_x = is_uniform_kind(x), uniform_y = is_uniform_kind(y);
+    if (uniform_x != uniform_y)
+        return uniform_x ? -1 : 1;
+    if (x->block != y->block)
+        return nodes[x->block].order < nodes[y->block].order ? -1 : 1;
+    if (x->stage != y->stage)
+        return x->stage < y->stage ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static void sort_values(struct rp_path *path)
+{
+    size_t count = path->build->ops.count;
+    path->order = rp_build_alloc(path->build, (count + 1) * sizeof(uint32_t));
+    path->number = rp_build_alloc(path->build, (count + 1) * sizeof(uint32_t));
+    for (uint32_t value = 0; value < count; value++)
+        if (path->kept[value])
+            path->order[path->order_count++] = value;
+    qsort_r(path->order, path->order_count, sizeof(uint32_t), compare_values, path);
+    for (uint32_t i = 0; i < path->order_count; i++)
+        path->number[path->order[i]] = i;
+}
+
+static void number_blocks(struct rp_path *path)
+{
+    struct rp_builder *build = path->build;
+    size_t bytes = build->node_count * sizeof(uint32_t);
+    path->block_number = rp_build_alloc(build, bytes);
+    memset(path->block_number, 0xff, bytes);
+    for (uint32_t i = 0; i < build->rpo_count; i++)
+        if (path->needed[build->rpo[i]])
+            path->block_number[build->rpo[i]] = (uint32_t)path->proof->walk_block_count++;
+}
+
+static uint32_t renumber(const struct rp_path *path, uint32_t value)
+{
+    return value == RP_NONE ? RP_NONE : path->number[value];
+}
+
+static struct rp_op walk_op(struct rp_path *path, uint32_t value)
+{
+    struct rp_op op = *rp_path_op(path, value);
+    struct rp_proof *proof = path->proof;
+    op.fickle = rp_path_is_fickle(path, &op);
+    if (rp_path_is_data(&op))
+        op.kind = op.bits == 1 ? RP_OP_PUNKNOWN : RP_OP_OPAQUE;
+    bool used[3];
+    if (rp_path_is_merge(&op)) {
+        const struct rp_phi_arg *args = rp_path_args(path, &op);
+        op.a = (uint32_t)proof->walk_arg_count;
+        for (uint32_t i = 0; i < op.b; i++)
+            proof->walk_args[proof->walk_arg_count++] = (struct rp_phi_arg){
+                .block = path->block_number[args[i].block],
+                .value = renumber(path, args[i].value)};
+    }
+    if (op.kind == RP_OP_INDUCTION)
+        op.c = path->block_number[RP_ITEMS(path->build->loops,
+                                           struct rp_natural_loop)[op.c].preheader];
+    if (rp_path_operands(&op, used)) {
+        op.a = used[0] ? renumber(path, op.a) : op.a;
+        op.b = used[1] ? renumber(path, op.b) : op.b;
+        op.c = used[2] && op.kind != RP_OP_INDUCTION ? renumber(path, op.c) : op.c;
+    }
+    uint64_t end = op.kind == RP_OP_PARAM ? (uint64_t)op.imm + op.from / 8 : 0;
+    proof->param_bytes = end > proof->param_bytes ? end : proof->param_bytes;
+    if (op.kind == RP_OP_SREG)
+        proof->walk_depends |= rp_depends_on_register(op.imm);
+    return op;
+}
+
+static void write_ops(struct rp_path *path)
+{
+    struct rp_proof *proof = path->proof;
+    proof->walk_ops = rp_build_alloc(path->build,
+                                     (path->order_count + 1) * sizeof(*proof->walk_ops));
+    proof->walk_args = rp_build_alloc(path->build, (path->build->phi_args.count + 1) *
+                                                       sizeof(*proof->walk_args));
+    for (uint32_t i = 0; i < path->order_count; i++) {
+        proof->walk_ops[i] = walk_op(path, path->order[i]);
+        proof->walk_uniform += is_uniform_kind(&proof->walk_ops[i]);
+    }
+    proof->walk_op_count = path->order_count;
+}
+
+static void write_touches(struct rp_path *path, const uint32_t *node_of)
+{
+    struct rp_proof *proof = path->proof;
+    proof->walk_touches = rp_build_alloc(path->build, (proof->touch_count + 1) *
+                                                          sizeof(*proof->walk_touches));
+    for (uint32_t i = 0; i < proof->touch_count; i++) {
+        const struct rp_touch *touch = &proof->touches[i];
+        if (!touch->walks)
+            continue;
+        struct rp_walk_block *block =
+            &proof->walk_blocks[path->block_number[node_of[touch->block]]];
+        if (!block->touch_count++)
+            block->first_touch = (uint32_t)proof->walk_touch_count;
+        proof->walk_touches[proof->walk_touch_count++] = (struct rp_walk_touch){
+            .touch = i, .address = renumber(path, rp_path_value(path, touch->address)),
+            .guard = renumber(path, rp_path_value(path, touch->guard))};
+    }
+}
+
+/* Back to the header of a loop that only data end? */
+static bool is_cut(const struct rp_path *path, uint32_t from, uint32_t to)
+{
+    return rp_path_opens_loop(path, to) && rp_graph_dominates(path->build, to, from);
+}
+
+/* The first block after `from` on the way over `to` that matters. */
+static uint32_t next_block(const struct rp_path *path, uint32_t from, uint32_t to, uint32_t *back)
+{
+    bool cuts = false;
+    for (; to != RP_NONE && !path->needed[to]; from = to, to = path->control.after[to])
+        cuts |= is_cut(path, from, to);
+    if (to == RP_NONE)
+        return RP_NONE;
+    if (!cuts && !is_cut(path, from, to))
+        return path->block_number[to];
+    *back = path->block_number[to];
+    return RP_WALK_CUT;
+}
+
+/* Whoever walks the way `succ` aside must not come round a loop that the other way goes on with, up
+ * to node `after` where they meet: that one would be in the wrong iteration. What an open loop
+ * counts is not known any more by then. */
+static bool can_go_aside(const struct rp_path *path, uint32_t node, uint32_t succ, uint32_t after)
+{
+    const struct rp_builder *build = path->build;
+    const struct rp_natural_loop *loops = build->loops.items;
+    for (uint32_t loop = build->nodes[node].loop; loop != RP_NONE; loop = loops[loop].parent) {
+        bool meets = after != RP_NONE && rp_graph_in_loop(build, after, loop);
+        if (!meets && rp_path_loop_is_bounded(path, loop) && rp_graph_in_loop(build, succ, loop))
+            return false;
+    }
+    return true;
+}
+
+/* The way that soon comes to its end: out of a loop, or once more through an open one; or 2. */
+static uint8_t way_aside(const struct rp_path *path, uint32_t node)
+{
+    const struct rp_node *at = &path->build->nodes[node];
+    uint32_t after = path->control.after[node];
+    bool stays[2], open = at->loop != RP_NONE && !rp_path_loop_is_bounded(path, at->loop);
+    for (int i = 0; i < 2; i++)
+        stays[i] = at->loop == RP_NONE ||
+                   rp_graph_in_loop(path->build, at->succ.items[i], at->loop);
+    uint8_t first = stays[0] == stays[1] ? at->succ.items[1] == RP_EXIT_NODE
+                                         : stays[0] != open;
+    if (can_go_aside(path, node, at->succ.items[first], after))
+        return first;
+    bool other = stays[0] == stays[1] && can_go_aside(path, node, at->succ.items[!first], after);
+    return other ? !first : 2;
+}
+
+static void write_branch(const struct rp_path *path, uint32_t node, struct rp_walk_block *block)
+{
+    block->condition = block->meets = RP_NONE;
+    if (!path->decides[node])
+        return;
+    block->condition = renumber(path, path->build->nodes[node].condition);
+    if (!rp_path_branches_on_data(path, node))
+        return;
+    block->aside = way_aside(path, node);
+    block->forks = block->aside < 2;
+    uint32_t after = path->control.after[node];
+    block->meets = after == RP_NONE || after == RP_EXIT_NODE ? RP_NONE : path->block_number[after];
+}
+
+static void write_blocks(struct rp_path *path)
+{
+    struct rp_proof *proof = path->proof;
+    struct rp_builder *build = path->build;
+    uint32_t op = proof->walk_uniform;
+    proof->walk_blocks = rp_build_alloc(build, (proof->walk_block_count + 1) *
+                                                   sizeof(*proof->walk_blocks));
+    for (uint32_t i = 0; i < build->rpo_count; i++) {
+        uint32_t node = build->rpo[i];
+        if (!path->needed[node] || node == RP_EXIT_NODE)
+            continue;
+        struct rp_walk_block *block = &proof->walk_blocks[path->block_number[node]];
+        const struct rp_indices *succ = &build->nodes[node].succ;
+        block->first_op = op;
+        for (; op < path->order_count && rp_path_op(path, path->order[op])->block == node; op++) {
+            const struct rp_op *at = rp_path_op(path, path->order[op]);
+            block->phi_count += rp_path_is_merge(at) || at->kind == RP_OP_INDUCTION;
+        }
+        block->op_count = op - block->first_op;
+        block->next[0] = succ->count ? next_block(path, node, succ->items[0], &block->back)
+                                      : RP_NONE;
+        block->next[1] = succ->count > 1 ? next_block(path, node, succ->items[1],
+                                                             &block->back) : RP_NONE;
+        write_branch(path, node, block);
+    }
+}
+
+void rp_path_write(struct rp_path *path, const uint32_t *node_of)
+{
+    sort_values(path);
+    number_blocks(path);
+    write_ops(path);
+    write_blocks(path);
+    write_touches(path, node_of);
+}
