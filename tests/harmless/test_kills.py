@@ -69,7 +69,8 @@ class Kills(harness.Case):
                               cwd=self.folder, env=harness.environment(), capture_output=True,
                               text=True, timeout=600)
         if room < LEAST_ROOM and done.returncode:
-            self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
+            self.assertIn(done.returncode, (2, 125), done.stderr)
+            self.assertEqual(done.stdout, "")
             return
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("steps 20", done.stdout)
