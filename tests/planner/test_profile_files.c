@@ -56,6 +56,25 @@ static void the_reduced_form_of_the_manual_is_read(void **state)
     rp_profile_destroy(profile);
 }
 
+static void the_least_that_the_run_works_in_is_kept(void **state)
+{
+    struct rp_profile *profile = read_profile(
+        "{\"version\": 1, \"base_bytes\": 0, \"least_bytes\": 422148, \"segments\": []}");
+    char *text = rp_profile_to_json(profile, false);
+    struct rp_profile *again = read_profile(text);
+    struct rp_profile *silent =
+        read_profile("{\"version\": 1, \"base_bytes\": 0, \"segments\": []}");
+
+    (void)state;
+    assert_int_equal(rp_profile_least(profile), 422148);
+    assert_int_equal(rp_profile_least(again), 422148);
+    assert_int_equal(rp_profile_least(silent), 0);
+    free(text);
+    rp_profile_destroy(profile);
+    rp_profile_destroy(again);
+    rp_profile_destroy(silent);
+}
+
 static void an_option_that_is_left_out_or_masked_is_not_allowed(void **state)
 {
     struct rp_profile *profile = read_profile(
@@ -559,6 +578,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_reduced_form_of_the_manual_is_read),
+        cmocka_unit_test(the_least_that_the_run_works_in_is_kept),
         cmocka_unit_test(an_option_that_is_left_out_or_masked_is_not_allowed),
         cmocka_unit_test(the_full_form_adds_its_terms_up),
         cmocka_unit_test(a_chain_of_no_segments_needs_its_base),

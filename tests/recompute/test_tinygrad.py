@@ -62,6 +62,11 @@ def main():
             assert tight["device_peak_bytes"] <= budget and figures["recalls"] > 0
             if share == 0.5:  # no forward is followed more than once a step
                 assert figures["recalls"] <= LAYERS * STEPS, "one recall leads to the next"
+        least = tight["recompute"]["least_bytes"]
+        found, tight = run(place, python, "least", "-m", "recompute", "-b", str(least))
+        print(f"{least} bytes are enough, {tight['bytes_kept_on_host']} on the host")
+        assert found == wanted and tight["device_peak_bytes"] <= least < int(
+            eager["device_peak_bytes"] * SHARES[-1])
     return 0
 
 
