@@ -20,8 +20,8 @@ static struct rp_tree turn_round(struct rp_builder *build)
     return graph;
 }
 
-/* What never ends, ends here for us. */
-static void end_all(struct rp_builder *build, struct rp_tree *graph)
+/* What never ends, ends here for us. True where there is no such thing. */
+static bool end_all(struct rp_builder *build, struct rp_tree *graph)
 {
     bool complete = true;
     for (uint32_t i = 0; i < build->rpo_count; i++) {
@@ -34,6 +34,7 @@ static void end_all(struct rp_builder *build, struct rp_tree *graph)
     }
     if (!complete)
         rp_tree_sort(build, graph);
+    return complete;
 }
 
 /* Between a branch and where its ways meet again, it decides. */
@@ -49,15 +50,16 @@ static void find_decided(struct rp_builder *build, struct rp_control *out, uint3
         }
 }
 
-void rp_control_find(struct rp_builder *build, struct rp_control *out)
+bool rp_control_find(struct rp_builder *build, struct rp_control *out)
 {
     struct rp_tree graph = turn_round(build);
     rp_tree_sort(build, &graph);
-    end_all(build, &graph);
+    bool complete = end_all(build, &graph);
     rp_tree_dominators(build, &graph);
     out->after = graph.idom;
     out->after[RP_EXIT_NODE] = RP_NONE;
     out->deciders = rp_build_alloc(build, graph.count * sizeof(*out->deciders));
     for (uint32_t i = 0; i < build->rpo_count; i++)
         find_decided(build, out, build->rpo[i]);
+    return complete;
 }

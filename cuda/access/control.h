@@ -13,6 +13,7 @@ struct rp_control {
     struct rp_indices *deciders; /* by node: those whose branches decide whether it is reached */
 };
 
-void rp_control_find(struct rp_builder *build, struct rp_control *out);
+/* False where a run from somewhere has no end: what is said is not true of that one. */
+bool rp_control_find(struct rp_builder *build, struct rp_control *out);
 
 #endif

@@ -133,9 +133,10 @@ void rp_slice_path(struct rp_slice *slice, struct rp_proof *proof)
 {
     struct rp_builder *build = slice->build;
     struct rp_path path = {.build = build, .slice = slice, .proof = proof};
-    if (build->ops.count > MOST_OPS)
+    /* What goes round in circles that are no loops, or forever, has no turns to tell apart. */
+    if (build->ops.count > MOST_OPS || build->irreducible ||
+        !rp_control_find(build, &path.control))
         return;
-    rp_control_find(build, &path.control);
     path.value_is_data = rp_build_alloc(build, build->ops.count + 1);
     path.surely_data = rp_build_alloc(build, build->ops.count + 1);
     path.is_lost = rp_build_alloc(build, build->node_count + 1);
@@ -144,6 +145,8 @@ void rp_slice_path(struct rp_slice *slice, struct rp_proof *proof)
     path.kept = rp_build_alloc(build, build->ops.count + 1);
     path.needed = rp_build_alloc(build, build->node_count + 1);
     path.decides = rp_build_alloc(build, build->node_count + 1);
+    path.stack = rp_build_alloc(build, (build->node_count + 1) * sizeof(uint32_t));
+    path.seen = rp_build_alloc(build, (build->node_count + 1) * sizeof(uint32_t));
     const uint32_t *node_of = nodes_of_blocks(&path);
     rp_path_find_data(&path);
     if (!find_needed(&path, node_of))

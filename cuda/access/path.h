@@ -23,6 +23,7 @@ struct rp_path {
     struct rp_vec work, node_work; /* uint32_t: values and nodes to follow */
     uint32_t *order, order_count;  /* kept values, sorted */
     uint32_t *number, *block_number;
+    uint32_t *stack, *seen, searches; /* by node: the last search that came there */
 };
 
 /* path.c */

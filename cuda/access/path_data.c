@@ -140,10 +140,11 @@ static bool find_decided(struct rp_path *path, uint32_t node)
 {
     const struct rp_indices *deciders = &path->control.deciders[node];
     uint64_t bits = path->decided_by[node];
+    bool lost = path->is_lost[node];
     for (uint32_t i = 0; i < deciders->count; i++) {
         uint32_t decider = deciders->items[i];
         bits |= path->decided_by[decider];
-        path->is_lost[node] |= path->is_lost[decider] || is_switch(path, decider);
+        lost |= path->is_lost[decider] || is_switch(path, decider);
         if (!rp_path_branches_on_data(path, decider))
             continue;
         if (!path->branch_bit[decider])
@@ -151,8 +152,9 @@ static bool find_decided(struct rp_path *path, uint32_t node)
                                             ? UINT64_C(1) << path->branch_count++ : MANY_BRANCHES;
         bits |= path->branch_bit[decider];
     }
-    bool changed = bits != path->decided_by[node];
+    bool changed = bits != path->decided_by[node] || lost != path->is_lost[node];
     path->decided_by[node] = bits;
+    path->is_lost[node] = lost;
     return changed;
 }
 

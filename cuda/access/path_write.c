@@ -142,23 +142,48 @@ static uint32_t next_block(const struct rp_path *path, uint32_t from, uint32_t t
     return RP_WALK_CUT;
 }
 
-/* Whoever walks the way `succ` aside must not come round a loop that the other way goes on with, up
- * to node `after` where they meet: that one would be in the wrong iteration. What an open loop
- * counts is not known any more by then. */
-static bool can_go_aside(const struct rp_path *path, uint32_t node, uint32_t succ, uint32_t after)
+/* Does a way lead from node `from` to node `to` that does not go over `without`? */
+static bool leads_to(struct rp_path *path, uint32_t from, uint32_t to, uint32_t without)
+{
+    uint32_t depth = 0, search = ++path->searches;
+    if (from != without)
+        path->stack[depth++] = from;
+    while (depth) {
+        uint32_t at = path->stack[--depth];
+        if (at == to)
+            return true;
+        const struct rp_indices *succ = &path->build->nodes[at].succ;
+        for (uint32_t i = 0; i < succ->count; i++)
+            if (succ->items[i] != without && path->seen[succ->items[i]] != search) {
+                path->seen[succ->items[i]] = search;
+                path->stack[depth++] = succ->items[i];
+            }
+    }
+    return false;
+}
+
+/* Whoever walks way `index` aside must not come round a loop that the other way goes on with, up
+ * to node `after` where they meet: that one would be in the wrong iteration. Nor may the other way,
+ * where they meet in the loop: nobody would be there in this iteration. What an open loop counts
+ * is not known any more by then. */
+static bool can_go_aside(struct rp_path *path, uint32_t node, unsigned index, uint32_t after)
 {
     const struct rp_builder *build = path->build;
     const struct rp_natural_loop *loops = build->loops.items;
+    const uint32_t *succ = build->nodes[node].succ.items;
     for (uint32_t loop = build->nodes[node].loop; loop != RP_NONE; loop = loops[loop].parent) {
+        uint32_t header = loops[loop].header;
         bool meets = after != RP_NONE && rp_graph_in_loop(build, after, loop);
-        if (!meets && rp_path_loop_is_bounded(path, loop) && rp_graph_in_loop(build, succ, loop))
+        if (rp_path_loop_is_bounded(path, loop) &&
+            (leads_to(path, succ[index], header, after) ||
+             (meets && leads_to(path, succ[!index], header, after))))
             return false;
     }
     return true;
 }
 
 /* The way that soon comes to its end: out of a loop, or once more through an open one; or 2. */
-static uint8_t way_aside(const struct rp_path *path, uint32_t node)
+static uint8_t way_aside(struct rp_path *path, uint32_t node)
 {
     const struct rp_node *at = &path->build->nodes[node];
     uint32_t after = path->control.after[node];
@@ -168,13 +193,13 @@ static uint8_t way_aside(const struct rp_path *path, uint32_t node)
                    rp_graph_in_loop(path->build, at->succ.items[i], at->loop);
     uint8_t first = stays[0] == stays[1] ? at->succ.items[1] == RP_EXIT_NODE
                                          : stays[0] != open;
-    if (can_go_aside(path, node, at->succ.items[first], after))
+    if (can_go_aside(path, node, first, after))
         return first;
-    bool other = stays[0] == stays[1] && can_go_aside(path, node, at->succ.items[!first], after);
+    bool other = stays[0] == stays[1] && can_go_aside(path, node, !first, after);
     return other ? !first : 2;
 }
 
-static void write_branch(const struct rp_path *path, uint32_t node, struct rp_walk_block *block)
+static void write_branch(struct rp_path *path, uint32_t node, struct rp_walk_block *block)
 {
     block->condition = block->meets = RP_NONE;
     if (!path->decides[node])

@@ -382,6 +382,41 @@ static void both_ways_are_walked_where_data_decide(void **state)
           CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 400)));
 }
 
+/* ... and no turn of a loop is forgotten on the way there. */
+static void every_turn_is_walked(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    /* the first turn of the loop outside comes to its end in the second of the one inside only */
+    prove("mov.u32 %r9, 1; O: mov.u32 %r10, 0; L: ld.global.u32 %r11, [%rd2];"
+          "setp.eq.s32 %p1, %r11, 0; @%p1 bra X; setp.ge.s32 %p2, %r10, 1;"
+          "setp.eq.s32 %p3, %r1, 100; @!%p3 bra S; @%p2 bra B; S: add.s32 %r10, %r10, 1; bra L; B: xor.b32 %r12, %r9, 5;"
+          STORE("%r12") "shl.b32 %r9, %r9, 1; ld.global.u32 %r13, [%rd3]; setp.eq.s32 %p4, %r13, 0;"
+          "@%p4 bra X; bra O; X:", 1, 1, words,
+          CLAIMS(MAY_READ('B', 0, 4), MAY_READ('C', 0, 4), MAY_WRITE('A', 16, 20),
+                 WRITES_IN('A')));
+    /* a counted loop, come round on the way to where the other way is already: tried again and
+     * again until data let it through */
+    prove("P: mov.u32 %r9, 0; H: setp.ge.s32 %p1, %r9, 3; @%p1 bra P; ld.global.u32 %r10, [%rd2];"
+          "setp.eq.s32 %p2, %r10, 0; @%p2 bra N; xor.b32 %r11, %r9, 5;" STORE("%r11")
+          "setp.eq.s32 %p3, %r1, 100; @%p3 ret; N: add.s32 %r9, %r9, 1; bra H;", 1, 1, words,
+          CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 32)));
+    /* likewise, and the last turn needs no data */
+    prove("P: mov.u32 %r9, 0; H: setp.ge.s32 %p1, %r9, 3; @%p1 bra P; ld.global.u32 %r10, [%rd2];"
+          "setp.eq.s32 %p2, %r10, 0; setp.eq.or.s32 %p2, %r9, 2, %p2; @%p2 bra M;"
+          "N: add.s32 %r9, %r9, 1; bra H; M: xor.b32 %r11, %r9, 5;" STORE("%r11")
+          "setp.eq.s32 %p3, %r1, 100; @!%p3 bra N;", 1, 1, words,
+          CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 32)));
+    /* a loop with two ways in: no values are followed round it */
+    prove("mov.u32 %r9, 1; setp.eq.s32 %p1, %r1, 3; @%p1 bra U; T: shl.b32 %r9, %r9, 1; U:"
+          "setp.ge.s32 %p2, %r9, 16; @%p2 bra E; ld.global.u32 %r10, [%rd2];"
+          "setp.eq.s32 %p3, %r10, 0; @%p3 bra T;" STORE("%r9") "E:", 1, 1, words,
+          CLAIMS(READS_ANY, WRITES_ANY));
+    /* nor round one without a way out */
+    prove("xor.b32 %r9, %r4, 5; L: ld.global.u32 %r10, [%rd2];" STORE("%r9") "bra L;", 1, 4, words,
+          CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 32)));
+}
+
 static void choices_are_bounded(void **state)
 {
     (void)state;
@@ -767,6 +802,7 @@ int main(void)
         cmocka_unit_test(what_is_not_affine_is_cut_up_fine),
         cmocka_unit_test(what_arguments_decide_is_walked),
         cmocka_unit_test(both_ways_are_walked_where_data_decide),
+        cmocka_unit_test(every_turn_is_walked),
         cmocka_unit_test(choices_are_bounded),
         cmocka_unit_test(pointers_are_followed),
         cmocka_unit_test(pointers_of_unknown_origin),
