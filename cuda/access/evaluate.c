@@ -33,34 +33,36 @@ static void find_roots(struct rp_run *run, rp_symbol_fn symbols, void *ctx)
     }
 }
 
-static enum rp_status run_once(struct rp_run *run, bool fine, struct rp_access_set *out)
+static enum rp_status run_once(struct rp_run *run, bool grains, struct rp_access_set *out)
 {
     rp_access_set_clear(out);
     memset(&run->found, 0, sizeof run->found);
     memset(run->root_marks, 0, run->proof->root_count);
-    run->no_grains = !fine;
+    run->no_grains = !grains;
     rp_run_pieces(run);
     return rp_run_emit(run, out);
 }
 
 /* Where all threads together are not seen well enough, each is looked at for itself, or few at a
  * time; and the others together again, without what is known by then. */
-static enum rp_status run_all(struct rp_run *run, bool fine, struct rp_access_set *out)
+static enum rp_status run_all(struct rp_run *run, struct rp_effort *effort,
+                              struct rp_access_set *out)
 {
     struct rp_walk walk;
     enum rp_status status = run_once(run, false, out);
-    if (status != RP_OK || !fine || !(run->lacks_walk || run->lacks_grains))
+    if (status != RP_OK)
         return status;
-    bool walked = run->lacks_walk && rp_walk_launch(&walk, run, run->walk_scratch);
-    if (!walked && !run->lacks_grains)
+    bool walked = run->lacks_walk && effort->walks &&
+                  rp_walk_launch(&walk, run, run->walk_scratch, &effort->walked);
+    if (!walked && !(run->lacks_grains && effort->grains))
         return status;
-    status = run_once(run, true, out);
+    status = run_once(run, effort->grains, out);
     return status == RP_OK && walked ? rp_walk_emit(&walk, out) : status;
 }
 
 enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_launch *launch,
-                               rp_symbol_fn symbols, void *symbols_ctx, bool fine, bool *used,
-                               struct rp_access_set *out)
+                               rp_symbol_fn symbols, void *symbols_ctx, struct rp_effort *effort,
+                               bool *used, struct rp_access_set *out)
 {
     rp_access_set_clear(out);
     if (proof->refused)
@@ -76,7 +78,7 @@ enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_lau
     struct rp_run run;
     rp_scratch_prepare(scratch, proof, launch, &run);
     find_roots(&run, symbols, symbols_ctx);
-    enum rp_status status = run_all(&run, fine, out);
+    enum rp_status status = run_all(&run, effort, out);
     if (used)
         memcpy(used, run.root_used, proof->root_count);
     rp_scratch_give(scratch);
@@ -87,5 +89,6 @@ enum rp_status rp_proof_evaluate(const struct rp_proof *proof, const struct rp_l
                                  rp_symbol_fn symbols, void *symbols_ctx,
                                  struct rp_access_set *out)
 {
-    return rp_run_evaluate(proof, launch, symbols, symbols_ctx, true, NULL, out);
+    struct rp_effort all = {.grains = true, .walks = true};
+    return rp_run_evaluate(proof, launch, symbols, symbols_ctx, &all, NULL, out);
 }

@@ -33,7 +33,7 @@ struct rp_memo {
     struct stretch *stretches;
     size_t stretch_count, key_bytes;
     uint64_t param_bytes; /* a launch with less is not remembered */
-    uint64_t asked, remembered;
+    uint64_t asked, remembered, walked;
     uint64_t hashes[SLOTS]; /* 0: an empty slot; WAYS beside each other are one line */
     struct evaluation *slots[SLOTS];
     unsigned char key[MAX_KEY_BYTES];
@@ -279,14 +279,24 @@ static bool is_patient(const struct rp_memo *memo)
     return memo->asked - memo->remembered <= RP_MEMO_PATIENCE + memo->remembered / 16;
 }
 
+static struct rp_effort effort_for(const struct rp_memo *memo)
+{
+    uint64_t allowed = RP_MEMO_WALKS + memo->asked * RP_MEMO_WALKS_EACH;
+    bool is_worth_it = is_patient(memo);
+    return (struct rp_effort){.grains = is_worth_it,
+                              .walks = is_worth_it && memo->walked < allowed};
+}
+
 static enum rp_status evaluate_anew(struct rp_memo *memo, const struct rp_launch *launch,
                                     rp_symbol_fn symbols, void *ctx, struct rp_access_set *out)
 {
     if (launch->param_bytes < memo->param_bytes)
         return rp_proof_evaluate(memo->proof, launch, symbols, ctx, out);
     memset(memo->used_now, 0, memo->proof->root_count + 1);
-    enum rp_status status = rp_run_evaluate(memo->proof, launch, symbols, ctx, is_patient(memo),
+    struct rp_effort effort = effort_for(memo);
+    enum rp_status status = rp_run_evaluate(memo->proof, launch, symbols, ctx, &effort,
                                             memo->used_now, out);
+    memo->walked += effort.walked;
     if (status != RP_OK)
         return status;
     learn_use(memo);
@@ -323,4 +333,9 @@ void rp_memo_counts(const struct rp_memo *memo, uint64_t *asked, uint64_t *remem
 {
     *asked = memo->asked;
     *remembered = memo->remembered;
+}
+
+uint64_t rp_memo_walked(const struct rp_memo *memo)
+{
+    return memo->walked;
 }

@@ -37,13 +37,17 @@ struct rp_access rp_remembered_access(const struct rp_access *item,
                                       const struct rp_launch *launch);
 
 /* As rp_proof_evaluate, and with the same result; after RP_MEMO_PATIENCE launches that were none of
- * those remembered, where few are, perhaps with a result that claims more. */
-enum { RP_MEMO_PATIENCE = 32 };
+ * those remembered, where few are, perhaps with a result that claims more. So it is when walks
+ * (walk.h) have taken more than RP_MEMO_WALKS operations, and RP_MEMO_WALKS_EACH for every launch
+ * that was asked for: the longest take milliseconds. */
+enum { RP_MEMO_PATIENCE = 32, RP_MEMO_WALKS = 8000000, RP_MEMO_WALKS_EACH = 500 };
 enum rp_status rp_memo_evaluate(struct rp_memo *memo, const struct rp_launch *launch,
                                 rp_symbol_fn symbols, void *symbols_ctx,
                                 struct rp_access_set *out);
 
 /* How many launches were asked for, and how many of them were remembered. */
 void rp_memo_counts(const struct rp_memo *memo, uint64_t *asked, uint64_t *remembered);
+/* The operations of all walks. */
+uint64_t rp_memo_walked(const struct rp_memo *memo);
 
 #endif

@@ -152,13 +152,19 @@ void rp_run_pieces(struct rp_run *run);
 /* visit.c: false when the piece has to be divided, or done again. */
 bool rp_run_piece(struct rp_run *run, struct rp_piece *piece);
 
+/* How closely an evaluation may look where all threads together are not seen well enough. */
+struct rp_effort {
+    bool grains;     /* in fine pieces (grain.c) */
+    bool walks;      /* thread by thread (walk.c) */
+    uint64_t walked; /* the operations that took: added to */
+};
+
 /* evaluate.c
- * rp_proof_evaluate, with or without walks (walk.c) and fine pieces (grain.c). used[i] becomes true
- * where the result depends on the number that root i is, and not only as lo and hi of its own
- * entries do. `used` may be NULL. */
+ * rp_proof_evaluate, with so much effort. used[i] becomes true where the result depends on the
+ * number that root i is, and not only as lo and hi of its own entries do. `used` may be NULL. */
 enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_launch *launch,
-                               rp_symbol_fn symbols, void *symbols_ctx, bool fine, bool *used,
-                               struct rp_access_set *out);
+                               rp_symbol_fn symbols, void *symbols_ctx, struct rp_effort *effort,
+                               bool *used, struct rp_access_set *out);
 
 /* op.c */
 void rp_run_op(struct rp_run *run, uint32_t value);

@@ -61,6 +61,14 @@ static uint32_t find_kind(struct rp_walk *walk, const struct rp_touch *touch,
     return walk->kind_count++;
 }
 
+/* Where joining hardly helps it would be done again and again. */
+static bool make_room(struct rp_walk *walk)
+{
+    sort_stretches(walk->stretches, walk->count);
+    join_stretches(walk, 0);
+    return walk->count <= RP_WALK_STRETCHES / 4 * 3;
+}
+
 /* The trace of one touch to the others; false when there is no more room. */
 static bool put_trace(struct rp_walk *walk, uint32_t index)
 {
@@ -69,13 +77,7 @@ static bool put_trace(struct rp_walk *walk, uint32_t index)
     if (trace->lo == trace->hi)
         return true;
     uint32_t kind = find_kind(walk, &proof->touches[proof->walk_touches[index].touch], trace);
-    if (walk->count == RP_WALK_STRETCHES) {
-        sort_stretches(walk->stretches, walk->count);
-        join_stretches(walk, 0);
-    }
-    if (kind == RP_NONE || walk->count > RP_WALK_STRETCHES / 4 * 3)
-        walk->left = 0;
-    if (kind == RP_NONE || walk->count == RP_WALK_STRETCHES)
+    if (kind == RP_NONE || (walk->count == RP_WALK_STRETCHES && !make_room(walk)))
         return false;
     walk->stretches[walk->count++] = (struct rp_walk_stretch){trace->lo, trace->hi, kind, false};
     return true;
@@ -107,8 +109,10 @@ static bool touch(struct rp_walk *walk, uint32_t index)
     if (walk->traces[index].lost)
         return true;
     uint64_t lo = walk->values[at->address] + (uint64_t)touch->offset;
-    if (lo > INT64_MAX / 2 || touch->width > INT64_MAX / 2)
+    if (lo > INT64_MAX / 2 || touch->width > INT64_MAX / 2) {
+        rp_walk_use(walk, walk->roots[at->address]); /* elsewhere it could be said */
         return false;
+    }
     walk->unsure |= maybe;
     bool room = cover(walk, index, lo, lo + touch->width, walk->roots[at->address]);
     walk->unsure = unsure;
@@ -343,7 +347,20 @@ size_t rp_walk_bytes(const struct rp_proof *proof)
     return proof->walk_block_count ? lay_out(&walk, proof, nowhere) : 0;
 }
 
-bool rp_walk_launch(struct rp_walk *walk, struct rp_run *run, char *scratch)
+static bool gather(struct rp_walk *walk)
+{
+    const struct rp_proof *proof = walk->run->proof;
+    for (uint32_t i = 0; i < proof->walk_touch_count; i++) {
+        if (!put_trace(walk, i))
+            return false;
+        walk->run->walked[proof->walk_touches[i].touch] = !walk->traces[i].lost;
+    }
+    sort_stretches(walk->stretches, walk->count);
+    join_stretches(walk, 0);
+    return true;
+}
+
+bool rp_walk_launch(struct rp_walk *walk, struct rp_run *run, char *scratch, uint64_t *operations)
 {
     const struct rp_proof *proof = run->proof;
     if (!proof->walk_block_count || !rp_switch_on(RP_SWITCH_WALKS))
@@ -355,16 +372,9 @@ bool rp_walk_launch(struct rp_walk *walk, struct rp_run *run, char *scratch)
     memset(walk->traces, 0, proof->walk_touch_count * sizeof *walk->traces);
     for (uint32_t i = 0; i < proof->walk_uniform; i++)
         rp_walk_op(walk, i);
-    if (!walk_threads(walk))
-        return false;
-    for (uint32_t i = 0; i < proof->walk_touch_count; i++) {
-        if (!put_trace(walk, i))
-            return false;
-        run->walked[proof->walk_touches[i].touch] = !walk->traces[i].lost;
-    }
-    sort_stretches(walk->stretches, walk->count);
-    join_stretches(walk, 0);
-    return true;
+    bool done = walk_threads(walk) && gather(walk);
+    *operations += done ? RP_WALK_WORK - walk->left : RP_WALK_WORK;
+    return done;
 }
 
 /* ---- output --------------------------------------------------------------------- */

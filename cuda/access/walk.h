@@ -60,10 +60,11 @@ void rp_walk_op(struct rp_walk *walk, uint32_t value);
 void rp_walk_use(const struct rp_walk *walk, int32_t root);
 
 /* walk.c: false when it takes too long, or data decide too much: then `walk` says nothing. Else
- * run->walked says of which touches it says all that there is.
- * `scratch` has room for rp_walk_bytes(proof). */
+ * run->walked says of which touches it says all that there is. `scratch` has room for
+ * rp_walk_bytes(proof). What it took is added to `operations`; one that gives up counts as the
+ * longest. */
 size_t rp_walk_bytes(const struct rp_proof *proof);
-bool rp_walk_launch(struct rp_walk *walk, struct rp_run *run, char *scratch);
+bool rp_walk_launch(struct rp_walk *walk, struct rp_run *run, char *scratch, uint64_t *operations);
 /* Adds what it has found. */
 enum rp_status rp_walk_emit(struct rp_walk *walk, struct rp_access_set *out);
 

@@ -2,6 +2,7 @@
 /* What is remembered of a launch is what would have been found again: random kernels, each
  * launched with pointers and numbers that change from launch to launch. */
 #include "cuda/access/memo.h"
+#include "cuda/access/walk.h"
 #include "cuda/ptx/ptx.h"
 #include "tests/access/generate.h"
 
@@ -20,15 +21,20 @@ struct made {
     struct rp_memo *memo;
 };
 
-static void make(uint64_t seed, struct made *made)
+static void prove(struct made *made)
 {
     char message[160];
-    generate(seed, &made->kernel);
     assert_int_equal(rp_ptx_parse(made->kernel.text, strlen(made->kernel.text), &made->module,
                                   message, sizeof message), RP_OK);
     assert_int_equal(rp_proof_build(made->module, rp_ptx_find(made->module, "k"), &made->proof),
                      RP_OK);
     assert_int_equal(rp_memo_create(made->proof, &made->memo), RP_OK);
+}
+
+static void make(uint64_t seed, struct made *made)
+{
+    generate(seed, &made->kernel);
+    prove(made);
 }
 
 static void unmake(struct made *made)
@@ -80,6 +86,12 @@ static void expect_same(const struct rp_access_set *remembered, const struct rp_
     }
 }
 
+/* Both walk in vain, or at length, no more often than this shows anything new. */
+static bool has_walks(const struct made *made)
+{
+    return rp_memo_walked(made->memo) < RP_MEMO_WALKS / 8;
+}
+
 static void what_is_remembered_is_what_is_found(void **state)
 {
     (void)state;
@@ -93,7 +105,7 @@ static void what_is_remembered_is_what_is_found(void **state)
         struct made made;
         uint64_t here_asked, here_remembered;
         make(first + i, &made);
-        for (int launch = 0; launch < RP_MEMO_PATIENCE; launch++) {
+        for (int launch = 0; launch < RP_MEMO_PATIENCE && has_walks(&made); launch++) {
             struct rp_launch at = {.params = made.kernel.params,
                                    .param_bytes = sizeof made.kernel.params};
             memcpy(at.grid, made.kernel.grid, sizeof at.grid);
@@ -115,10 +127,64 @@ static void what_is_remembered_is_what_is_found(void **state)
     rp_access_set_release(&other);
 }
 
+/* ---- walks ------------------------------------------------------------------------ */
+
+#define LAUNCHES 4000
+#define TURNS 16 /* so often does a number come: patience with that never ends */
+
+/* 16384 threads write at i * i % 97 + n, which nothing but a walk knows exactly. */
+static const char scattering[] =
+    ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry k(.param .u64 A, .param .u32 n) {\n"
+    ".reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
+    "ld.param.u64 %rd1, [A]; ld.param.u32 %r1, [n];\n"
+    "mov.u32 %r2, %tid.x; mov.u32 %r3, %ctaid.x; mad.lo.s32 %r4, %r3, 128, %r2;\n"
+    "mul.lo.s32 %r5, %r4, %r4; rem.u32 %r6, %r5, 97; add.s32 %r7, %r6, %r1;\n"
+    "mul.wide.s32 %rd2, %r7, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r4; ret; }\n";
+
+struct scattered {
+    uint64_t pointer;
+    uint32_t n;
+};
+
+static enum rp_verdict scatter(struct made *made, uint32_t n, struct rp_access_set *set)
+{
+    struct scattered params = {UINT64_C(0x700000000000), n};
+    struct rp_launch at = {.grid = {128, 1, 1}, .block = {128, 1, 1},
+                           .params = (const unsigned char *)&params, .param_bytes = 12};
+    assert_int_equal(rp_memo_evaluate(made->memo, &at, NULL, NULL, set), RP_OK);
+    return set->writes;
+}
+
+/* A kernel that is given another number now and then is walked while the allowance lasts, and
+ * bounded from then on: no job waits milliseconds for launch after launch. */
+static void walks_are_rationed(void **state)
+{
+    (void)state;
+    struct made made = {.kernel.text = strdup(scattering)};
+    struct rp_access_set set = {0};
+    prove(&made);
+    assert_int_equal(scatter(&made, 0, &set), RP_VERDICT_EXACT);
+    uint64_t each = rp_memo_walked(made.memo);
+    assert_true(each > 100000 && each < RP_WALK_WORK);
+    unsigned exact = 0;
+    for (uint32_t i = TURNS; i < LAUNCHES; i++)
+        exact += scatter(&made, i / TURNS, &set) == RP_VERDICT_EXACT && i % TURNS == 0;
+    assert_int_equal(scatter(&made, LAUNCHES, &set), RP_VERDICT_BOUNDED);
+    uint64_t allowed = RP_MEMO_WALKS + (uint64_t)LAUNCHES * RP_MEMO_WALKS_EACH;
+    print_message("%u of %d numbers were walked, %llu operations\n", exact, LAUNCHES / TURNS,
+                  (unsigned long long)rp_memo_walked(made.memo));
+    assert_true(rp_memo_walked(made.memo) > RP_MEMO_WALKS / 2);
+    assert_true(rp_memo_walked(made.memo) < allowed + each);
+    rp_access_set_release(&set);
+    unmake(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_remembered_is_what_is_found),
+        cmocka_unit_test(walks_are_rationed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
