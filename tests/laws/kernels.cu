@@ -136,6 +136,14 @@ extern "C" __global__ void roll(unsigned *history, const unsigned *x, unsigned *
     }
 }
 
+/* Steps words at no regular distance: each is a stretch of its own. */
+extern "C" __global__ void sprinkle(unsigned *state, const unsigned *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        state[i * 7 % n * 5] ^= x[i];
+}
+
 /* No two runs of it need draw the same. */
 extern "C" __global__ void draw_by_clock(unsigned *y, int n)
 {

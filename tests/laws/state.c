@@ -71,6 +71,21 @@ void scenario_counters(void)
     run_steps(count_forward, NULL);
 }
 
+static void scattered_forward(void)
+{
+    int one = 1, words = n / 5;
+    LAUNCH("read_queue", n, &state_, &x, &y, &one, &n);
+    LAUNCH("sprinkle", words, &state_, &x, &words);
+}
+
+/* Hundreds of words near each other, each read and stepped. */
+void scenario_scattered(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    run_steps(scattered_forward, NULL);
+}
+
 static void patch_forward(void)
 {
     int one = 1;
