@@ -217,7 +217,7 @@ static void say_advice(const json_t *plan)
 {
     char planned[RP_SIZE_TEXT], measured[RP_SIZE_TEXT], least[RP_SIZE_TEXT];
     uint64_t smallest = rp_member_number(plan, "min_budget_bytes");
-    if (rp_member_number(plan, "plans") > 0)
+    if (json_object_get(plan, "planned_ns"))
         rp_say("recompute: planned %.3f ms and %s a step, measured %.3f ms and %s; the smallest "
                "budget that a plan is sure of is %s",
                (double)rp_member_number(plan, "planned_ns") / 1e6,

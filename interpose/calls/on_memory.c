@@ -43,6 +43,7 @@ rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t 
         rp_core.device_bytes += bytes;
     rp_budget_share();
     rp_cost_memory();
+    rp_recompute_born(address);
     if (kind != RP_ALLOC_PHYSICAL || name) /* physical memory belongs to no context */
         rp_context_holds(id);
     if (rp_unseen_why(alloc))
@@ -124,7 +125,8 @@ static void keep_budget(struct rp_frame *frame, uint64_t bytes)
     frame->skip = true;
 }
 
-/* The job frees none of it but by us. */
+/* The job frees none of it but by us. It is born at once: another thread that came in between would
+ * count it neither as the job's nor as the driver's. */
 static void alloc_in_its_place(struct rp_frame *frame, const struct rp_args_cuMemAlloc_v2 *args)
 {
     if (!args->dptr || !args->bytesize)
@@ -132,6 +134,8 @@ static void alloc_in_its_place(struct rp_frame *frame, const struct rp_args_cuMe
     rp_core_lock();
     frame->result = rp_recompute_alloc(args->bytesize, args->dptr);
     frame->skip = frame->served = true;
+    if (frame->result == CUDA_SUCCESS)
+        rp_handler_born(RP_ALLOC_DEVICE, *args->dptr, args->bytesize, NULL);
     rp_core_unlock();
 }
 
@@ -163,7 +167,8 @@ void rp_on_mem_create_budget(struct rp_frame *frame)
 void rp_on_alloc(struct rp_frame *frame)
 {
     const struct rp_args_cuMemAlloc_v2 *args = frame->args;
-    register_alloc(frame, RP_ALLOC_DEVICE, args->dptr, args->bytesize);
+    if (!frame->served)
+        register_alloc(frame, RP_ALLOC_DEVICE, args->dptr, args->bytesize);
 }
 
 /* The oldest calls have addresses and sizes of 32 bits. */
@@ -245,6 +250,10 @@ static void before_free(struct rp_frame *frame, uint64_t address)
         if (rp_core.segments_wanted)
             rp_retain_free(id, rp_calls[frame->id].stream_arg < 0 ? 0 : rp_handler_stream(frame));
         frame->skip = frame->served = rp_recompute_free(id, address);
+        if (frame->served) {
+            rp_handler_died(id);
+            frame->scratch[0] = NULL;
+        }
     }
     rp_core_unlock();
 }

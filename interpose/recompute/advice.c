@@ -14,6 +14,7 @@
 #include "planner/purpose.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { MOST_PLANS = 64, EXIT_PLAN = 2 /* as the command line answers a bad plan */ };
 
@@ -42,9 +43,7 @@ void rp_advice_forget(void)
 {
     rp_plan_destroy(advice.plan);
     rp_profile_destroy(advice.earlier);
-    advice.plan = NULL;
-    advice.earlier = NULL;
-    advice.spare = 0;
+    memset(&advice, 0, sizeof advice);
 }
 
 /* ---- a profile ------------------------------------------------------------------------ */
@@ -283,10 +282,10 @@ static void check_device(const struct rp_profile *profile)
     enum rp_status status = check(profile, why, sizeof why);
     if (status == RP_OK && granule && quantum != granule)
         snprintf(why, sizeof why, "it is of a device that maps memory by %llu bytes, and this one "
-                 "does by %llu", (unsigned long long)quantum, (unsigned long long)granule);
+                 "does by %llu: make one here", (unsigned long long)quantum, (unsigned long long)granule);
     else if (status == RP_OK)
         return;
-    snprintf(message, sizeof message, "%s: %s: make one here", rp_core.config.profile_path, why);
+    snprintf(message, sizeof message, "%s: %s", rp_core.config.profile_path, why);
     rp_stop(EXIT_PLAN, message);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/recompute/need.h"
 
-#include "interpose/recompute/backing.h"
 #include "interpose/run/core.h"
 
 static struct {
@@ -11,7 +10,7 @@ static struct {
 
 void rp_need_forget(void)
 {
-    needs.least = needs.of_calls = 0;
+    needs.least = needs.of_calls = needs.expected = 0;
 }
 
 void rp_need_expect(uint64_t bytes)
@@ -41,9 +40,16 @@ static uint64_t fixed(void)
     return rp_core.device_bytes - rp_backings_mapped();
 }
 
-void rp_need_alloc(uint64_t bytes)
+/* Nothing goes while a stream is captured, nor once a second context works. */
+static bool all_stays(void)
 {
-    note_most(&needs.least, fixed() + (rp_backing_suits(bytes) ? rp_backing_span(bytes) : bytes));
+    return rp_core.captures || rp_backing_is_shared();
+}
+
+void rp_need_memory(const struct rp_backed *backed)
+{
+    uint64_t own = backed ? rp_backing_span(rp_backing_bytes(backed)) : 0;
+    note_most(&needs.least, fixed() + (all_stays() ? rp_backings_span() : own));
 }
 
 void rp_need_everything(void)

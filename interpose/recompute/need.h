@@ -4,19 +4,22 @@
  * A call needs what it meets, in whole granules, beside the memory that the driver has made itself:
  * all else can be dropped, or be on the host. An allocation needs all of itself. A graph, a capture
  * and a call of which nothing is proved need all that there is. The most that anything has needed
- * so far is the smallest budget in which the run could have come as far.
+ * so far is the smallest budget in which the run could have come as far. What was refused counts for
+ * nothing: the job went on without it, and may have asked for luck.
  *
  * Sizes are bytes of device memory, the driver's own included. Calls that several threads have
  * under way at one time are counted one by one. All functions want the core's lock. */
 #ifndef RP_INTERPOSE_NEED_H
 #define RP_INTERPOSE_NEED_H
 
+#include "interpose/recompute/backing.h"
 #include "interpose/run/footprint.h"
 
-/* It is about to be given to the device. */
+/* It is about to be given to the device, and what it meets is there. */
 void rp_need_call(const struct rp_footprint *call);
-/* The job asks for so much memory. */
-void rp_need_alloc(uint64_t bytes);
+/* Memory has come and is counted: `backed`, or with NULL the driver's own. */
+void rp_need_memory(const struct rp_backed *backed);
+/* All that there is is there, and has to be. */
 void rp_need_everything(void);
 
 /* Bytes of memory that the call meets and that are not there: at least a granule. */

@@ -195,8 +195,10 @@ static enum rp_status share(const struct rp_footprint *call)
 {
     static bool is_said;
     enum rp_status status = rp_recall_all(call->stream);
-    if (status == RP_OK)
+    if (status == RP_OK) {
+        rp_need_everything();
         rp_backing_share();
+    }
     if (!is_said)
         rp_remark(rp_name(call->name), "works in a second context: nothing more is dropped");
     is_said = true;
@@ -218,12 +220,13 @@ bool rp_recompute_before(const struct rp_footprint *call)
         rp_gate_begins(call->stream);
     rp_drop_guard(call);
     rp_liveness_call(call);
-    rp_need_call(call);
     enum rp_status status = rp_driver_context_of(call->stream) ? share(call) : bring_back(call);
     const struct rp_holding *holding = rp_holding_any_dropped();
     if (status == RP_NO_MEMORY)
         rp_recompute_refuses(rp_need_missing(call));
-    else if (status != RP_OK)
+    else if (status == RP_OK)
+        rp_need_call(call);
+    else
         rp_report(RP_HAZARD_NOT_PRESERVED, holding ? holding->owner : NULL, call,
                   holding ? holding->id : 0, holding ? holding->lo : 0,
                   holding ? holding->hi : 0, NULL, NULL);
@@ -260,9 +263,10 @@ bool rp_recompute_graph_begins(rp_stream stream)
     if (!rp_recompute_is_on())
         return true;
     rp_drop_hold(true);
-    rp_need_everything();
-    if (rp_recall_all(stream) == RP_OK)
+    if (rp_recall_all(stream) == RP_OK) {
+        rp_need_everything();
         return true;
+    }
     rp_drop_hold(false);
     return false;
 }
@@ -294,9 +298,10 @@ void rp_recompute_look_begins(void)
     rp_stream line;
     if (!rp_recompute_is_on())
         return;
-    rp_need_everything();
     if (!all_stands() && rp_backing_context() && rp_drop_line(&line))
         rp_recall_all(line);
+    if (all_stands())
+        rp_need_everything();
     rp_drop_hold(true);
 }
 
@@ -335,7 +340,6 @@ CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)
 {
     uint64_t place = 0;
     settle_budget();
-    rp_need_alloc(bytes);
     if (!rp_backing_suits(bytes))
         return alloc_plain(bytes, address);
     enum rp_status status = rp_backing_create(bytes, &place);
@@ -351,6 +355,12 @@ CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)
         return alloc_plain(bytes, address);
     *address = place;
     return CUDA_SUCCESS;
+}
+
+void rp_recompute_born(uint64_t address)
+{
+    if (rp_recompute_is_on())
+        rp_need_memory(rp_backing_find(address));
 }
 
 bool rp_recompute_free(rp_alloc_id id, uint64_t address)

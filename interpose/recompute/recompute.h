@@ -66,10 +66,13 @@ void rp_recompute_refuses(uint64_t bytes);
 
 /* ---- memory ------------------------------------------------------------------------- */
 
-/* The job asks for device memory. Returns what the driver would: the address is set on success. */
+/* The job asks for device memory. Returns what the driver would: the address is set on success, and
+ * what has come counts for rp_core.device_bytes when it is born, before the lock is given up. */
 CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address);
+/* Memory has come, of whatever kind, and is counted. */
+void rp_recompute_born(uint64_t address);
 /* The job frees `id`, of whatever kind, which lies at `address`. True when the layer has done the
- * driver's part. */
+ * driver's part: then it has to die before the lock is given up, for the same reason. */
 bool rp_recompute_free(rp_alloc_id id, uint64_t address);
 /* What lies in [address, address + bytes) is about to lose that address. */
 void rp_recompute_moves(uint64_t address, uint64_t bytes);

@@ -211,14 +211,19 @@ static void put_steps(json_t *summary)
     json_object_set_new(summary, "step_costs", object);
 }
 
+static void put_planned(json_t *object, const struct rp_plan *plan)
+{
+    if (rp_plan_has_choices(plan)) {
+        put_count(object, "planned_ns", plan->time);
+        put_count(object, "planned_peak_bytes", plan->peak);
+    }
+    if (plan->has_min_budget)
+        put_count(object, "min_budget_bytes", plan->min_budget);
+}
+
 static void put_measured(json_t *object, const struct rp_policy_state *state)
 {
-    if (rp_plan_has_choices(state->plan)) {
-        put_count(object, "planned_ns", state->plan->time);
-        put_count(object, "planned_peak_bytes", state->plan->peak);
-    }
-    if (state->plan->has_min_budget)
-        put_count(object, "min_budget_bytes", state->plan->min_budget);
+    put_planned(object, state->plan);
     put_count(object, "steps", state->steps);
     if (!state->steps)
         return;
@@ -269,9 +274,7 @@ static void put_advice(json_t *recompute)
         put_text(object, "reason", advice.reason);
     if (advice.plan) {
         put_text(object, "answer", rp_answer_name(advice.plan->answer));
-        put_count(object, "planned_ns", advice.plan->time);
-        put_count(object, "planned_peak_bytes", advice.plan->peak);
-        put_count(object, "min_budget_bytes", advice.plan->min_budget);
+        put_planned(object, advice.plan);
         put_count(object, "measured_ns", last ? last->ns : 0);
         put_count(object, "measured_peak_bytes", last ? last->peak : 0);
         json_object_set_new(object, "choices", choices_json(advice.plan));

@@ -120,6 +120,20 @@ static void refused(void)
     show("in", in);
 }
 
+/* For luck, more than there is; and some that comes and goes unused. */
+static void asked(void)
+{
+    CUdeviceptr much, passing, in = device_words(7), out = device_words(0);
+    if (cuMemAlloc(&much, 4096 * BYTES) == CUDA_SUCCESS)
+        CU(cuMemFree(much));
+    CU(cuMemAllocAsync(&passing, 40 * BYTES, stream));
+    CU(cuMemFreeAsync(passing, stream));
+    nvtxRangePushA("forward/0");
+    affine(out, in, 5);
+    nvtxRangePop();
+    show("out", out);
+}
+
 /* One allocation, which the job divides by itself: a page of it is dropped, and its neighbours are
  * used meanwhile. */
 static void block(void)
@@ -243,7 +257,7 @@ static void counted(void)
 static const struct job_case cases[] = {
     {"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
     {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
-    {"timed", timed}, {"counted", counted}, {NULL, NULL},
+    {"timed", timed}, {"counted", counted}, {"asked", asked}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

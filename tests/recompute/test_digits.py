@@ -34,6 +34,9 @@ class Run:
             self.profile = json.loads(profile.read_text()) if profile.exists() else None
         self.peak = self.summary.get("device_peak_bytes")
         self.recompute = self.summary.get("recompute", {})
+        # Whatever it has got as far as was done in the budget, and what was refused was not done.
+        if self.recompute and "budget_bytes" in self.summary:
+            assert self.recompute["least_bytes"] <= self.summary["budget_bytes"], self.summary
 
 
 def under(budget, environment=None, job=JOB, policy=None):

@@ -75,6 +75,12 @@ class Losses(unittest.TestCase):
         self.assertEqual(self.same("refused", disabled="")["bytes_preserved"], 0)
         self.assertGreater(self.same("refused", disabled="worth")["bytes_preserved"], 0)
 
+    def test_the_least_is_of_what_was_had_and_not_of_what_was_asked_for(self):
+        budget, passing = 1 << 20, 40 << 14
+        least = self.same("asked", "-b", str(budget), disabled="")["recompute"]["least_bytes"]
+        self.assertGreaterEqual(least, passing)
+        self.assertLessEqual(least, budget)
+
     def test_pages_of_one_block_that_the_job_divides(self):
         self.recalled("block")
 

@@ -204,6 +204,27 @@ class Job(harness.Case):
         schema.validate(json.loads(self.reprise("plan", "--budget", "1GiB", "--json").stdout),
                         "plan")
 
+    def test_documents_of_recompute_are_what_their_schemas_say(self):
+        """With a plan, and where none is sure to fit."""
+        peak, answers = None, set()
+        for share in (None, 0.9, 0.6):
+            budget = [f"--budget={int(peak * share)}"] if share else []
+            done = self.reprise("run", "-q", "-d", "soft", "-m", "recompute", "-c", str(CONTRACT),
+                                "--policy=joint", *budget, "--", str(DIGITS), "--steps=5",
+                                "--batch=64", "--blocks=6", REPRISE_SOFT_GRANULARITY="4KiB",
+                                REPRISE_SOFT_CLOCK="h100nl")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            summary, = (self.folder / "reprise.data").glob("summary-*.json")
+            summary = json.loads(summary.read_text())
+            schema.validate(summary, "summary")
+            schema.validate(json.loads((self.folder / "reprise.data/profile.json").read_text()),
+                            "profile")
+            answers.add(summary["recompute"]["plan"]["answer"])
+            peak = peak or summary["device_peak_bytes"]
+        self.assertEqual(answers, {"optimal", "infeasible"})
+        with self.assertRaises(schema.Mismatch):
+            schema.validate({**summary, "recompute": {**summary["recompute"], "plan": {}}}, "summary")
+
     def test_what_readers_print_is_what_their_schemas_say(self):
         for mode in ("observe", "check", "guard"):
             words = ["-q", "-m", mode] + (["-c", str(CONTRACT)] if mode != "observe" else [])
