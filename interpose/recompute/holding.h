@@ -23,7 +23,7 @@ struct rp_holding {
     uint64_t used; /* the last time, by rp_fence_now */
     bool claimed; /* dropped, and a call is under way that overwrites all of it */
     uint64_t next; /* use, as the place of a call in the step; see rp_victims_rank ... */
-    bool is_noted; /* another forward reads it: see interpose/recompute/advice.h */
+    bool is_noted; /* another forward reads it: see interpose/recompute/round.h */
     bool is_input; /* ... as of this: a forward that somebody is going to use reads it */
 };
 
