@@ -62,6 +62,7 @@ struct rp_recipe {
     uint64_t times;       /* that it was followed */
     uint64_t next;        /* place in the step of the next use of an output, ... */
     uint64_t missed;      /* ... and of one that no other forward reads; see rp_victims_rank */
+    uint64_t depth;       /* forwards in a row to follow for its outputs, itself one; see there */
 };
 
 /* A call of the forward is about to go out. */

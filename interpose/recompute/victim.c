@@ -83,8 +83,31 @@ static bool is_input(const struct rp_holding *holding)
     return false;
 }
 
+/* Forwards that came before it have their depths already. Where a later one writes what it has read,
+ * that was kept. */
+static uint64_t depth_of(const struct rp_execution *execution)
+{
+    uint64_t depth = 1;
+    for (size_t i = 0; i < rp_holdings_count(); i++) {
+        const struct rp_holding *holding = rp_holdings_at(i);
+        const struct rp_execution *owner = holding->owner;
+        if (holding->state == RP_HOLDING_DROPPED && depth <= owner->recipe->depth &&
+            owner->instance->id < execution->instance->id && is_read_by(execution, holding))
+            depth = owner->recipe->depth + 1;
+    }
+    return depth;
+}
+
+static void measure_depths(void)
+{
+    for (size_t i = 0; i < rp_executions_count(); i++)
+        if (rp_executions_at(i)->recipe)
+            rp_executions_at(i)->recipe->depth = depth_of(rp_executions_at(i));
+}
+
 void rp_victims_rank(void)
 {
+    measure_depths();
     reach = rp_fence_reach();
     for (size_t i = 0; i < rp_executions_count(); i++)
         if (rp_executions_at(i)->recipe)
@@ -124,6 +147,8 @@ static bool goes_first(const struct rp_holding *a, const struct rp_holding *b)
     uint64_t missed_a = a->owner->recipe->missed, missed_b = b->owner->recipe->missed;
     if (tier != tier_of(b))
         return tier < tier_of(b);
+    if (tier == INPUT && a->owner->recipe->depth != b->owner->recipe->depth)
+        return a->owner->recipe->depth < b->owner->recipe->depth;
     if (tier != INPUT && rp_switch_on(RP_SWITCH_TOGETHER) && missed_a != missed_b)
         return missed_a > missed_b;
     if (a->next != b->next)
@@ -133,6 +158,7 @@ static bool goes_first(const struct rp_holding *a, const struct rp_holding *b)
 
 void rp_victim_went(const struct rp_holding *victim)
 {
+    measure_depths();
     for (size_t i = 0; i < rp_holdings_count(); i++) {
         struct rp_holding *holding = rp_holdings_at(i);
         holding->is_input |= holding->owner != victim->owner &&
