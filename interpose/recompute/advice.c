@@ -282,7 +282,8 @@ static void check_device(const struct rp_profile *profile)
     enum rp_status status = check(profile, why, sizeof why);
     if (status == RP_OK && granule && quantum != granule)
         snprintf(why, sizeof why, "it is of a device that maps memory by %llu bytes, and this one "
-                 "does by %llu: make one here", (unsigned long long)quantum, (unsigned long long)granule);
+                 "does by %llu: make one here",
+                 (unsigned long long)quantum, (unsigned long long)granule);
     else if (status == RP_OK)
         return;
     snprintf(message, sizeof message, "%s: %s", rp_core.config.profile_path, why);

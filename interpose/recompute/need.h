@@ -4,8 +4,8 @@
  * A call needs what it meets, in whole granules, beside the memory that the driver has made itself:
  * all else can be dropped, or be on the host. An allocation needs all of itself. A graph, a capture
  * and a call of which nothing is proved need all that there is. The most that anything has needed
- * so far is the smallest budget in which the run could have come as far. What was refused counts for
- * nothing: the job went on without it, and may have asked for luck.
+ * so far is the smallest budget in which the run could have come as far. What was refused counts
+ * for nothing: the job went on without it, and may have asked for luck.
  *
  * Sizes are bytes of device memory, the driver's own included. Calls that several threads have
  * under way at one time are counted one by one. All functions want the core's lock. */

@@ -83,8 +83,8 @@ static bool is_input(const struct rp_holding *holding)
     return false;
 }
 
-/* Forwards that came before it have their depths already. Where a later one writes what it has read,
- * that was kept. */
+/* Forwards that came before it have their depths already. Where a later one writes what it has
+ * read, that was kept. */
 static uint64_t depth_of(const struct rp_execution *execution)
 {
     uint64_t depth = 1;

@@ -5,8 +5,8 @@
  * the outputs of one forward go together, those of the forward that is missed last before others;
  * what nobody is going to use goes before all of them, and what another forward reads after them,
  * for without it one recall leads to the next. Of what others read, that goes first whose own
- * forward has the shortest row of such recalls before it: where all of a row of layers is gone, each
- * the input of the next, all of them are followed for the last.
+ * forward has the shortest row of such recalls before it: where all of a row of layers is gone,
+ * each the input of the next, all of them are followed for the last.
  *
  * All functions want the core's lock. */
 #ifndef RP_INTERPOSE_VICTIM_H
