@@ -22,7 +22,9 @@ static void search(struct rp_finding *finding, const struct rp_options *options)
     rp_find_steps(finding);
     if (!launches)
         rp_find_ranges(finding);
-    if (finding->segment_count == 0 && !wants(options, RP_OPT_BY, "ranges"))
+    /* Launches of ranges that are no replays come again all the same. */
+    if (finding->segment_count == 0 && finding->doubted == 0 &&
+        !wants(options, RP_OPT_BY, "ranges"))
         rp_find_launches(finding);
     rp_find_state(finding);
 }
@@ -59,6 +61,10 @@ static int nothing(const struct rp_finding *finding, const struct rp_options *op
                "launches that come again can't be told from the next step");
     else if (finding->step_count == 0)
         rp_say("no replay was found, and no NVTX range that could be a step");
+    else if (finding->doubted)
+        rp_say("no replay was proposed: %s do the same work, but %s; if it is a replay all the "
+               "same, write both into a contract",
+               finding->first_doubted, rp_find_doubt_text(finding->first_doubt));
     else if (wants(options, RP_OPT_BY, "ranges"))
         rp_say("no replay was found in %zu steps: no range's work comes again in another",
                finding->step_count);

@@ -195,8 +195,9 @@ class Discover(harness.Case):
         folder.mkdir(exist_ok=True)
         (folder / "trace-4242.rpt").unlink(missing_ok=True)
         lines, seq = ["property pid 4242", "property command job",
-                      "define enter cuMemcpy call:UINT",
-                      "define leave cuMemcpy call:UINT result:SINT"], 0
+                      *(f"define {end} {call} call:UINT{result}"
+                        for call in ("cuMemcpy", "cuLaunchKernel")
+                        for end, result in (("enter", ""), ("leave", " result:SINT")))], 0
         for at in range(9):
             lines.append(f"note allocation allocation={at + 1} kind=device bytes=64 "
                          f"address={4096 * (at + 1):#x} seq=0")
@@ -207,13 +208,15 @@ class Discover(harness.Case):
                 for kernel, reads, writes in calls:
                     seq += 1
                     copies = kernel == "copy"
-                    lines += [f"enter cuMemcpy {seq}"] if copies else []
+                    call = "cuMemcpy" if copies else "cuLaunchKernel"
+                    lines.append(f"enter {call} {seq}")
                     lines += [f"note access seq={seq} allocation={memory} offset=0 bytes=64 "
                               f"effect={effect} verdict=exact"
                               for effect, of in (("read", reads), ("write", writes))
                               for memory in of]
-                    lines.append(f"leave cuMemcpy {seq} 0" if copies else
-                                 f"note launch seq={seq} kernel={kernel} grid_x=1")
+                    lines += ([] if copies else
+                              [f"note launch seq={seq} kernel={kernel} grid_x=1"])
+                    lines.append(f"leave {call} {seq} 0")
                 lines += [f"note range range={name} phase=ends"] if name is not None else []
             lines.append("note range range=step phase=ends")
         subprocess.run([WRITER, folder / "trace-4242.rpt"], input="\n".join(lines) + "\n",
@@ -321,6 +324,69 @@ class Discover(harness.Case):
                  for name in ("recompute/s", "again") * 2]
         self.assertEqual(self.found(self.ranges(*steps))[1],
                          [("forward/s", "recompute/s", "lifo"), ("forward/s", "again", "lifo")])
+
+    FILL = None, ("fill", [], [INPUT])
+
+    def use(self, kernel, *results):
+        return None, (kernel, [*results, 9], [9])
+
+    def refused(self, *step):
+        """What is said of such steps, in which nothing is a replay."""
+        return self.discover("-o", "-", self.ranges(step, step), code=1).stderr
+
+    def test_an_input_that_is_filled_anew_is_of_no_replay(self):
+        again = self.block("train")
+        told = self.refused(self.FILL, self.block("rollout"), self.FILL, again)
+        self.assertIn("rollout to train do the same work, but an input that both read was filled "
+                      "anew in between", told)
+        restored = [self.FILL, self.copy(self.INPUT, 4), self.block("rollout"), self.FILL,
+                    self.copy(4, self.INPUT), again]
+        self.assertIn("(certain)", self.found(self.ranges(restored, restored))[0])
+
+    def test_launches_that_read_an_input_filled_anew_are_no_replay(self):
+        work = None, *((kernel, [self.STATE, self.INPUT], [out])
+                       for kernel, out in (("a", 3), ("b", 4), ("c", 5)))
+        batches = [(None, ("fill", [], [kept])) for kept in (6, 7)]
+        self.assertIn("a to c do the same work, but an input that both read was filled anew",
+                      self.refused(*batches, self.copy(6, self.INPUT), work,
+                                   self.copy(7, self.INPUT), work))
+        self.discover("-o", "-", self.ranges(*[[self.FILL, work, work]] * 2))
+
+    def test_results_that_are_read_beside_each_other_are_of_no_replay(self):
+        step = [self.FILL, self.block("rollout", 3), self.block("train", 4), self.use("back", 4)]
+        self.assertIn("rollout to train do the same work, but what the first one made is still "
+                      "read", self.refused(*step, self.use("back", 3)))
+        self.assertIn("(certain)", self.found(self.ranges(step, step))[0])
+
+    def test_what_the_same_call_uses_twice_was_made_twice(self):
+        def step(first):
+            return [self.FILL, self.block("one"), self.use(first, self.OUT), self.block("two"),
+                    self.use("back", self.OUT)]
+
+        self.assertIn("one to two do the same work, but what both make in one place is used by the "
+                      "same call after each", self.refused(*step("back")))
+        self.assertIn("(certain)", self.found(self.ranges(step("loss"), step("loss")))[0])
+
+    def test_names_that_differ_by_numbers_are_a_guess(self):
+        for names in (("mb/0", "mb/1"), ("fwd", "fwd2")):
+            step = [self.FILL, *(self.block(name) for name in names)]
+            self.assertIn("(guess)", self.found(self.ranges(step, step))[0])
+
+    def test_of_ranges_alike_those_pair_that_have_the_same_outputs(self):
+        step = [self.FILL, self.block("forward/0", 3), self.block("forward/1", 4),
+                self.block("recompute/1", 4), self.use("back", 4), self.block("recompute/0", 3),
+                self.use("back", 3)]
+        told, segments = self.found(self.ranges(step, step))
+        self.assertEqual(segments, [("forward/*", "recompute/*", "key")])
+        self.assertIn("segment  forward (certain)", told)
+
+    def test_one_thing_left_out_is_told_beside_what_is_proposed(self):
+        step = [self.FILL, self.block("forward"), self.block("recompute"), self.FILL,
+                self.block("eval", 6), self.use("score", 6)]
+        told, segments = self.found(self.ranges(step, step))
+        self.assertEqual(segments, [("forward", "recompute", "lifo")])
+        self.assertIn("left out 1 pair of ranges or launches that do the same work, first recompute "
+                      "to eval\n  because  an input that both read was filled anew", told)
 
     def test_what_would_not_load_is_not_written(self):
         step = [(None, ("fill", [], [self.INPUT])), self.block("forward"), self.block("")]

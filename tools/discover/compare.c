@@ -26,76 +26,28 @@ static int compare_reads(const void *a, const void *b)
     return x->hi < y->hi ? -1 : x->hi > y->hi;
 }
 
-/* What some calls have written so far, by allocation. */
-struct own {
-    uint64_t allocation;
-    struct rp_spans spans;
-};
-
-struct owns {
-    struct own *items;
-    size_t count, capacity;
-};
-
-static struct own *own_find(const struct owns *owns, uint64_t allocation)
-{
-    for (size_t i = 0; i < owns->count; i++)
-        if (owns->items[i].allocation == allocation)
-            return &owns->items[i];
-    return NULL;
-}
-
-static void own_add(struct owns *owns, const struct rp_story_access *access)
-{
-    struct own *own = own_find(owns, access->allocation);
-    if (!own) {
-        struct own *grown = rp_array_reserve(owns->items, &owns->capacity, owns->count + 1,
-                                             sizeof(*grown));
-        if (!grown)
-            return;
-        owns->items = grown;
-        own = &owns->items[owns->count++];
-        *own = (struct own){.allocation = access->allocation};
-    }
-    rp_spans_add(&own->spans, access->lo, access->hi);
-}
-
-static bool is_own(const struct owns *owns, const struct rp_story_access *access)
-{
-    const struct own *own = own_find(owns, access->allocation);
-    return own && rp_spans_covers(&own->spans, access->lo, access->hi);
-}
-
-static void owns_release(struct owns *owns)
-{
-    for (size_t i = 0; i < owns->count; i++)
-        rp_spans_release(&owns->items[i].spans);
-    free(owns->items);
-}
-
-/* The lasting reads of the calls, sorted; NULL when there are none or no memory. What the calls
- * have written themselves is left out: these are activations, even where their memory lasts, as
- * that of a graph does. */
-static struct rp_story_access *lasting_reads(const struct rp_story *story, size_t first,
-                                             size_t end, size_t *count)
+/* What the calls have written themselves is left out: these are activations, even where their
+ * memory lasts, as that of a graph does. */
+struct rp_story_access *rp_find_lasting_reads(const struct rp_story *story, size_t first,
+                                              size_t end, size_t *count)
 {
     size_t most = 0;
     for (size_t i = first; i < end; i++)
         most += story->calls[i].access_count;
     struct rp_story_access *reads = most ? malloc(most * sizeof(*reads)) : NULL;
-    struct owns owns = {0};
+    struct rp_places own = {0};
 
     *count = 0;
     for (size_t i = first; reads && i < end; i++)
         for (size_t at = 0; at < story->calls[i].access_count; at++) {
             const struct rp_story_access *access = &story->accesses[story->calls[i].access + at];
             if (access->write && access->certain)
-                own_add(&owns, access);
+                rp_places_add(&own, access);
             else if (!access->write && lives_long(story, access->allocation) &&
-                     !is_own(&owns, access))
+                     !rp_places_cover(&own, access))
                 reads[(*count)++] = *access;
         }
-    owns_release(&owns);
+    rp_places_release(&own);
     if (reads)
         qsort(reads, *count, sizeof(*reads), compare_reads);
     return reads;
@@ -105,7 +57,7 @@ uint64_t rp_find_sight(const struct rp_story *story, size_t call)
 {
     uint64_t hash = story->calls[call].shape;
     size_t count;
-    struct rp_story_access *reads = lasting_reads(story, call, call + 1, &count);
+    struct rp_story_access *reads = rp_find_lasting_reads(story, call, call + 1, &count);
 
     for (size_t i = 0; i < count; i++) {
         const uint64_t words[] = {reads[i].allocation, reads[i].lo, reads[i].hi};
@@ -120,8 +72,8 @@ double rp_find_shared_reads(const struct rp_story *story, size_t a, size_t a_end
                             size_t b_end)
 {
     size_t a_count, b_count, at = 0, found = 0;
-    struct rp_story_access *of_a = lasting_reads(story, a, a_end, &a_count);
-    struct rp_story_access *of_b = lasting_reads(story, b, b_end, &b_count);
+    struct rp_story_access *of_a = rp_find_lasting_reads(story, a, a_end, &a_count);
+    struct rp_story_access *of_b = rp_find_lasting_reads(story, b, b_end, &b_count);
 
     for (size_t i = 0; i < a_count; i++) {
         while (at < b_count && compare_reads(&of_b[at], &of_a[i]) < 0)
@@ -133,10 +85,29 @@ double rp_find_shared_reads(const struct rp_story *story, size_t a, size_t a_end
     return a_count ? (double)found / (double)a_count : 1.0;
 }
 
+double rp_find_shared_memory(const struct rp_story *story, const struct rp_story_range *forward,
+                             const struct rp_story_range *replay)
+{
+    const struct rp_story_call *a = &story->calls[forward->first];
+    const struct rp_story_call *b = &story->calls[replay->first];
+    const struct rp_story_call *a_end = &story->calls[forward->end - 1];
+    const struct rp_story_call *b_end = &story->calls[replay->end - 1];
+    size_t count = a_end->access + a_end->access_count - a->access;
+    size_t again = b_end->access + b_end->access_count - b->access;
+    size_t found = 0;
+
+    for (size_t i = 0; i < count && i < again; i++) {
+        const struct rp_story_access *x = &story->accesses[a->access + i];
+        const struct rp_story_access *y = &story->accesses[b->access + i];
+        found += x->allocation == y->allocation && x->lo == y->lo && x->write == y->write;
+    }
+    return count ? (double)found / (double)count : 1.0;
+}
+
 bool rp_find_has_lasting_reads(const struct rp_story *story, size_t a, size_t a_end)
 {
     size_t count;
-    free(lasting_reads(story, a, a_end, &count));
+    free(rp_find_lasting_reads(story, a, a_end, &count));
     return count > 0;
 }
 

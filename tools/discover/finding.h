@@ -52,6 +52,18 @@ struct rp_left_out {
     char first[256], last[256];
 };
 
+/* Why ranges, or launches, that do the same are no forward and its replay. */
+enum rp_doubt { RP_DOUBT_NONE, RP_DOUBT_REFILLED, RP_DOUBT_BOTH_READ, RP_DOUBT_USED_TWICE };
+
+/* Bytes by allocation. What memory is short for is not in them. */
+struct rp_places {
+    struct rp_place {
+        uint64_t allocation;
+        struct rp_spans spans;
+    } *items;
+    size_t count, capacity;
+};
+
 struct rp_finding {
     const struct rp_story *story;
     char step[256]; /* the range that is a step, or "" */
@@ -68,6 +80,9 @@ struct rp_finding {
     struct rp_left_out endless;   /* the last launch's name comes before in the run */
     size_t chained;              /* pairs left out: better ones use their names the other way */
     char first_chained[256];
+    size_t doubted;              /* pairs left out: something speaks against them */
+    enum rp_doubt first_doubt;
+    char first_doubted[256];
     bool rare;                    /* something came again, in less than half of the steps */
     bool no_memory;
 };
@@ -89,8 +104,15 @@ void rp_finding_release(struct rp_finding *finding);
  * lives through most of the story: parameters and state, not activations. 1 where there is none. */
 double rp_find_shared_reads(const struct rp_story *story, size_t a, size_t a_end, size_t b,
                             size_t b_end);
+/* The same reads, sorted: what the calls have not written themselves. The caller frees them; NULL
+ * when there are none or no memory. */
+struct rp_story_access *rp_find_lasting_reads(const struct rp_story *story, size_t first,
+                                              size_t end, size_t *count);
 /* Whether [a, a_end) reads any such memory. */
 bool rp_find_has_lasting_reads(const struct rp_story *story, size_t a, size_t a_end);
+/* What of the forward's accesses, outputs included, the replay makes at the same place in turn. */
+double rp_find_shared_memory(const struct rp_story *story, const struct rp_story_range *forward,
+                             const struct rp_story_range *replay);
 /* Equal for launches of the same kernel with the same grid that read the same lasting memory. */
 uint64_t rp_find_sight(const struct rp_story *story, size_t call);
 /* The launches of [b, b_end) are those of [a, a_end), the same kernels with the same grids in the
@@ -102,6 +124,7 @@ bool rp_find_same_launches(const struct rp_story *story, size_t a, size_t a_end,
  * when it does not. */
 double rp_find_repetition(const struct rp_story *story, const struct rp_story_range *range,
                           const struct rp_story_range *later, bool whole);
+uint64_t rp_find_launches_in(const struct rp_story *story, size_t first, size_t end);
 /* The step that the call is in, SIZE_MAX for none. */
 size_t rp_find_step_of(const struct rp_finding *finding, size_t call);
 /* Whether the replays pair with the first forward that waits rather than with the latest: then the
@@ -109,6 +132,20 @@ size_t rp_find_step_of(const struct rp_finding *finding, size_t call);
  * Also how many replays contradict the order that is taken, and how many forwards have none. */
 void rp_find_order(struct rp_finding *finding, struct rp_found_segment *segment, uint32_t forward,
                    uint32_t replay);
+/* What speaks against the one's being the other's replay, as far as the step shows it. */
+enum rp_doubt rp_find_doubt(const struct rp_finding *finding,
+                            const struct rp_occurrence *occurrence);
+const char *rp_find_doubt_text(enum rp_doubt doubt);
+/* Leaves them out, by their names. */
+void rp_find_doubted(struct rp_finding *finding, const char *first, const char *later,
+                     enum rp_doubt doubt);
+/* Names that are equal but for the numbers in them, as of batches that follow each other; equal
+ * ones too. */
+bool rp_find_differ_by_numbers(const char *a, const char *b);
+void rp_places_add(struct rp_places *places, const struct rp_story_access *access);
+bool rp_places_cover(const struct rp_places *places, const struct rp_story_access *access);
+bool rp_places_overlap(const struct rp_places *places, const struct rp_story_access *access);
+void rp_places_release(struct rp_places *places);
 /* A new segment, or NULL. */
 struct rp_found_segment *rp_find_segment(struct rp_finding *finding);
 bool rp_find_occurrence(struct rp_finding *finding, struct rp_found_segment *segment,

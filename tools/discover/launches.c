@@ -116,6 +116,18 @@ static struct rp_found_segment *segment_of(struct rp_finding *finding, const cha
     return segment;
 }
 
+static bool is_doubted(struct rp_finding *finding, const struct rp_occurrence *both)
+{
+    const struct rp_story *story = finding->story;
+    enum rp_doubt doubt = rp_find_doubt(finding, both);
+
+    if (doubt == RP_DOUBT_NONE)
+        return false;
+    rp_find_doubted(finding, rp_story_name(story, story->calls[both->forward].name),
+                    rp_story_name(story, story->calls[both->forward_end - 1].name), doubt);
+    return true;
+}
+
 static void search_step(struct rp_finding *finding, const struct step *step)
 {
     const struct rp_story *story = finding->story;
@@ -130,17 +142,18 @@ static void search_step(struct rp_finding *finding, const struct step *step)
             later = length < FEWEST_LAUNCHES ? later : last;
             continue;
         }
+        const struct rp_occurrence both = {step->calls[earlier],
+                                           step->calls[earlier + length - 1] + 1,
+                                           step->calls[later], step->calls[last] + 1};
+        later = last;
+        if (is_doubted(finding, &both))
+            continue;
         struct rp_found_segment *segment =
             segment_of(finding, rp_story_name(story, story->calls[step->calls[earlier]].name),
                        rp_story_name(story, story->calls[step->calls[earlier + length - 1]].name),
                        nth_of(story, step, earlier));
         if (segment)
-            rp_find_occurrence(finding, segment,
-                               (struct rp_occurrence){step->calls[earlier],
-                                                      step->calls[earlier + length - 1] + 1,
-                                                      step->calls[later],
-                                                      step->calls[last] + 1});
-        later = last;
+            rp_find_occurrence(finding, segment, both);
     }
 }
 

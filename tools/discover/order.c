@@ -177,26 +177,6 @@ static double shared_inputs(const struct inputs *forward, const struct inputs *r
     return all > 0 ? found / all : 1.0;
 }
 
-/* What of the forward's accesses the replay makes at the same place in turn. */
-static double shared_memory(const struct rp_story *story, const struct rp_story_range *forward,
-                            const struct rp_story_range *replay)
-{
-    const struct rp_story_call *a = &story->calls[forward->first];
-    const struct rp_story_call *b = &story->calls[replay->first];
-    const struct rp_story_call *a_end = &story->calls[forward->end - 1];
-    const struct rp_story_call *b_end = &story->calls[replay->end - 1];
-    size_t count = a_end->access + a_end->access_count - a->access;
-    size_t again = b_end->access + b_end->access_count - b->access;
-    size_t found = 0;
-
-    for (size_t i = 0; i < count && i < again; i++) {
-        const struct rp_story_access *x = &story->accesses[a->access + i];
-        const struct rp_story_access *y = &story->accesses[b->access + i];
-        found += x->allocation == y->allocation && x->lo == y->lo && x->write == y->write;
-    }
-    return count ? (double)found / (double)count : 1.0;
-}
-
 static bool repeats(const struct rp_story *story, const struct rp_story_range *forward,
                     const struct rp_story_range *replay)
 {
@@ -229,7 +209,7 @@ static void take_pair(struct order *order, size_t forward, size_t replay, struct
     double inputs = shared_inputs(&order->inputs[forward], &order->inputs[replay]);
     fit->inputs += inputs;
     fit->against += is_against(order, inputs, replay);
-    fit->memory += shared_memory(story, range, later);
+    fit->memory += rp_find_shared_memory(story, range, later);
     if (settle)
         rp_find_occurrence(order->finding, order->segment,
                            (struct rp_occurrence){range->first, range->end, later->first,

@@ -129,6 +129,16 @@ static void print_chained(const struct rp_finding *finding, FILE *out)
                 finding->chained, finding->chained > 1 ? "s" : "", finding->first_chained);
 }
 
+static void print_doubted(const struct rp_finding *finding, FILE *out)
+{
+    if (finding->doubted)
+        fprintf(out,
+                "left out %zu pair%s of ranges or launches that do the same work, first %s\n"
+                "  because  %s, so that it seems to be no replay\n",
+                finding->doubted, finding->doubted > 1 ? "s" : "", finding->first_doubted,
+                rp_find_doubt_text(finding->first_doubt));
+}
+
 static void print_state(const struct rp_finding *finding, bool declared, FILE *out)
 {
     if (finding->unproved)
@@ -154,6 +164,7 @@ void rp_proposal_print(const struct rp_finding *finding, bool declared, FILE *ou
         print_segment(&finding->segments[i], out);
     print_left_out(&finding->endless, out);
     print_chained(finding, out);
+    print_doubted(finding, out);
     if (finding->segment_count > 0)
         print_state(finding, declared, out);
     if (finding->story->cut)

@@ -8,84 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- steps -------------------------------------------------------------------------- */
-
-struct tally {
-    uint64_t count;    /* ranges of this name that lie in none of the same name */
-    uint64_t launches; /* in them */
-};
-
-static bool inside_its_own(const struct rp_story *story, const struct rp_story_range *range)
-{
-    for (uint32_t up = range->parent; up != RP_STORY_NONE; up = story->ranges[up].parent)
-        if (story->ranges[up].name == range->name)
-            return true;
-    return false;
-}
-
-static uint64_t launches_in(const struct rp_story *story, size_t first, size_t end)
-{
-    uint64_t count = 0;
-    for (size_t i = first; i < end; i++)
-        count += story->calls[i].is_launch;
-    return count;
-}
-
-static bool add_step(struct rp_finding *finding, size_t first, size_t end)
-{
-    struct rp_occurrence *grown =
-        rp_array_reserve(finding->steps, &finding->step_capacity, finding->step_count + 1,
-                         sizeof(*finding->steps));
-    if (!grown) {
-        finding->no_memory = true;
-        return false;
-    }
-    finding->steps = grown;
-    finding->steps[finding->step_count++] = (struct rp_occurrence){first, end, 0, 0};
-    return true;
-}
-
-/* The name whose ranges hold the most launches, and the outermost of equals: it opened first. */
-void rp_find_steps(struct rp_finding *finding)
-{
-    const struct rp_story *story = finding->story;
-    struct tally *tallies = calloc(story->names.count + 1, sizeof(*tallies));
-    uint64_t all = launches_in(story, 0, story->call_count);
-    uint32_t best = RP_STORY_NONE;
-
-    finding->no_memory |= !tallies;
-    for (size_t i = 0; tallies && i < story->range_count; i++) {
-        const struct rp_story_range *range = &story->ranges[i];
-        if (inside_its_own(story, range))
-            continue;
-        tallies[range->name].count++;
-        tallies[range->name].launches += launches_in(story, range->first, range->end);
-    }
-    for (size_t i = 0; tallies && i < story->range_count; i++) {
-        uint32_t name = story->ranges[i].name;
-        if (tallies[name].count >= 2 && tallies[name].launches * 2 > all &&
-            (best == RP_STORY_NONE || tallies[name].launches > tallies[best].launches))
-            best = name;
-    }
-    for (size_t i = 0; best != RP_STORY_NONE && i < story->range_count; i++)
-        if (story->ranges[i].name == best && !inside_its_own(story, &story->ranges[i]))
-            add_step(finding, story->ranges[i].first, story->ranges[i].end);
-    if (best != RP_STORY_NONE) {
-        snprintf(finding->step, sizeof(finding->step), "%s", rp_story_name(story, best));
-        snprintf(finding->step_evidence, sizeof(finding->step_evidence),
-                 "the range '%.100s' comes %llu times and holds %llu of %llu launches",
-                 finding->step, (unsigned long long)tallies[best].count,
-                 (unsigned long long)tallies[best].launches, (unsigned long long)all);
-    }
-    free(tallies);
-}
-
 /* ---- pairs of names ------------------------------------------------------------------- */
+
+enum { MOST_CANDIDATES = 16 }; /* earlier ranges that one range repeats, the latest */
 
 struct pair {
     uint32_t forward, replay;
     struct rp_found_segment found; /* its occurrences and how well they agree */
-    double shared;                 /* the least of all */
+    double shared, memory;         /* the least of all */
+    size_t doubted;                /* occurrences that something speaks against */
+    enum rp_doubt doubt;           /* the first of them */
+    bool numbered;                 /* the names differ by numbers alone */
     uint64_t replays;              /* ranges of the replay's name, paired or not */
     bool taken;
 };
@@ -109,16 +42,12 @@ static struct pair *pair_of(struct rp_finding *finding, struct pairs *pairs, uin
     }
     pairs->items = grown;
     struct pair *pair = &pairs->items[pairs->count++];
-    *pair = (struct pair){.forward = forward, .replay = replay, .shared = 1.0};
+    *pair = (struct pair){.forward = forward, .replay = replay, .shared = 1.0,
+                          .memory = 1.0,
+                          .numbered = rp_find_differ_by_numbers(
+                              rp_story_name(finding->story, forward),
+                              rp_story_name(finding->story, replay))};
     return pair;
-}
-
-size_t rp_find_step_of(const struct rp_finding *finding, size_t call)
-{
-    for (size_t i = 0; i < finding->step_count; i++)
-        if (call >= finding->steps[i].forward && call < finding->steps[i].forward_end)
-            return i;
-    return SIZE_MAX;
 }
 
 double rp_find_repetition(const struct rp_story *story, const struct rp_story_range *range,
@@ -138,36 +67,100 @@ double rp_find_repetition(const struct rp_story *story, const struct rp_story_ra
      * to read the very same parameters. */
     bool is_sure =
         shared >= 0.999 && rp_find_has_lasting_reads(story, later->first, later->end);
-    bool is_much = whole && launches_in(story, range->first, range->end) > 1;
+    bool is_much = whole && rp_find_launches_in(story, range->first, range->end) > 1;
     return is_sure || (is_much && shared >= 0.5) ? shared : 0;
 }
 
-/* The latest earlier range of the step that this one repeats, as a whole or in part. */
-static const struct rp_story_range *latest_repeated(const struct rp_finding *finding,
-                                                    size_t replay, bool whole, double *shared)
+/* Where the text that both end in begins, after a separator: the key of "forward/x" and
+ * "recompute/x" is "x". The length of the name when there is none. */
+static size_t key_of(const char *a, const char *b)
+{
+    size_t a_length = strlen(a), b_length = strlen(b), common = 0;
+
+    while (common < a_length && common < b_length &&
+           a[a_length - common - 1] == b[b_length - common - 1])
+        common++;
+    while (common > 0 && (a_length == common || !strchr("/:._- ", a[a_length - common - 1])))
+        common--;
+    return a_length - common;
+}
+
+/* An earlier range that a later one may be the replay of. */
+struct candidate {
+    const struct rp_story_range *range; /* NULL: there is none */
+    double shared, memory;
+    enum rp_doubt doubt;
+    bool keyed; /* the two names end alike */
+};
+
+static struct candidate candidate_of(const struct rp_finding *finding,
+                                     const struct rp_story_range *range,
+                                     const struct rp_story_range *later, double shared)
+{
+    const struct rp_story *story = finding->story;
+    const char *name = rp_story_name(story, range->name);
+    struct rp_occurrence both = {range->first, range->end, later->first, later->end};
+
+    return (struct candidate){range, shared, rp_find_shared_memory(story, range, later),
+                              rp_find_doubt(finding, &both),
+                              key_of(name, rp_story_name(story, later->name)) < strlen(name)};
+}
+
+/* Nothing speaks against it, and it works on the same memory, outputs included. */
+static bool is_likelier(const struct candidate *one, const struct candidate *than)
+{
+    if (!than->range || (one->doubt == RP_DOUBT_NONE) != (than->doubt == RP_DOUBT_NONE))
+        return !than->range || one->doubt == RP_DOUBT_NONE;
+    if (one->memory > than->memory || one->memory < than->memory)
+        return one->memory > than->memory;
+    return one->keyed && !than->keyed;
+}
+
+/* The likeliest earlier range of the step that this one repeats, as a whole or in part, and the
+ * latest of equals. */
+static struct candidate likeliest(const struct rp_finding *finding, size_t replay, bool whole)
 {
     const struct rp_story *story = finding->story;
     const struct rp_story_range *later = &story->ranges[replay];
-    size_t step = rp_find_step_of(finding, later->first);
+    size_t step = rp_find_step_of(finding, later->first), seen = 0;
+    struct candidate best = {0};
 
-    for (size_t i = replay; i-- > 0;) {
+    for (size_t i = replay; i-- > 0 && seen < MOST_CANDIDATES;) {
         const struct rp_story_range *range = &story->ranges[i];
-        if (range->end > later->first || !launches_in(story, range->first, range->end))
+        if (range->end > later->first || !rp_find_launches_in(story, range->first, range->end))
             continue;
         if (rp_find_step_of(finding, range->first) != step)
-            return NULL;
-        *shared = rp_find_repetition(story, range, later, whole);
-        if (*shared > 0)
-            return range;
+            break;
+        double shared = rp_find_repetition(story, range, later, whole);
+        if (shared <= 0)
+            continue;
+        struct candidate next = candidate_of(finding, range, later, shared);
+        if (is_likelier(&next, &best))
+            best = next;
+        if (best.doubt == RP_DOUBT_NONE && best.keyed && best.memory >= 1.0)
+            break;
+        seen++;
     }
-    return NULL;
+    return best;
 }
 
-static const struct rp_story_range *repeated_by(const struct rp_finding *finding, size_t replay,
-                                                double *shared)
+static struct candidate repeated_by(const struct rp_finding *finding, size_t replay)
 {
-    const struct rp_story_range *range = latest_repeated(finding, replay, true, shared);
-    return range ? range : latest_repeated(finding, replay, false, shared);
+    struct candidate whole = likeliest(finding, replay, true);
+    return whole.range ? whole : likeliest(finding, replay, false);
+}
+
+static void take_candidate(struct rp_finding *finding, struct pair *pair,
+                           const struct candidate *candidate, const struct rp_story_range *later)
+{
+    const struct rp_story_range *range = candidate->range;
+
+    pair->shared = candidate->shared < pair->shared ? candidate->shared : pair->shared;
+    pair->memory = candidate->memory < pair->memory ? candidate->memory : pair->memory;
+    if (candidate->doubt != RP_DOUBT_NONE && pair->doubted++ == 0)
+        pair->doubt = candidate->doubt;
+    rp_find_occurrence(finding, &pair->found,
+                       (struct rp_occurrence){range->first, range->end, later->first, later->end});
 }
 
 static void collect(struct rp_finding *finding, struct pairs *pairs)
@@ -176,23 +169,31 @@ static void collect(struct rp_finding *finding, struct pairs *pairs)
 
     for (size_t i = 0; i < story->range_count && !finding->no_memory; i++) {
         const struct rp_story_range *later = &story->ranges[i];
-        double shared;
-        if (!launches_in(story, later->first, later->end))
+        if (!rp_find_launches_in(story, later->first, later->end))
             continue;
-        const struct rp_story_range *range = repeated_by(finding, i, &shared);
-        struct pair *pair =
-            range ? pair_of(finding, pairs, range->name, later->name) : NULL;
-        if (!pair)
-            continue;
-        if (shared < pair->shared)
-            pair->shared = shared;
-        rp_find_occurrence(finding, &pair->found,
-                           (struct rp_occurrence){range->first, range->end, later->first,
-                                                  later->end});
+        struct candidate candidate = repeated_by(finding, i);
+        struct pair *pair = candidate.range ? pair_of(finding, pairs, candidate.range->name,
+                                                      later->name)
+                                            : NULL;
+        if (pair)
+            take_candidate(finding, pair, &candidate, later);
     }
     for (size_t i = 0; i < pairs->count; i++)
         for (size_t at = 0; at < story->range_count; at++)
             pairs->items[i].replays += story->ranges[at].name == pairs->items[i].replay;
+}
+
+/* Where most of what it would explain is other work that does the same, it is none. */
+static void drop_doubted(struct rp_finding *finding, struct pairs *pairs)
+{
+    for (size_t i = 0; i < pairs->count; i++) {
+        struct pair *pair = &pairs->items[i];
+        if (pair->doubted * 2 <= pair->found.count)
+            continue;
+        pair->taken = true;
+        rp_find_doubted(finding, rp_story_name(finding->story, pair->forward),
+                        rp_story_name(finding->story, pair->replay), pair->doubt);
+    }
 }
 
 /* A pair inside of another one, as the layers of a block are, says nothing more. */
@@ -233,11 +234,18 @@ static bool may_be_told(const struct pair *pair)
     return !pair->taken && share_of(pair) >= 0.5;
 }
 
-/* The one explains more of its replays, and better, or came first where both do as well. */
+/* The one's names say more than which of many it is, or it explains more of its replays, and
+ * better, or works on the same memory, or came first where both do as well. */
 static bool is_better(const struct pair *pair, const struct pair *other)
 {
     double mine = share_of(pair) * pair->shared, its = share_of(other) * other->shared;
-    return mine > its || (mine >= its && pair < other);
+    if (pair->numbered != other->numbered)
+        return !pair->numbered;
+    if (mine > its || mine < its)
+        return mine > its;
+    if (pair->memory > other->memory || pair->memory < other->memory)
+        return pair->memory > other->memory;
+    return pair < other;
 }
 
 static struct pair *best_unsettled(const struct pairs *pairs, const bool *settled)
@@ -277,20 +285,6 @@ static void drop_chained(struct rp_finding *finding, struct pairs *pairs)
 
 /* ---- one glob for many names ------------------------------------------------------------ */
 
-/* Where the text that both end in begins, after a separator: the key of "forward/x" and
- * "recompute/x" is "x". The length of the name when there is none. */
-static size_t key_of(const char *a, const char *b)
-{
-    size_t a_length = strlen(a), b_length = strlen(b), common = 0;
-
-    while (common < a_length && common < b_length &&
-           a[a_length - common - 1] == b[b_length - common - 1])
-        common++;
-    while (common > 0 && (a_length == common || !strchr("/:._- ", a[a_length - common - 1])))
-        common--;
-    return a_length - common;
-}
-
 static void take_pair(struct rp_finding *finding, struct rp_found_segment *segment,
                       struct pair *pair)
 {
@@ -323,10 +317,10 @@ static void name_segment(const struct rp_finding *finding, struct rp_found_segme
 
 /* An order that forwards without a replay disturb holds as long as these come where they came. */
 static const char *confidence_of(const struct rp_found_segment *segment, uint64_t replays,
-                                 double shared)
+                                 double shared, bool doubtful)
 {
     double agreeing = replays ? (double)segment->count / (double)replays : 0.0;
-    if (segment->against)
+    if (segment->against || doubtful)
         return "guess";
     return segment->unreplayed ? "likely" : rp_find_confidence(agreeing, shared);
 }
@@ -378,7 +372,7 @@ static size_t replays_of(const struct rp_finding *finding, const struct pair *pa
         const struct rp_story_range *range = &story->ranges[i];
         size_t step = rp_find_step_of(finding, range->first);
         if ((range->name != pair->forward && range->name != pair->replay) ||
-            !launches_in(story, range->first, range->end))
+            !rp_find_launches_in(story, range->first, range->end))
             continue;
         if (step != shares.step)
             end_step(&shares);
@@ -400,6 +394,7 @@ static void make_segment(struct rp_finding *finding, struct pairs *pairs, struct
     struct rp_found_segment *segment = rp_find_segment(finding);
     uint64_t names = 0, replays = 0;
     double shared = 1.0;
+    bool doubtful = false;
 
     if (!segment)
         return;
@@ -416,6 +411,7 @@ static void make_segment(struct rp_finding *finding, struct pairs *pairs, struct
         size_t each = replays_of(finding, pair);
         segment->replays = each > segment->replays ? each : segment->replays;
         take_pair(finding, segment, pair);
+        doubtful |= pair->doubted || pair->numbered;
         names++;
         replays += pair->replays;
         shared = pair->shared < shared ? pair->shared : shared;
@@ -430,7 +426,7 @@ static void make_segment(struct rp_finding *finding, struct pairs *pairs, struct
     snprintf(segment->replay, sizeof(segment->replay), "%.*s%s",
              (int)(segment->keyed ? replay_cut : strlen(replay)), replay,
              segment->keyed ? "*" : "");
-    segment->confidence = confidence_of(segment, replays, shared);
+    segment->confidence = confidence_of(segment, replays, shared, doubtful);
     tell_evidence(segment, replays, shared);
 }
 
@@ -439,6 +435,7 @@ void rp_find_ranges(struct rp_finding *finding)
     struct pairs pairs = {0};
 
     collect(finding, &pairs);
+    drop_doubted(finding, &pairs);
     drop_parts(&pairs);
     drop_chained(finding, &pairs);
     for (size_t i = 0; i < pairs.count && !finding->no_memory; i++) {
