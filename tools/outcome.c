@@ -285,7 +285,8 @@ void rp_outcome_say(const struct rp_outcome *outcome, const char *folder,
     say_remarked(&outcome->summaries, "unvouched",
                  "not vouched for: undeclared bytes that these may reach");
     say_remarked(&outcome->summaries, "unseen",
-                 "not vouched for: what host code or others write unseen, where these read");
+                 "not vouched for: what host code or others write unseen, where these read or "
+                 "copy to");
     say_remarked(&outcome->summaries, "taken",
                  "of memory that is used again, taken for what it seems (declare what is state)");
     say_plan(&outcome->summaries);

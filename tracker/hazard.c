@@ -83,6 +83,7 @@ const char *rp_hazard_taken_for(const struct rp_hazard *hazard)
                                         [RP_ASSUMED_FILLED] = "the one in order",
                                         [RP_ASSUMED_UNTOLD] = "the one in order",
                                         [RP_ASSUMED_STEADY] = "the same",
+                                        [RP_ASSUMED_LANDED] = "an output on the host",
                                         [RP_ASSUMED_EMPTY] = "no work"};
     return hazard->kind == RP_HAZARD_ASSUMED ? words[hazard->assumed] : NULL;
 }
@@ -110,6 +111,10 @@ static const char *assumed_advice(const struct rp_hazard *hazard)
     case RP_ASSUMED_EMPTY:
         return "a range counts the calls of its own thread: open it there, around them; if the "
                "segment has no work, nothing is wrong with it";
+    case RP_ASSUMED_LANDED:
+        return "if the job still needs what it had put there, let the replay copy elsewhere, or "
+               "declare the variable (\"host_symbol\"), which then stands again after the replay; "
+               "if the place is used again, nothing is wrong with it";
     case RP_ASSUMED_STEADY:
         return "it reads a clock, or the order of its atomic operations matters, or it allocates: "
                "no state is the cause where it writes other bytes; let the \"policy\" retain this "
@@ -329,6 +334,10 @@ static void say_assumed(struct line *line, const struct rp_hazard *hazard)
         break;
     case RP_ASSUMED_STEADY:
         say(line, ", which need not be what its forward made: %s", hazard->reason);
+        break;
+    case RP_ASSUMED_LANDED:
+        say(line, ", which copies %" PRIu64 " bytes to the host once more, over others that were "
+                  "put there since its forward", hazard->bytes);
         break;
     case RP_ASSUMED_NOTHING: break;
     case RP_ASSUMED_EMPTY:

@@ -42,6 +42,7 @@ enum rp_assumption {
     RP_ASSUMED_FILLED, /* the same: of what was put where several have read, nothing tells whose */
     RP_ASSUMED_UNTOLD, /* the same: nothing that the replay meets tells it from the others */
     RP_ASSUMED_STEADY, /* the replay's call does what its twin did, which it need not */
+    RP_ASSUMED_LANDED, /* what the replay has copied to the host, over what others had put there */
     RP_ASSUMED_EMPTY,  /* neither forward nor replay made a call that counts as theirs */
 };
 

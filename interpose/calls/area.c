@@ -207,6 +207,25 @@ static void note_line(struct rp_footprint *call, const struct rp_area *to,
     }
 }
 
+/* With one address space, memory of which nobody has heard is the host's own. */
+static bool is_on_host(const struct rp_area *area)
+{
+    return is_host(area) ||
+           (area->base && area->type == CU_MEMORYTYPE_UNIFIED &&
+            rp_memory_find(rp_core.bench.memory, area->base, NULL, NULL, NULL) != RP_OK);
+}
+
+static void note_landing(struct rp_footprint *call, const struct rp_area *to,
+                         const struct rp_area *from)
+{
+    if (!from->width || !from->height || !from->depth || !is_on_host(to) || is_on_host(from))
+        return;
+    bool is_alone = !call->count && is_line(to);
+    if (!call->landing.at)
+        call->landing.at = to->base;
+    call->landing.bytes = is_alone ? to->width : 0;
+}
+
 enum rp_status rp_area_copy(struct rp_footprint *call, const struct rp_area *to,
                            const struct rp_area *from)
 {
@@ -214,6 +233,7 @@ enum rp_status rp_area_copy(struct rp_footprint *call, const struct rp_area *to,
     call->is_transfer = true;
     note_content(call, to, from);
     note_line(call, to, from);
+    note_landing(call, to, from);
     enum rp_status status = rp_area_reach(call, from, RP_READ);
     return status == RP_OK ? rp_area_reach(call, to, RP_WRITE) : status;
 }

@@ -8,6 +8,7 @@
 #include "interpose/plan/retain.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
+#include "interpose/run/landing.h"
 #include "interpose/run/pairing.h"
 #include "interpose/run/report.h"
 
@@ -226,7 +227,8 @@ enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_
                            .outputs = rp_pairing_outputs(call), .sight = call->sight,
                            .bytes_read = rp_footprint_bytes_read(call),
                            .bytes_absent = rp_footprint_bytes_absent(call),
-                           .version = call->version, .name = call->name};
+                           .landed = rp_landing_of(call), .version = call->version,
+                           .name = call->name};
     return RP_OK;
 }
 

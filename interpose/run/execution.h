@@ -23,6 +23,12 @@
 
 enum rp_execution_phase { RP_PHASE_FORWARD, RP_PHASE_PENDING, RP_PHASE_REPLAY };
 
+/* The same of a call that is over, with the hash of what it has left there. */
+struct rp_landed {
+    uint64_t at, bytes, content;
+    bool is_known;
+};
+
 struct rp_logged {
     uint64_t signature, values, content, content_versions;
     uint64_t inputs; /* hash of where it read: tells one forward's call from another's */
@@ -30,6 +36,7 @@ struct rp_logged {
     uint64_t sight;   /* what it saw, see rp_footprint_sight */
     uint64_t bytes_read;
     uint64_t bytes_absent; /* see rp_footprint_bytes_absent */
+    struct rp_landed landed; /* see interpose/run/landing.h */
     rp_version version;
     uint32_t name;
     bool is_content_doubtful;

@@ -21,6 +21,13 @@ struct rp_reach {
 
 struct rp_scope;
 
+/* Where a copy from the device to the host begins to write, 0: it is none; how much in one line, 0:
+ * in more than one; and whether it is over when its call returns. */
+struct rp_landing {
+    uint64_t at, bytes;
+    bool is_over;
+};
+
 /* Where the first byte of the first stretch that a call writes has its place, see rp_writer; the
  * next stretch begins as much further on. */
 #define RP_FIRST_PLACE (UINT64_C(1) << 48)
@@ -41,6 +48,7 @@ struct rp_footprint {
     struct rp_provenance brought; /* a copy from the host: of bytes that had been there before */
     const void *taken;            /* a copy to the host: where to, and how much; 0 bytes where it */
     uint64_t taken_bytes;         /* ... has company in its call, or need not be over with it */
+    struct rp_landing landing;
     rp_stream stream;
     uint64_t remarks;   /* rp_remarks_made when it was begun */
     bool audited; /* a launch that is compared with what is claimed here */

@@ -197,6 +197,17 @@ void rp_host_replay_closes(struct rp_scope *scope)
     scope->host = NULL;
 }
 
+bool rp_host_holds(uint64_t address, uint64_t bytes)
+{
+    for (size_t i = 0; i < variable_count; i++) {
+        uint64_t at = (uintptr_t)variables[i].at;
+        if (at && at <= address && address - at < variables[i].bytes &&
+            bytes <= variables[i].bytes - (address - at))
+            return true;
+    }
+    return false;
+}
+
 bool rp_host_differs(const struct rp_execution *a, const struct rp_execution *b)
 {
     return a->host && b->host &&

@@ -15,6 +15,9 @@ void rp_host_forward_opens(struct rp_execution *execution);
 void rp_host_replay_opens(struct rp_scope *scope);
 void rp_host_replay_closes(struct rp_scope *scope);
 
+/* True when all these bytes are put back for replays and after them. */
+bool rp_host_holds(uint64_t address, uint64_t bytes);
+
 /* True when the replay of `a` has found other host content than one of `b` would have. */
 bool rp_host_differs(const struct rp_execution *a, const struct rp_execution *b);
 

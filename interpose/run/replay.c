@@ -9,6 +9,7 @@
 #include "interpose/run/guard.h"
 #include "interpose/run/host.h"
 #include "interpose/run/keep.h"
+#include "interpose/run/landing.h"
 #include "interpose/run/pairing.h"
 #include "interpose/run/report.h"
 #include "interpose/run/undecided.h"
@@ -273,6 +274,7 @@ static void join(struct rp_scope *scope, struct rp_footprint *call)
         diverges(scope, call);
     doubt_content(scope, call);
     doubt_place(scope, call);
+    rp_landing_meet(scope, call);
     scope->skips = scope->skips || call->entry != scope->cursor;
     if (scope->execution->serves) {
         serve(scope, call);

@@ -229,6 +229,14 @@ void rp_report_varies(const struct rp_execution *execution, const struct rp_foot
     assume_of_output(hazard, call);
 }
 
+void rp_report_landed(const struct rp_execution *execution, const struct rp_footprint *call)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_ASSUMED, execution, call);
+    hazard.assumed = RP_ASSUMED_LANDED;
+    hazard.bytes = call->landing.bytes;
+    assume_of_output(hazard, call);
+}
+
 void rp_report_order(const struct rp_execution *execution, const struct rp_footprint *call,
                      enum rp_assumption assumed)
 {

@@ -48,6 +48,10 @@ void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp
 /* `call` of a replay need not do the same as in its forward, whatever it finds: a warning. */
 void rp_report_varies(const struct rp_execution *execution, const struct rp_footprint *call);
 
+/* `call` of a replay copies to the host once more, where others have put other bytes since its
+ * forward did: a warning. */
+void rp_report_landed(const struct rp_execution *execution, const struct rp_footprint *call);
+
 /* `call` repeats number `entry` of the forward's log where another of its calls had its output. */
 void rp_report_moved(const struct rp_execution *execution, const struct rp_footprint *call,
                      size_t entry);
@@ -92,6 +96,9 @@ void rp_report_misplaced(const char *segment, const char *key, const struct rp_f
 #define RP_UNVOUCHED_CONTENT                                                                     \
     "host code may have changed what it copies from pinned memory, which the device was still to "\
     "write"
+#define RP_UNVOUCHED_LANDING                                                                     \
+    "copies to the host again in a replay: that nobody has put other bytes there since the "       \
+    "forward is not checked"
 
 /* What discovery takes for what, where little speaks for the other. */
 #define RP_TAKEN_FOR_OUTPUT                                                                      \

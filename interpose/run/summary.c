@@ -165,7 +165,8 @@ static void add_remark(void *ctx, const char *call, const char *reason, uint64_t
     put_text(object, "reason", reason);
     if (strcmp(reason, RP_UNVOUCHED_READ) == 0 || strcmp(reason, RP_UNVOUCHED_OWN) == 0)
         json_object_set_new(object, "unvouched", json_true());
-    if (strcmp(reason, RP_UNVOUCHED_UNSEEN) == 0 || strcmp(reason, RP_UNVOUCHED_CONTENT) == 0)
+    if (strcmp(reason, RP_UNVOUCHED_UNSEEN) == 0 || strcmp(reason, RP_UNVOUCHED_CONTENT) == 0 ||
+        strcmp(reason, RP_UNVOUCHED_LANDING) == 0)
         json_object_set_new(object, "unseen", json_true());
     if (strcmp(reason, RP_TAKEN_FOR_OUTPUT) == 0 || strcmp(reason, RP_TAKEN_FOR_STATE) == 0)
         json_object_set_new(object, "taken", json_true());

@@ -18,7 +18,7 @@
     X(MemcpyDtoDAsync) X(MemsetD8Async) X(StreamBeginCapture) X(StreamEndCapture)                \
     X(GraphInstantiate) X(GraphLaunch) X(GraphExecDestroy) X(GraphDestroy) X(MemHostAlloc)       \
     X(MemFreeHost) X(MemcpyDtoHAsync) X(LaunchHostFunc) X(DeviceGetCount) X(CtxEnablePeerAccess)   \
-    X(StreamWaitValue32) X(Memcpy2DAsync) X(MemcpyBatchAsync) X(MemAllocManaged)                 \
+    X(StreamWaitValue32) X(Memcpy2DAsync) X(Memcpy2D) X(MemcpyBatchAsync) X(MemAllocManaged)     \
     X(Memcpy) X(MemAllocAsync) X(MemFreeAsync) X(GraphCreate) X(GraphAddEventRecordNode)     \
     X(GraphAddKernelNode) X(GraphExecKernelNodeSetParams)
 #define MEMBER(name) __typeof__(cu##name) *name;

@@ -319,6 +319,45 @@ def discovered(name):
             for segment in segments]
 
 
+TALLY = {"name": "tally", "at": {"host_symbol": "landing_tally"}}
+
+
+def landed(summary):
+    """The calls of replays that have copied over what the host had put there."""
+    return {hazard["reader"] for hazard in summary["hazards"]
+            if hazard.get("taken_for") == "an output on the host"}
+
+
+def landings():
+    """What a replay copies to the host once more, and what the host had made of it by then."""
+    for name in ("counted-on-host", "landed-again", "landing-shared"):
+        pair = "key" if name == "landing-shared" else "lifo"
+        for state, layer in (("declared", "guard"), ("discovered", "guard"), ("declared", "check")):
+            contract = contract_of({"buffers": [STATE], "pair": pair}, state, "regions")
+            run, summary = guarded(name, "replay", contract, layer=layer)
+            claim(f"{name}: {state}, {layer}: bytes of the host's that a replay overwrites are a "
+                  "warning", run.returncode == 0 and landed(summary) == {"cuMemcpyDtoH_v2"},
+                  f"{summary['hazards']}\n{run.stderr}")
+        contract["buffers"].append(TALLY)
+        run, summary = guarded(name, "replay", contract)
+        claim(f"{name}: declared, they stand again, and there is no warning",
+              run.stdout == bare(name, "eager") and not landed(summary),
+              f"{summary['hazards']}\n{run.stderr}")
+    for name, call in (("counted-by-rows", "cuMemcpy2D_v2"),
+                       ("counted-aside", "cuMemcpyDtoHAsync_v2")):
+        run, summary = guarded(name, "replay",
+                               contract_of({"buffers": [STATE]}, "declared", "regions"))
+        claim(f"{name}: a copy that can't be compared is named in the run's last lines",
+              {u["call"] for u in summary["unknown"] if u.get("unseen")} == {call} and
+              call in run.stderr, f"{summary['unknown']}\n{run.stderr}")
+    for state in ("declared", "discovered"):
+        run, summary = guarded("read-out", "replay",
+                               contract_of({"buffers": [STATE]}, state, "regions"))
+        claim(f"read-out: {state}: nobody has touched it: right, and nothing to say",
+              run.stdout == bare("read-out", "eager") and not landed(summary) and
+              not summary["unknown"], f"{summary['hazards']}{summary['unknown']}\n{run.stderr}")
+
+
 def words():
     """What is said: of hazards, of what is harmless, and of what cannot be done."""
     undeclared = contract_of({"buffers": [GENERATOR]}, "declared", "regions")
@@ -367,6 +406,7 @@ def words():
     told, detail = assumed("recycled-output", [STATE])
     claim("recycled-output: an output in another's place is a warning where the call tells no more",
           ("the one in order", None, "cuMemsetD8_v2") in told, detail)
+    landings()
     run, summary = guarded("refilled-aside", "replay", contract_of({}, "discovered", "regions"))
     told = {(hazard["taken_for"], hazard["reader"], hazard["writer"])
             for hazard in summary["hazards"] if "writer" in hazard}
@@ -503,6 +543,12 @@ def mechanisms():
                          {"REPRISE_TEST_DISABLE": mechanism})
         claim(f"without {mechanism}: a copy in one stream stays right",
               run.stdout == bare("moved", "eager"), run.stderr)
+    run, summary = guarded("counted-on-host", "replay",
+                           contract_of({"buffers": [STATE]}, "declared", "regions"),
+                           {"REPRISE_TEST_DISABLE": "doubts"})
+    claim("without doubts: counted-on-host passes for right, and is not",
+          run.returncode == 0 and not landed(summary) and
+          run.stdout != bare("counted-on-host", "eager"), f"{summary['hazards']}\n{run.stderr}")
 
 
 def check():

@@ -61,6 +61,9 @@
     X("in-place-by-kernel", in_place_by_kernel) X("in-place-by-set", in_place_by_set)             \
     X("state-brought", state_brought) X("pool-recycled", pool_recycled)                           \
     X("pool-inside", pool_inside) X("pool-unwritten", pool_unwritten)           \
+    X("read-out", read_out) X("counted-on-host", counted_on_host)                                 \
+    X("landed-again", landed_again) X("counted-by-rows", counted_by_rows)                         \
+    X("counted-aside", counted_aside) X("landing-shared", landing_shared)                         \
     X("unsteady", unsteady) X("graph-counter", graph_counter) X("graph-seed", graph_seed)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);

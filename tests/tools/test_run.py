@@ -501,8 +501,8 @@ class Outcome(RunCase):
             {"call": "gather", "count": 3, "reason": "not checked", "unseen": True},
             {"call": "add", "count": 3, "reason": "not checked", "unseen": True},
             {"call": "copy", "count": 1, "reason": "remarked"}])
-        self.assertIn("not vouched for: what host code or others write unseen, where these read: "
-                      "gather, add\n", done.stderr)
+        self.assertIn("not vouched for: what host code or others write unseen, where these read or "
+                      "copy to: gather, add\n", done.stderr)
 
     def test_at_most_three_lines(self):
         done = self.run_with(hazards=[{"hazard": "diverged"}], bytes_preserved=4096, calls=1234567)
