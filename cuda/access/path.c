@@ -59,6 +59,7 @@ static void follow_node(struct rp_path *path, uint32_t node)
         if (path->decides[decider])
             continue;
         path->decides[decider] = true;
+        path->strays |= rp_path_is_switch(path, decider);
         need_value(path, path->build->nodes[decider].condition);
         if (rp_path_branches_on_data(path, decider) && after != RP_EXIT_NODE && after != RP_NONE)
             need_node(path, after);
@@ -95,7 +96,7 @@ static bool can_walk(const struct rp_path *path, const struct rp_touch *touch, u
            !path->surely_data[rp_path_value(path, touch->address)];
 }
 
-/* Marks what the writes need that can be walked to; false when none can. */
+/* Marks what the writes need that can be walked to; false when none can, or the way is no way. */
 static bool find_needed(struct rp_path *path, const uint32_t *node_of)
 {
     bool any = false;
@@ -116,7 +117,7 @@ static bool find_needed(struct rp_path *path, const uint32_t *node_of)
         else
             follow_node(path, RP_ITEMS(path->node_work, uint32_t)[--path->node_work.count]);
     }
-    return any;
+    return any && !path->strays;
 }
 
 static uint32_t *nodes_of_blocks(const struct rp_path *path)
@@ -145,8 +146,6 @@ void rp_slice_path(struct rp_slice *slice, struct rp_proof *proof)
     path.kept = rp_build_alloc(build, build->ops.count + 1);
     path.needed = rp_build_alloc(build, build->node_count + 1);
     path.decides = rp_build_alloc(build, build->node_count + 1);
-    path.stack = rp_build_alloc(build, (build->node_count + 1) * sizeof(uint32_t));
-    path.seen = rp_build_alloc(build, (build->node_count + 1) * sizeof(uint32_t));
     const uint32_t *node_of = nodes_of_blocks(&path);
     rp_path_find_data(&path);
     if (!find_needed(&path, node_of))

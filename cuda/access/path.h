@@ -19,11 +19,11 @@ struct rp_path {
     uint64_t *branch_bit;     /* by node: stands for its branch, where data decide that */
     unsigned branch_count;
     uint64_t *decided_by;     /* by node: such branches that decide whether it is reached */
+    bool strays;              /* something is on it that has no way to follow */
     bool *kept, *needed, *decides; /* values; nodes; nodes whose branch matters */
     struct rp_vec work, node_work; /* uint32_t: values and nodes to follow */
     uint32_t *order, order_count;  /* kept values, sorted */
     uint32_t *number, *block_number;
-    uint32_t *stack, *seen, searches; /* by node: the last search that came there */
 };
 
 /* path.c */
@@ -38,6 +38,8 @@ uint32_t rp_path_value(const struct rp_path *path, uint32_t number);
 /* path_data.c: what is made of data, or reached by their decision */
 void rp_path_find_data(struct rp_path *path);
 bool rp_path_is_data(const struct rp_op *op);
+/* Nothing decides here that could be followed: neither way, nor both. */
+bool rp_path_is_switch(const struct rp_path *path, uint32_t node);
 bool rp_path_branches_on_data(const struct rp_path *path, uint32_t node);
 /* Not what it is made of, but the way to it is where data may come in. */
 bool rp_path_is_fickle(const struct rp_path *path, const struct rp_op *op);

@@ -9,8 +9,7 @@ static bool is_known_register(int64_t sreg)
     return sreg <= RP_PTX_LANEID || sreg == RP_PTX_DYNAMIC_SMEM_SIZE;
 }
 
-/* Nothing decides here that could be followed: neither way, nor both. */
-static bool is_switch(const struct rp_path *path, uint32_t node)
+bool rp_path_is_switch(const struct rp_path *path, uint32_t node)
 {
     const struct rp_node *at = &path->build->nodes[node];
     return at->succ.count > 2 || (at->succ.count == 2 && at->condition == RP_NONE);
@@ -19,7 +18,8 @@ static bool is_switch(const struct rp_path *path, uint32_t node)
 bool rp_path_branches_on_data(const struct rp_path *path, uint32_t node)
 {
     const struct rp_node *at = &path->build->nodes[node];
-    return at->succ.count > 1 && (is_switch(path, node) || path->value_is_data[at->condition]);
+    return rp_path_is_switch(path, node) ||
+           (at->succ.count > 1 && path->value_is_data[at->condition]);
 }
 
 /* Which of its predecessors a node is reached from: data decide that if they decide, by branches
@@ -144,7 +144,7 @@ static bool find_decided(struct rp_path *path, uint32_t node)
     for (uint32_t i = 0; i < deciders->count; i++) {
         uint32_t decider = deciders->items[i];
         bits |= path->decided_by[decider];
-        lost |= path->is_lost[decider] || is_switch(path, decider);
+        lost |= path->is_lost[decider] || rp_path_is_switch(path, decider);
         if (!rp_path_branches_on_data(path, decider))
             continue;
         if (!path->branch_bit[decider])

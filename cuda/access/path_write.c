@@ -122,93 +122,30 @@ static void write_touches(struct rp_path *path, const uint32_t *node_of)
     }
 }
 
-/* Back to the header of a loop that only data end? */
-static bool is_cut(const struct rp_path *path, uint32_t from, uint32_t to)
+/* The first block that matters on the way over `to`. */
+static uint32_t next_block(const struct rp_path *path, uint32_t to)
 {
-    return rp_path_opens_loop(path, to) && rp_graph_dominates(path->build, to, from);
+    while (to != RP_NONE && !path->needed[to])
+        to = path->control.after[to];
+    return to == RP_NONE ? RP_NONE : path->block_number[to];
 }
 
-/* The first block after `from` on the way over `to` that matters. */
-static uint32_t next_block(const struct rp_path *path, uint32_t from, uint32_t to, uint32_t *back)
+/* In a loop no ways are followed but the one that is taken: who walks another aside would leave
+ * the other's numbers in the wrong turn. Elsewhere what each way makes is its own. */
+static bool can_fork(const struct rp_path *path, uint32_t node)
 {
-    bool cuts = false;
-    for (; to != RP_NONE && !path->needed[to]; from = to, to = path->control.after[to])
-        cuts |= is_cut(path, from, to);
-    if (to == RP_NONE)
-        return RP_NONE;
-    if (!cuts && !is_cut(path, from, to))
-        return path->block_number[to];
-    *back = path->block_number[to];
-    return RP_WALK_CUT;
+    return rp_path_branches_on_data(path, node) && path->build->nodes[node].loop == RP_NONE;
 }
 
-/* Does a way lead from node `from` to node `to` that does not go over `without`? */
-static bool leads_to(struct rp_path *path, uint32_t from, uint32_t to, uint32_t without)
-{
-    uint32_t depth = 0, search = ++path->searches;
-    if (from != without)
-        path->stack[depth++] = from;
-    while (depth) {
-        uint32_t at = path->stack[--depth];
-        if (at == to)
-            return true;
-        const struct rp_indices *succ = &path->build->nodes[at].succ;
-        for (uint32_t i = 0; i < succ->count; i++)
-            if (succ->items[i] != without && path->seen[succ->items[i]] != search) {
-                path->seen[succ->items[i]] = search;
-                path->stack[depth++] = succ->items[i];
-            }
-    }
-    return false;
-}
-
-/* Whoever walks way `index` aside must not come round a loop that the other way goes on with, up
- * to node `after` where they meet: that one would be in the wrong iteration. Nor may the other way,
- * where they meet in the loop: nobody would be there in this iteration. What an open loop counts
- * is not known any more by then. */
-static bool can_go_aside(struct rp_path *path, uint32_t node, unsigned index, uint32_t after)
-{
-    const struct rp_builder *build = path->build;
-    const struct rp_natural_loop *loops = build->loops.items;
-    const uint32_t *succ = build->nodes[node].succ.items;
-    for (uint32_t loop = build->nodes[node].loop; loop != RP_NONE; loop = loops[loop].parent) {
-        uint32_t header = loops[loop].header;
-        bool meets = after != RP_NONE && rp_graph_in_loop(build, after, loop);
-        if (rp_path_loop_is_bounded(path, loop) &&
-            (leads_to(path, succ[index], header, after) ||
-             (meets && leads_to(path, succ[!index], header, after))))
-            return false;
-    }
-    return true;
-}
-
-/* The way that soon comes to its end: out of a loop, or once more through an open one; or 2. */
-static uint8_t way_aside(struct rp_path *path, uint32_t node)
-{
-    const struct rp_node *at = &path->build->nodes[node];
-    uint32_t after = path->control.after[node];
-    bool stays[2], open = at->loop != RP_NONE && !rp_path_loop_is_bounded(path, at->loop);
-    for (int i = 0; i < 2; i++)
-        stays[i] = at->loop == RP_NONE ||
-                   rp_graph_in_loop(path->build, at->succ.items[i], at->loop);
-    uint8_t first = stays[0] == stays[1] ? at->succ.items[1] == RP_EXIT_NODE
-                                         : stays[0] != open;
-    if (can_go_aside(path, node, first, after))
-        return first;
-    bool other = stays[0] == stays[1] && can_go_aside(path, node, !first, after);
-    return other ? !first : 2;
-}
-
-static void write_branch(struct rp_path *path, uint32_t node, struct rp_walk_block *block)
+static void write_branch(const struct rp_path *path, uint32_t node, struct rp_walk_block *block)
 {
     block->condition = block->meets = RP_NONE;
     if (!path->decides[node])
         return;
     block->condition = renumber(path, path->build->nodes[node].condition);
-    if (!rp_path_branches_on_data(path, node))
-        return;
-    block->aside = way_aside(path, node);
-    block->forks = block->aside < 2;
+    block->forks = can_fork(path, node);
+    /* the shorter one first, where one is at its end */
+    block->aside = path->build->nodes[node].succ.items[1] == RP_EXIT_NODE;
     uint32_t after = path->control.after[node];
     block->meets = after == RP_NONE || after == RP_EXIT_NODE ? RP_NONE : path->block_number[after];
 }
@@ -232,10 +169,8 @@ static void write_blocks(struct rp_path *path)
             block->phi_count += rp_path_is_merge(at) || at->kind == RP_OP_INDUCTION;
         }
         block->op_count = op - block->first_op;
-        block->next[0] = succ->count ? next_block(path, node, succ->items[0], &block->back)
-                                      : RP_NONE;
-        block->next[1] = succ->count > 1 ? next_block(path, node, succ->items[1],
-                                                             &block->back) : RP_NONE;
+        block->next[0] = succ->count ? next_block(path, succ->items[0]) : RP_NONE;
+        block->next[1] = succ->count > 1 ? next_block(path, succ->items[1]) : RP_NONE;
         write_branch(path, node, block);
     }
 }

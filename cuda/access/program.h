@@ -125,21 +125,17 @@ struct rp_touch {
  * Phis and inductions, which come first in a block, ask for the block that the thread comes from:
  * that of an argument, or (in `c`) the one before the loop.
  *
- * Where it turns out that data decide, both ways are walked: next[aside] and what follows until
- * the block where they meet, and then the other. What is written in between may be written; and
- * what is `fickle` is not known any more. The way back in a loop that nothing but data end is
- * RP_WALK_CUT. It leads to `back` as long as data have decided nothing, and then once more. */
+ * Where it turns out that data decide, both ways are walked: next[aside] and what follows until the
+ * block where they meet, and then the other. What is written in between may be written; and what
+ * is `fickle` is not known any more. Where data decide in a loop, nobody walks. */
 struct rp_walk_block {
     uint32_t first_op, op_count, phi_count, first_touch, touch_count;
     uint32_t condition; /* RP_NONE: the thread goes to next[0] */
     uint32_t next[2];   /* where the condition is true, and where not; RP_NONE: it ends */
-    bool forks; /* data may decide */
+    bool forks;         /* data may decide */
     uint8_t aside;
-    uint32_t back;
     uint32_t meets;     /* the block where the ways of a fork do; RP_NONE: nowhere */
 };
-
-#define RP_WALK_CUT (UINT32_MAX - 1)
 
 struct rp_walk_touch {
     uint32_t touch, address, guard;

@@ -218,41 +218,14 @@ static bool walk_aside(struct rp_walk *walk, struct open_forks *forks, uint32_t 
     return done;
 }
 
-enum turn { TURN_AROUND, TURN_ENDS, TURN_FAILS };
-
-/* The way back to the header of an open loop. Who comes there aside goes round once more, as what
- * the loop counts is not known in that turn; then all is said of it. Each loop has a turn of its
- * own: the one around it may be come round in the second turn only. */
-static enum turn turn_back(struct rp_walk *walk, bool aside, uint32_t header)
-{
-    if (!walk->forked)
-        return TURN_AROUND;
-    for (unsigned i = 0; i < walk->turned_count; i++)
-        if (walk->turned[i] == header)
-            return aside ? TURN_ENDS : TURN_FAILS;
-    if (!aside || walk->turned_count == RP_WALK_DEPTH)
-        return TURN_FAILS;
-    walk->turned[walk->turned_count++] = header;
-    return TURN_AROUND;
-}
-
 /* From block `at` on, coming from `from`, up to block `stop`. */
 static bool walk_way(struct rp_walk *walk, uint32_t at, uint32_t from, uint32_t stop, bool aside)
 {
     const struct rp_walk_block *blocks = walk->run->proof->walk_blocks;
     struct open_forks forks = {.unsure = walk->unsure};
-    unsigned turned = walk->turned_count;
     bool done = true;
     while (done && at != RP_NONE && !(aside && at == stop)) {
         close_forks(walk, &forks, at);
-        if (at == RP_WALK_CUT) {
-            at = blocks[from].back;
-            enum turn turn = turn_back(walk, aside, at);
-            done = turn != TURN_FAILS;
-            if (turn == TURN_ENDS)
-                break;
-            continue;
-        }
         const struct rp_walk_block *block = &blocks[at];
         done = run_block(walk, block, from);
         bool unknown = block->condition != RP_NONE && walk->unknown[block->condition];
@@ -263,14 +236,13 @@ static bool walk_way(struct rp_walk *walk, uint32_t at, uint32_t from, uint32_t 
         from = at;
         at = block->next[!first];
     }
-    walk->turned_count = turned;
     return done;
 }
 
 static bool walk_thread(struct rp_walk *walk)
 {
     walk->unsure = walk->forked = false;
-    walk->depth = walk->turned_count = 0;
+    walk->depth = 0;
     return walk_way(walk, 0, RP_NONE, RP_NONE, false);
 }
 

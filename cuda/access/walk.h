@@ -48,8 +48,6 @@ struct rp_walk {
     struct rp_walk_kind kinds[RP_WALK_KINDS];
     uint64_t left;     /* operations */
     unsigned depth;    /* of ways aside */
-    uint32_t turned[RP_WALK_DEPTH]; /* headers of open loops that are come round once more */
-    unsigned turned_count;
     bool forked;       /* data have decided something for the thread at hand */
     bool unsure;       /* data decide whether the thread is here at all */
 };
