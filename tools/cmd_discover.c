@@ -20,8 +20,10 @@ static void search(struct rp_finding *finding, const struct rp_options *options)
     bool launches = wants(options, RP_OPT_BY, "launches");
 
     rp_find_steps(finding);
-    if (!launches)
+    if (!launches) {
         rp_find_ranges(finding);
+        rp_find_nested(finding);
+    }
     /* Launches of ranges that are no replays come again all the same. */
     if (finding->segment_count == 0 && finding->doubted == 0 &&
         !wants(options, RP_OPT_BY, "ranges"))

@@ -190,7 +190,7 @@ class Discover(harness.Case):
 
     def ranges(self, *steps):
         """A trace of NVTX ranges in steps. Each is a name, or None for none, and calls: a kernel or
-        "copy", what memory it reads, and what it writes."""
+        "copy", what memory it reads, and what it writes; or a range within."""
         folder = self.folder / "ranges"
         folder.mkdir(exist_ok=True)
         (folder / "trace-4242.rpt").unlink(missing_ok=True)
@@ -201,23 +201,30 @@ class Discover(harness.Case):
         for at in range(9):
             lines.append(f"note allocation allocation={at + 1} kind=device bytes=64 "
                          f"address={4096 * (at + 1):#x} seq=0")
+
+        def tell(name, *calls):
+            nonlocal seq
+            lines.extend([f"note range range={name} phase=begins"] if name is not None else [])
+            for kernel, reads, *writes in calls:
+                if isinstance(reads, tuple):
+                    tell(kernel, reads, *writes)
+                    continue
+                seq += 1
+                call = "cuMemcpy" if kernel == "copy" else "cuLaunchKernel"
+                lines.append(f"enter {call} {seq}")
+                lines.extend(f"note access seq={seq} allocation={memory} offset=0 bytes=64 "
+                             f"effect={effect} verdict=exact"
+                             for effect, of in (("read", reads), ("write", *writes))
+                             for memory in of)
+                if kernel != "copy":
+                    lines.append(f"note launch seq={seq} kernel={kernel} grid_x=1")
+                lines.append(f"leave {call} {seq} 0")
+            lines.extend([f"note range range={name} phase=ends"] if name is not None else [])
+
         for step in steps:
             lines.append("note range range=step phase=begins")
-            for name, *calls in step:
-                lines += [f"note range range={name} phase=begins"] if name is not None else []
-                for kernel, reads, writes in calls:
-                    seq += 1
-                    copies = kernel == "copy"
-                    call = "cuMemcpy" if copies else "cuLaunchKernel"
-                    lines.append(f"enter {call} {seq}")
-                    lines += [f"note access seq={seq} allocation={memory} offset=0 bytes=64 "
-                              f"effect={effect} verdict=exact"
-                              for effect, of in (("read", reads), ("write", writes))
-                              for memory in of]
-                    lines += ([] if copies else
-                              [f"note launch seq={seq} kernel={kernel} grid_x=1"])
-                    lines.append(f"leave {call} {seq} 0")
-                lines += [f"note range range={name} phase=ends"] if name is not None else []
+            for part in step:
+                tell(*part)
             lines.append("note range range=step phase=ends")
         subprocess.run([WRITER, folder / "trace-4242.rpt"], input="\n".join(lines) + "\n",
                        check=True, text=True)
@@ -379,6 +386,21 @@ class Discover(harness.Case):
         told, segments = self.found(self.ranges(step, step))
         self.assertEqual(segments, [("forward/*", "recompute/*", "key")])
         self.assertIn("segment  forward (certain)", told)
+
+    def test_a_second_replay_elsewhere_is_a_guess(self):
+        step = [self.FILL, self.block("forward"), self.block("more", 6), self.block("recompute")]
+        told, segments = self.found(self.ranges(step, step))
+        self.assertEqual(segments, [("forward", "more", "lifo"), ("forward", "recompute", "lifo")])
+        self.assertEqual((told.count("(certain)"), told.count("(guess)")), (1, 1), told)
+
+    def test_replays_that_hold_replays_are_told_of(self):
+        work = ("use", [self.STATE, 4], [5]), ("more", [5], [6])
+        step = [self.FILL, self.block("forward/1"), ("forward/2", *work),
+                ("recompute/2", self.block("recompute/1"), *work)]
+        told, segments = self.found(self.ranges(step, step))
+        self.assertEqual(segments, [("forward/1", "recompute/1", "lifo")])
+        self.assertIn("left out 2 ranges that hold others, first recompute/2\n  because  they launch "
+                      "themselves what an earlier range does", told)
 
     def test_one_thing_left_out_is_told_beside_what_is_proposed(self):
         step = [self.FILL, self.block("forward"), self.block("recompute"), self.FILL,

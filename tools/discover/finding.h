@@ -83,6 +83,8 @@ struct rp_finding {
     size_t doubted;              /* pairs left out: something speaks against them */
     enum rp_doubt first_doubt;
     char first_doubted[256];
+    size_t nested;               /* ranges that hold others and are not proposed */
+    char first_nested[256];
     bool rare;                    /* something came again, in less than half of the steps */
     bool no_memory;
 };
@@ -92,6 +94,8 @@ struct rp_finding {
 void rp_find_steps(struct rp_finding *finding);
 /* Segments by ranges that come again under the same or another name. */
 void rp_find_ranges(struct rp_finding *finding);
+/* Ranges that hold others, and launch themselves what an earlier range does: none is proposed. */
+void rp_find_nested(struct rp_finding *finding);
 /* Segments by launches that come again within a step. */
 void rp_find_launches(struct rp_finding *finding);
 /* The bytes that a forward reads and that are overwritten before its replay has ended. */

@@ -129,6 +129,16 @@ static void print_chained(const struct rp_finding *finding, FILE *out)
                 finding->chained, finding->chained > 1 ? "s" : "", finding->first_chained);
 }
 
+static void print_nested(const struct rp_finding *finding, FILE *out)
+{
+    if (finding->nested)
+        fprintf(out,
+                "left out %zu range%s that hold others, first %s\n"
+                "  because  they launch themselves what an earlier range does, and other ranges "
+                "within them launch more: if they are replays, write them into the contract\n",
+                finding->nested, finding->nested > 1 ? "s" : "", finding->first_nested);
+}
+
 static void print_doubted(const struct rp_finding *finding, FILE *out)
 {
     if (finding->doubted)
@@ -165,6 +175,7 @@ void rp_proposal_print(const struct rp_finding *finding, bool declared, FILE *ou
     print_left_out(&finding->endless, out);
     print_chained(finding, out);
     print_doubted(finding, out);
+    print_nested(finding, out);
     if (finding->segment_count > 0)
         print_state(finding, declared, out);
     if (finding->story->cut)

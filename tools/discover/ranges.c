@@ -350,6 +350,16 @@ static void tell_evidence(struct rp_found_segment *segment, uint64_t replays, do
              against);
 }
 
+/* Another range replays the same forward in the same memory, and this one in other memory. */
+static bool is_second_choice(const struct pairs *pairs, const struct pair *pair)
+{
+    for (size_t i = 0; i < pairs->count; i++)
+        if (pairs->items[i].forward == pair->forward && pairs->items[i].doubted == 0 &&
+            pairs->items[i].memory > pair->memory && pairs->items[i].memory >= 1.0)
+            return true;
+    return false;
+}
+
 struct shares {
     size_t step, forwards, replays, most;
 };
@@ -411,7 +421,7 @@ static void make_segment(struct rp_finding *finding, struct pairs *pairs, struct
         size_t each = replays_of(finding, pair);
         segment->replays = each > segment->replays ? each : segment->replays;
         take_pair(finding, segment, pair);
-        doubtful |= pair->doubted || pair->numbered;
+        doubtful |= pair->doubted || pair->numbered || is_second_choice(pairs, pair);
         names++;
         replays += pair->replays;
         shared = pair->shared < shared ? pair->shared : shared;
