@@ -100,24 +100,21 @@ static double rate_of(const struct fit *fit, double fixed)
     return fit->bb > 0 ? (fit->bt - fixed * fit->pb) / fit->bb : 0;
 }
 
-/* False where halves are no help: there are none, or their copies are so small that what is left
- * for the bytes may as well be noise. */
-static bool fixed_by_halves(const struct rp_step_cost *const *steps, size_t count,
-                            const struct fit *fit, double *fixed)
+/* The time of a byte, as halves tell it, from what was preserved alone. False where there are none,
+ * or their copies are so small that what is left for the bytes may as well be noise. */
+static bool rate_by_halves(const struct rp_step_cost *const *steps, size_t count, double *rate)
 {
     struct fit halves = fit_halves(steps, count);
     if (!is_of_many_sizes(&halves))
         return false;
-    *fixed = fixed_of(&halves);
-    return *fixed >= 0 && rate_of(fit, *fixed) > rate_of(fit, 0) * LEAST_SHARE;
+    double fixed = fixed_of(&halves);
+    *rate = rate_of(&halves, fixed);
+    return fixed >= 0 && *rate > rate_of(&halves, 0) * LEAST_SHARE;
 }
 
-/* What is left of a piece without what a trial says of its bytes. */
-static bool fixed_by_trial(const struct fit *fit, double *fixed)
+/* What is left of a piece, of every kind, without what its bytes take. */
+static bool fixed_beside(const struct fit *fit, double rate, double *fixed)
 {
-    double rate;
-    if (!rp_trial_rate(&rate))
-        return false;
     *fixed = (fit->pt - rate * fit->pb) / fit->pp;
     return *fixed >= 0;
 }
@@ -126,8 +123,10 @@ static bool fixed_by_trial(const struct fit *fit, double *fixed)
 static bool is_told(const struct rp_step_cost *const *steps, size_t count, const struct fit *fit,
                     double *fixed)
 {
+    double rate;
     if (!is_of_many_sizes(fit))
-        return fixed_by_halves(steps, count, fit, fixed) || fixed_by_trial(fit, fixed);
+        return (rate_by_halves(steps, count, &rate) && fixed_beside(fit, rate, fixed)) ||
+               (rp_trial_rate(&rate) && fixed_beside(fit, rate, fixed));
     *fixed = fixed_of(fit);
     return true;
 }

@@ -6,11 +6,12 @@
 #include "interpose/plan/cost.h"
 
 /* A fixed time a contiguous piece, and a time a byte, by least squares. False when no copy was
- * measured. Neither is ever negative. Where all copies had one size, what is by the piece is what
- * halves took longer (rp_bench.in_halves), or what a trial leaves of it (trial.h). Where there is
- * none of them either, the source is
- * RP_SOURCE_DERIVED: what copies took is measured then, and what of it is by the piece is not. So
- * it is where all copies led to host memory or from it; those on the device take less. */
+ * measured. Neither is ever negative. Where all copies had one size, what a byte takes is told by
+ * halves of what was preserved (rp_bench.in_halves), or by a trial (trial.h), and what these leave
+ * of the copies of every kind is by the piece: some kinds have calls of the host's around theirs.
+ * Where there is none of them either, the source is RP_SOURCE_DERIVED: what copies took is measured
+ * then, and what of it is by the piece is not. So it is where all copies led to host memory or from
+ * it; those on the device take less. */
 bool rp_price_copies(const struct rp_step_cost *const *steps, size_t count,
                      struct rp_copy_price *price);
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The jobs that are measured and planned here, and what they leave.
 
-usage: test_X.py REPRISE DIGITS DECLARED_CONTRACT LAW_JOB LAW_KERNELS PLAN_JOB FAKE_CUPTI"""
+usage: test_X.py REPRISE DIGITS DECLARED_CONTRACT LAW_JOB LAW_KERNELS PLAN_JOB FAKE_CUPTI BANKS"""
 import json
 import os
 import pathlib
@@ -10,8 +10,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
 import harness  # noqa: E402
 
-DIGITS, DECLARED, LAW_JOB, KERNELS, PLAN_JOB, FAKE_CUPTI = (
-    pathlib.Path(word).resolve() for word in sys.argv[2:8])
+DIGITS, DECLARED, LAW_JOB, KERNELS, PLAN_JOB, FAKE_CUPTI, BANKS = (
+    pathlib.Path(word).resolve() for word in sys.argv[2:9])
 CONTRACT = json.loads(DECLARED.read_text())
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""All jobs at many budgets, on every model clock as it is, where the host bounds most of them:
-planned against measured (compared.py), and the worst per clock.
+"""All jobs at many budgets and under every policy, on every model clock as it is, where the host
+bounds most of them: planned against measured (compared.py), and the worst per clock.
 
 usage: sweep.py REPRISE DIGITS DECLARED_CONTRACT LAW_JOB LAW_KERNELS PLAN_JOB FAKE_CUPTI BANKS
                 LAW_JOB_LONG SOFT_FOLDER SOURCE
@@ -24,7 +24,7 @@ import jobs
 sys.path.insert(0, str(compared.HERE.parent / "clients"))
 from clients import Missing, Place  # noqa: E402
 
-BANKS, LAW_JOB_LONG, SOFT, SOURCE = (pathlib.Path(word).resolve() for word in sys.argv[8:12])
+LAW_JOB_LONG, SOFT, SOURCE = (pathlib.Path(word).resolve() for word in sys.argv[9:12])
 CLOCKS = os.environ.get("SWEEP_CLOCKS", "h200 h100nl rtx4090").split()
 JOBS = os.environ.get("SWEEP_JOBS", "*").split()
 BUDGETS = 6
@@ -60,7 +60,8 @@ class Sweep(compared.Case):
         if not wanted(name):
             return
         for self.clock in CLOCKS:
-            self.compare(f"{name} {self.clock}", job, budgets, **changes)
+            if self.compare(f"{name} {self.clock}", job, budgets, **changes):
+                self.compare_policies(f"{name} {self.clock}", job, **changes)
 
     def worst(self, what, rows):
         if not rows:
@@ -87,10 +88,8 @@ class Sweep(compared.Case):
                       [jobs.DIGITS, "--checkpoint", "--steps", "6", *words])
 
     def test_banks(self):
-        contract = (compared.EXAMPLES / "banks" / "banks.json").read_text()
-        (self.folder / "contract.json").write_text(contract)
-        for words in ([], ["--layers=1:2,3:8,2:1,1:9,4:3"]):
-            self.over(" ".join(["banks", *words]), [BANKS, "--checkpoint", *words])
+        for words in ([], ["--layers=1:4,1:4"], ["--layers=1:2,3:8,2:1,1:9,4:3"]):
+            self.over(" ".join(["banks", *words]), self.banks(*words))
 
     def test_chains(self):
         for chain in CHAINS:

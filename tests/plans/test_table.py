@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Every job, at budgets from the least to the most that it has use for, where bytes and operations
-take most of the time: planned against measured (compared.py). A job that no model covers is listed
-with the reason. Prints the table. sweep.py does the same with more jobs, where the host bounds them."""
+take most of the time, and one where the host does: planned against measured (compared.py). A job
+that no model covers is listed with the reason. Prints the table. sweep.py does the same with more
+jobs, where the host bounds them."""
 import json
 
 import compared
@@ -47,6 +48,17 @@ class Table(compared.Case):
         for scenario in compared.LAWS:
             covered += bool(self.compare(scenario, self.laws(scenario), 2))
         self.assertGreaterEqual(covered, 14)
+
+
+class Policies(compared.Case):
+    """Where the host bounds most of what a step takes, and all that was preserved had one size."""
+
+    def test_every_policy_takes_what_was_planned_where_copies_are_small(self):
+        for words in ([], ["--layers=1:4,1:4"]):
+            job = self.banks(*words)
+            name = " ".join(["banks", *words])
+            self.assertIn("retain", self.compare(name, job, 3))
+            self.compare_policies(name, job)
 
 
 if __name__ == "__main__":
