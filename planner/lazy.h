@@ -3,8 +3,9 @@
  *
  * Internal to planner/. Until then they are where they were, and cost nothing. So what a segment
  * under regions holds grows with time, at the events (forwards and backwards) that write its
- * bytes; each such part is an allocation of its own. Copies are private, and whole snapshots are
- * taken at the forward. */
+ * bytes; each such part is an allocation of its own. Where in an event the write is, ranges do not
+ * say: the part counts beside all of it, and a run that is seen to copy late in a backward may do
+ * with less (struct rp_later). Copies are private, and whole snapshots are taken at the forward. */
 #ifndef RP_PLANNER_LAZY_H
 #define RP_PLANNER_LAZY_H
 

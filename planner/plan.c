@@ -200,7 +200,8 @@ const char *rp_model_exactness(enum rp_model model)
         "exact for backwards in reverse order and private copies, made at the forward or as the "
         "profile says",
         "exact for backwards in reverse order and one copy of a version for all its readers",
-        "exact for backwards in reverse order and private copies made at the first clobber",
+        "exact for backwards in reverse order and private copies made at the first clobber, each "
+        "beside all of the pass that clobbers",
     };
 
     return texts[model];

@@ -131,6 +131,13 @@ class Costs(jobs.Case):
         row = rows[0]["bytes"]
         self.assertLessEqual(least["shared"], least["nested"] - 5 * row)
 
+    def test_what_a_backward_clobbers_counts_beside_all_of_it_under_lazy(self):
+        """A run copies that row when most of what that backward needed is gone."""
+        self.chain("0", "common")
+        self.assertGreater(self.least("--model", "lazy"), self.least("--model", "nested"))
+        answer = self.status("--model", "lazy")
+        self.assertIn("beside all of the pass that clobbers", answer["exact"])
+
     def count_from_the_forward_on(self):
         profile = self.profile()
         for segment in profile["segments"]:
