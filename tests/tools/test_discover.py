@@ -365,6 +365,12 @@ class Discover(harness.Case):
                       "read", self.refused(*step, self.use("back", 3)))
         self.assertIn("(certain)", self.found(self.ranges(step, step))[0])
 
+    def test_a_replay_of_the_last_calls_makes_what_they_made(self):
+        use = "use", [self.STATE, self.INPUT]
+        step = [self.FILL, ("forward", (*use, [3]), (*use, [4])), ("recompute", (*use, [4])),
+                self.use("back", 3), self.use("back", 4)]
+        self.assertEqual(self.found(self.ranges(step, step))[1], [("forward", "recompute", "lifo")])
+
     def test_what_the_same_call_uses_twice_was_made_twice(self):
         def step(first):
             return [self.FILL, self.block("one"), self.use(first, self.OUT), self.block("two"),

@@ -215,7 +215,9 @@ static enum rp_doubt doubt_results(const struct rp_story *story,
             continue;
         if (is_same_place(a, b) && is_used_twice(story, occurrence, end, a))
             return RP_DOUBT_USED_TWICE;
-        if (!overlap(a, b) && both_are_read(story, occurrence, end, a, b))
+        /* What the forward has made too, if elsewhere in turn, is a result of a part of it. */
+        if (survives(story, occurrence->forward, occurrence->forward_end, b) &&
+            both_are_read(story, occurrence, end, a, b))
             return RP_DOUBT_BOTH_READ;
     }
     return RP_DOUBT_NONE;
