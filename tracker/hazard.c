@@ -156,7 +156,8 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
         if (hazard->reason)
             return hazard->reason;
         return "check the segment's rules: how forward and replay are found, \"pair\", and "
-               "\"replays\" where a forward is replayed more than once";
+               "\"replays\" where a forward is replayed more than once; a forward ends with the "
+               "step in which it began";
     case RP_HAZARD_DIVERGED:
         if (hazard->reason)
             return hazard->reason;
