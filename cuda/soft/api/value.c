@@ -5,6 +5,7 @@
 #include "cuda/soft/api/races.h"
 #include "cuda/soft/api/touched.h"
 #include "cuda/soft/api/value.h"
+#include "cuda/soft/api/watch.h"
 
 struct value_work {
     struct soft_work base;
@@ -35,12 +36,14 @@ static CUresult write_run(const struct soft_work *base, struct soft_op *op)
     pthread_mutex_unlock(&soft.lock);
     if (!good)
         return gone(work);
+    /* Who sees the word will ask who wrote it. */
+    soft_touched_note(op, work->address, work->bytes, true);
+    soft_watch_end(op);
     if (work->bytes == 4)
         __atomic_store_n((uint32_t *)soft_pointer(work->address), (uint32_t)work->value,
                          __ATOMIC_SEQ_CST);
     else
         __atomic_store_n((uint64_t *)soft_pointer(work->address), work->value, __ATOMIC_SEQ_CST);
-    soft_touched_note(op, work->address, work->bytes, true);
     return CUDA_SUCCESS;
 }
 
