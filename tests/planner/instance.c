@@ -211,7 +211,7 @@ static int compare_points(const void *a, const void *b)
     return (x->time > y->time) - (x->time < y->time);
 }
 
-static bool next_plan(enum rp_choice *choices, size_t count)
+bool instance_next_plan(enum rp_choice *choices, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
         if (choices[k] + 1 < RP_CHOICE_COUNT) {
@@ -240,7 +240,7 @@ size_t instance_enumerate(const struct rp_profile *profile, enum rp_model model,
         if (is_allowed && rp_planner_walk(profile, model, choices, &all[found].peak,
                                           &all[found].time, NULL, NULL) == RP_OK)
             found++;
-    } while (next_plan(choices, count));
+    } while (instance_next_plan(choices, count));
     qsort(all, found, sizeof(*all), compare_points);
     for (size_t i = 0; i < found; i++)
         if (kept == 0 || all[i].time < all[kept - 1].time)

@@ -46,6 +46,9 @@ struct rp_profile *instance_realistic(struct random *random, size_t count);
 uint64_t instance_min_budget(const struct rp_profile *profile);
 uint64_t instance_eager_peak(const struct rp_profile *profile);
 
+/* The next of all plans, allowed or not, the first being all zeros; false after the last. */
+bool instance_next_plan(enum rp_choice *choices, size_t count);
+
 /* The whole curve by trying every plan; the caller frees *points. At most 12 segments. */
 size_t instance_enumerate(const struct rp_profile *profile, enum rp_model model,
                           unsigned allowed, struct rp_curve_point **points);

@@ -105,18 +105,6 @@ static struct rp_curve_point walk(const struct rp_profile *profile, const enum r
     return point;
 }
 
-static bool next_plan(enum rp_choice *choices, size_t count)
-{
-    for (size_t k = 0; k < count; k++) {
-        if (choices[k] + 1 < RP_CHOICE_COUNT) {
-            choices[k]++;
-            return true;
-        }
-        choices[k] = RP_CHOICE_RETAIN;
-    }
-    return false;
-}
-
 static void every_plan_takes_what_its_events_take(void **state)
 {
     struct random random = random_begin("walk");
@@ -131,7 +119,7 @@ static void every_plan_takes_what_its_events_take(void **state)
             assert_ok(rp_planner_walk(profile, RP_MODEL_NESTED, choices, &peak, &time, NULL, NULL));
             assert_int_equal(peak, wanted.peak);
             assert_int_equal(time, wanted.time);
-        } while (next_plan(choices, rp_profile_count(profile)));
+        } while (instance_next_plan(choices, rp_profile_count(profile)));
         rp_profile_destroy(profile);
     }
 }

@@ -6,20 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool next_plan(const struct rp_profile *profile, enum rp_choice *choices)
-{
-    size_t count = rp_profile_count(profile);
-
-    for (size_t k = 0; k < count; k++) {
-        if (choices[k] + 1 < RP_CHOICE_COUNT) {
-            choices[k]++;
-            return true;
-        }
-        choices[k] = RP_CHOICE_RETAIN;
-    }
-    return false;
-}
-
 static bool is_allowed(const struct rp_profile *profile, const enum rp_choice *choices)
 {
     for (size_t k = 0; k < rp_profile_count(profile); k++)
@@ -45,7 +31,7 @@ static void check_every_plan(const struct rp_profile *profile, enum rp_model mod
         walker_run(profile, model, choices, &real_peak, &real_time);
         assert_int_equal(peak, real_peak);
         assert_int_equal(time, real_time);
-    } while (next_plan(profile, choices));
+    } while (instance_next_plan(choices, rp_profile_count(profile)));
 }
 
 static void plans_need_what_executing_them_needs(void **state)
