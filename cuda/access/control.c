@@ -6,35 +6,14 @@
 /* The graph turned round: from the exit to the entry. */
 static struct rp_tree turn_round(struct rp_builder *build)
 {
-    struct rp_tree graph = {.count = build->node_count, .root = RP_EXIT_NODE};
-    graph.succ = rp_build_alloc(build, graph.count * sizeof(*graph.succ));
-    graph.pred = rp_build_alloc(build, graph.count * sizeof(*graph.pred));
+    struct rp_tree graph = rp_tree_backward(build);
     for (uint32_t i = 0; i < build->rpo_count; i++) {
         uint32_t node = build->rpo[i];
         const struct rp_indices *succ = &build->nodes[node].succ;
-        for (uint32_t j = 0; j < succ->count; j++) {
-            rp_indices_append(build, &graph.succ[succ->items[j]], node);
-            rp_indices_append(build, &graph.pred[node], succ->items[j]);
-        }
+        for (uint32_t j = 0; j < succ->count; j++)
+            rp_tree_add_backward(build, &graph, node, succ->items[j]);
     }
     return graph;
-}
-
-/* What never ends, ends here for us. True where there is no such thing. */
-static bool end_all(struct rp_builder *build, struct rp_tree *graph)
-{
-    bool complete = true;
-    for (uint32_t i = 0; i < build->rpo_count; i++) {
-        uint32_t node = build->rpo[i];
-        if (graph->order[node] != RP_NONE)
-            continue;
-        rp_indices_append(build, &graph->succ[RP_EXIT_NODE], node);
-        rp_indices_append(build, &graph->pred[node], RP_EXIT_NODE);
-        complete = false;
-    }
-    if (!complete)
-        rp_tree_sort(build, graph);
-    return complete;
 }
 
 /* Between a branch and where its ways meet again, it decides. */
@@ -53,8 +32,7 @@ static void find_decided(struct rp_builder *build, struct rp_control *out, uint3
 bool rp_control_find(struct rp_builder *build, struct rp_control *out)
 {
     struct rp_tree graph = turn_round(build);
-    rp_tree_sort(build, &graph);
-    bool complete = end_all(build, &graph);
+    bool complete = rp_tree_sort_backward(build, &graph);
     rp_tree_dominators(build, &graph);
     out->after = graph.idom;
     out->after[RP_EXIT_NODE] = RP_NONE;

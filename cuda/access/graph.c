@@ -227,31 +227,22 @@ static void find_exits(struct rp_builder *build)
 
 /* ---- post-dominance ----------------------------------------------------------- */
 
-static void add_reversed(struct rp_builder *build, struct rp_tree *graph, uint32_t from,
-                         uint32_t to)
-{
-    rp_indices_append(build, &graph->succ[to], from);
-    rp_indices_append(build, &graph->pred[from], to);
-}
-
 /* The graph of one iteration, turned round: from the exit to the entry. */
 static struct rp_tree backward_graph(struct rp_builder *build)
 {
-    struct rp_tree graph = {.count = build->node_count, .root = RP_EXIT_NODE};
-    graph.succ = rp_build_alloc(build, graph.count * sizeof(*graph.succ));
-    graph.pred = rp_build_alloc(build, graph.count * sizeof(*graph.pred));
+    struct rp_tree graph = rp_tree_backward(build);
     for (uint32_t i = 0; i < build->rpo_count; i++) {
         uint32_t node = build->rpo[i];
         const struct rp_indices *succ = &build->nodes[node].succ;
         for (uint32_t j = 0; j < succ->count; j++) {
             if (!is_back_edge(build, node, succ->items[j])) {
-                add_reversed(build, &graph, node, succ->items[j]);
+                rp_tree_add_backward(build, &graph, node, succ->items[j]);
                 continue;
             }
             const struct rp_natural_loop *loop =
                 loop_at(build, build->nodes[succ->items[j]].loop);
             for (uint32_t e = 0; e < loop->exits.count; e++)
-                add_reversed(build, &graph, node, loop->exits.items[e]);
+                rp_tree_add_backward(build, &graph, node, loop->exits.items[e]);
         }
     }
     return graph;
@@ -260,15 +251,7 @@ static struct rp_tree backward_graph(struct rp_builder *build)
 static void find_postdominators(struct rp_builder *build)
 {
     struct rp_tree graph = backward_graph(build);
-    rp_tree_sort(build, &graph);
-    bool incomplete = false;
-    for (uint32_t i = 0; i < build->rpo_count; i++) /* what never ends, ends for us here */
-        if (graph.order[build->rpo[i]] == RP_NONE) {
-            add_reversed(build, &graph, build->rpo[i], RP_EXIT_NODE);
-            incomplete = true;
-        }
-    if (incomplete)
-        rp_tree_sort(build, &graph);
+    rp_tree_sort_backward(build, &graph);
     rp_tree_dominators(build, &graph);
     const struct rp_interval *tree = rp_tree_number(build, &graph);
     for (uint32_t i = 0; i < graph.count; i++)

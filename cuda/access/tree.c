@@ -15,6 +15,21 @@ void rp_indices_append(struct rp_builder *build, struct rp_indices *list, uint32
     list->items[list->count++] = item;
 }
 
+struct rp_tree rp_tree_backward(struct rp_builder *build)
+{
+    struct rp_tree graph = {.count = build->node_count, .root = RP_EXIT_NODE};
+    graph.succ = rp_build_alloc(build, graph.count * sizeof(*graph.succ));
+    graph.pred = rp_build_alloc(build, graph.count * sizeof(*graph.pred));
+    return graph;
+}
+
+void rp_tree_add_backward(struct rp_builder *build, struct rp_tree *graph, uint32_t from,
+                          uint32_t to)
+{
+    rp_indices_append(build, &graph->succ[to], from);
+    rp_indices_append(build, &graph->pred[from], to);
+}
+
 void rp_tree_sort(struct rp_builder *build, struct rp_tree *graph)
 {
     uint32_t *stack = rp_build_alloc(build, graph->count * sizeof(*stack));
@@ -44,6 +59,22 @@ void rp_tree_sort(struct rp_builder *build, struct rp_tree *graph)
         graph->sorted[i] = post[done - 1 - i];
         graph->order[graph->sorted[i]] = i;
     }
+}
+
+bool rp_tree_sort_backward(struct rp_builder *build, struct rp_tree *graph)
+{
+    bool complete = true;
+    rp_tree_sort(build, graph);
+    for (uint32_t i = 0; i < build->rpo_count; i++) {
+        uint32_t node = build->rpo[i];
+        if (graph->order[node] != RP_NONE)
+            continue;
+        rp_tree_add_backward(build, graph, node, RP_EXIT_NODE);
+        complete = false;
+    }
+    if (!complete)
+        rp_tree_sort(build, graph);
+    return complete;
 }
 
 static uint32_t common_ancestor(const struct rp_tree *graph, uint32_t a, uint32_t b)

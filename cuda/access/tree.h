@@ -15,7 +15,14 @@ struct rp_tree {
 };
 
 void rp_indices_append(struct rp_builder *build, struct rp_indices *list, uint32_t item);
+/* The kernel's graph turned round, from the exit to the entry: without a way yet; and with the one
+ * that leads from `from` to `to` in the kernel. */
+struct rp_tree rp_tree_backward(struct rp_builder *build);
+void rp_tree_add_backward(struct rp_builder *build, struct rp_tree *graph, uint32_t from,
+                          uint32_t to);
 void rp_tree_sort(struct rp_builder *build, struct rp_tree *graph);
+/* What never ends, ends here for us. True where there is no such thing. */
+bool rp_tree_sort_backward(struct rp_builder *build, struct rp_tree *graph);
 void rp_tree_dominators(struct rp_builder *build, struct rp_tree *graph); /* of a sorted one */
 /* By node: a holds b when a dominates b. */
 struct rp_interval *rp_tree_number(struct rp_builder *build, const struct rp_tree *graph);
