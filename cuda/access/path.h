@@ -43,9 +43,6 @@ bool rp_path_is_switch(const struct rp_path *path, uint32_t node);
 bool rp_path_branches_on_data(const struct rp_path *path, uint32_t node);
 /* Not what it is made of, but the way to it is where data may come in. */
 bool rp_path_is_fickle(const struct rp_path *path, const struct rp_op *op);
-/* In every iteration something is asked that is no data, and may end it. Other loops are open. */
-bool rp_path_loop_is_bounded(const struct rp_path *path, uint32_t loop);
-bool rp_path_opens_loop(const struct rp_path *path, uint32_t node); /* is its header */
 
 /* path_write.c: what is needed of it, into the proof. node_of: by block of the proof. */
 void rp_path_write(struct rp_path *path, const uint32_t *node_of);

@@ -39,7 +39,8 @@ static bool loop_ends_by_data(const struct rp_path *path, uint32_t loop)
     return false;
 }
 
-bool rp_path_loop_is_bounded(const struct rp_path *path, uint32_t loop)
+/* In every iteration something is asked that is no data, and may end it. Other loops are open. */
+static bool loop_is_bounded(const struct rp_path *path, uint32_t loop)
 {
     const struct rp_natural_loop *at = RP_ITEMS(path->build->loops, struct rp_natural_loop) + loop;
     for (uint32_t i = 0; i < at->exit_from.count; i++)
@@ -49,10 +50,11 @@ bool rp_path_loop_is_bounded(const struct rp_path *path, uint32_t loop)
     return false;
 }
 
-bool rp_path_opens_loop(const struct rp_path *path, uint32_t node)
+/* The node is the header of an open one. */
+static bool opens_loop(const struct rp_path *path, uint32_t node)
 {
     uint32_t loop = path->build->nodes[node].loop;
-    return loop != RP_NONE && !rp_path_loop_is_bounded(path, loop) &&
+    return loop != RP_NONE && !loop_is_bounded(path, loop) &&
            RP_ITEMS(path->build->loops, struct rp_natural_loop)[loop].header == node;
 }
 
@@ -71,7 +73,7 @@ static bool is_chosen(const struct rp_path *path, const struct rp_op *op)
     for (uint32_t i = 0; i < op->b; i++)
         if (is_chosen_by_data(path, op->block, args[i].block))
             return true;
-    return rp_path_opens_loop(path, op->block);
+    return opens_loop(path, op->block);
 }
 
 static bool leaves_by_data(const struct rp_path *path, const struct rp_op *op)
@@ -90,7 +92,7 @@ bool rp_path_is_fickle(const struct rp_path *path, const struct rp_op *op)
 {
     switch ((int)op->kind) {
     case RP_OP_PHI: case RP_OP_CARRIED: return is_chosen(path, op);
-    case RP_OP_INDUCTION: return rp_path_opens_loop(path, op->block);
+    case RP_OP_INDUCTION: return opens_loop(path, op->block);
     case RP_OP_EXIT: case RP_OP_PEXIT: return leaves_by_data(path, op);
     default: return false;
     }
