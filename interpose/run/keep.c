@@ -290,45 +290,20 @@ bool rp_keep_protects(const struct rp_execution *execution)
            rp_recompute_protects(execution);
 }
 
-/* From reach `first` on, writes that lie so close together that a block for each would take as much
- * memory as one for all, with what lies between: then one copy does, where each would take as long.
- * Returns the first reach that is none of them. What lies between may be written by an earlier node
- * of a graph, and is no one's business there. */
-static size_t keep_close(struct rp_execution *execution, const struct rp_footprint *call,
-                         size_t first)
-{
-    const struct rp_reach *from = &call->reaches[first];
-    uint64_t hi = from->hi, apart = rp_store_block_bytes(hi - from->lo);
-    size_t next = first + 1;
-    for (; next < call->count && !rp_core.graph_seq; next++) {
-        const struct rp_reach *reach = &call->reaches[next];
-        apart += rp_store_block_bytes(reach->hi - reach->lo);
-        if (reach->effect != RP_WRITE || reach->id != from->id || reach->lo < hi ||
-            rp_store_block_bytes(reach->hi - from->lo) > apart)
-            break;
-        hi = reach->hi;
-    }
-    rp_keep_bytes(execution, call, from->id, from->lo, hi);
-    return next;
-}
-
-static void clobber(struct rp_execution *execution, const struct rp_footprint *call)
-{
-    for (size_t i = 0; i < call->count;)
-        i = call->reaches[i].effect == RP_WRITE ? keep_close(execution, call, i) : i + 1;
-    for (size_t i = 0; i < call->count; i++) {
-        const struct rp_reach *reach = &call->reaches[i];
-        if (reach->effect == RP_WRITE && rp_keep_recalls(execution, reach->id))
-            clobber_first(execution, call, reach->id, reach->lo, reach->hi);
-    }
-}
-
 void rp_keep_clobber(const struct rp_footprint *call, const struct rp_execution *replayed)
 {
     for (size_t i = 0; is_guarding() && i < rp_executions_count(); i++) {
         struct rp_execution *execution = rp_executions_at(i);
-        if (execution != replayed && rp_keep_protects(execution))
-            clobber(execution, call);
+        if (execution == replayed || !rp_keep_protects(execution))
+            continue;
+        for (size_t j = 0; j < call->count; j++) {
+            const struct rp_reach *reach = &call->reaches[j];
+            if (reach->effect != RP_WRITE)
+                continue;
+            rp_keep_bytes(execution, call, reach->id, reach->lo, reach->hi);
+            if (rp_keep_recalls(execution, reach->id))
+                clobber_first(execution, call, reach->id, reach->lo, reach->hi);
+        }
     }
 }
 

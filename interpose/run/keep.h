@@ -29,8 +29,7 @@ bool rp_keep_is_yet_to_come(rp_alloc_id id, uint64_t lo, uint64_t hi);
 bool rp_keep_protects(const struct rp_execution *execution);
 
 /* `call` writes: keeps what it would clobber of every execution that is protected, but
- * `replayed` (may be NULL), the one whose replay it belongs to. Of writes that lie close together
- * what lies between is kept too. */
+ * `replayed` (may be NULL), the one whose replay it belongs to. */
 void rp_keep_clobber(const struct rp_footprint *call, const struct rp_execution *replayed);
 /* The same of one execution and one stretch. */
 void rp_keep_bytes(struct rp_execution *execution, const struct rp_footprint *call,

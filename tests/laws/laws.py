@@ -268,10 +268,6 @@ def laws():
     claim("diverging: a call that the replay leaves out, and nobody misses, is only remarked",
           run.returncode == 0 and not counting(summary) and
           "advance" in {u["call"] for u in summary["unknown"]}, run.stderr)
-    run, summary = guarded("scattered", "replay",
-                           contract_of(SCENARIOS["scattered"], "discovered", "regions"))
-    claim("scattered: words that lie close together are kept by one copy a step, with what is between",
-          summary["bytes_preserved"] == 3 * (199 * 5 + 1) * 4, summary.get("bytes_preserved"))
     unproved = contract_of(SCENARIOS["patch"], "discovered", "regions")
     run, summary = guarded("patch", "replay", unproved)
     claim("patch: discovery refuses what it cannot prove, and names the call",
