@@ -32,6 +32,10 @@ class FirstSteps(harness.Case):
         self.assertEqual(done.returncode, 0, f"{lines[-1]}\n{done.stderr}")
         return done
 
+    def shown(self):
+        """What README shows of these runs, by command."""
+        return dict(re.findall(r"(?m)^    \$ (.*)\n    (.*\n)", README.read_text()))
+
     def test_they_lead_to_a_guarded_run(self):
         self.do(" ".join([self.compile, *FLAGS]))
         eager, replayed, found, checked, guarded = (self.do(self.path, run) for run in self.runs)
@@ -41,6 +45,9 @@ class FirstSteps(harness.Case):
         self.assertRegex(checked.stderr, r"\d+ hazards")
         self.assertEqual(guarded.stdout, eager.stdout)
         self.assertRegex(guarded.stderr, r"80 B preserved")
+        said = [run.split("  ")[0] for run in self.runs]
+        self.assertEqual(self.shown(), {said[0]: eager.stdout, said[1]: replayed.stdout,
+                                        said[4]: guarded.stdout})
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ PAGES, SOURCES, COMPLETION, DIGITS, CONTRACT, PROFILE = (
 COMMANDS = subprocess.run([harness.REPRISE, "--list-commands"], capture_output=True, text=True,
                           check=True).stdout.split()
 ORDER = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "OUTPUT", "EXIT STATUS", "ENVIRONMENT",
-         "FILES", "EXAMPLES", "SEE ALSO"]
+         "FILES", "CAVEATS", "EXAMPLES", "SEE ALSO"]
 
 
 class Manual(harness.Case):

@@ -86,7 +86,7 @@ static void every_call_answers_and_what_is_missing_is_named_once(void **state)
         assert_int_equal(call(id), CUDA_ERROR_NOT_SUPPORTED);
         assert_int_equal(read_log(text, sizeof text), 0);
     }
-    /* Whoever adds a call lowers it: README and docs/seen-and-unseen.md say what is missing. */
+    /* Whoever adds a call lowers it: docs/limits.md says what is missing. */
     assert_int_equal(missing, 139);
 }
 
