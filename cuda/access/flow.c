@@ -212,15 +212,16 @@ static void lower_call(struct rp_builder *build, uint32_t frame,
     if (ptx->operand_count <= ptx->returns || callee->kind != RP_PTX_OPERAND_FUNCTION)
         rp_build_refuse(build, "the kernel calls through a pointer");
     const struct rp_ptx_function *function = rp_ptx_find(build->module, callee->name);
-    if (!strcmp(callee->name, "__assertfail")) {
+    bool is_here = function && function->is_defined; /* by whatever name */
+    if (!is_here && !strcmp(callee->name, "__assertfail")) {
         add_step(build, frame, ptx, RP_STEP_STOP);
         return;
     }
-    if (!strcmp(callee->name, "vprintf")) { /* writes to the driver's own buffer only */
+    if (!is_here && !strcmp(callee->name, "vprintf")) { /* writes the driver's own buffer only */
         add_step(build, frame, ptx, RP_STEP_PLAIN);
         return;
     }
-    if (!function || !function->is_defined)
+    if (!is_here)
         rp_build_refuse(build, rp_build_format(build, "the kernel calls %s, whose code is not here",
                                                callee->name));
     size_t skip = build->steps.count;

@@ -699,6 +699,25 @@ static void functions_are_followed(void **state)
              CLAIMS(WRITES('A', 0, 16)));
 }
 
+/* The driver's own functions are known by name: but not where the module has one of that name. */
+static void a_function_that_is_here_is_followed_whatever_its_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"vprintf", "__assertfail"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char put[512], body[512];
+        snprintf(put, sizeof put,
+                 ".func (.param .b32 out) %s(.param .b64 where) { .reg .b64 %%rd<9>;"
+                 "ld.param.u64 %%rd1, [where]; st.u32 [%%rd1], 7; st.param.b32 [out], 0; ret; }\n",
+                 names[i]);
+        snprintf(body, sizeof body,
+                 "{ .param .b64 p; .param .b32 v; st.param.b64 [p], %%rd1;"
+                 "call.uni (v), %s, (p); } st.global.u32 [%%rd2], 1;", names[i]);
+        prove_in(put, body, (struct claim_size){1, 1, 1}, (struct claim_size){64, 1, 1},
+                 "A B C 20 7 0 0 D 0", CLAIMS(WRITES('A', 0, 4), WRITES('B', 0, 4)));
+    }
+}
+
 /* ---- updates ------------------------------------------------------------------ */
 
 /* Whether all that the body writes, it is said to have read before. */
@@ -815,6 +834,7 @@ int main(void)
         cmocka_unit_test(what_is_not_known_may_do_anything),
         cmocka_unit_test(the_grids_barrier_is_nobodys_memory),
         cmocka_unit_test(functions_are_followed),
+        cmocka_unit_test(a_function_that_is_here_is_followed_whatever_its_name),
         cmocka_unit_test(a_store_over_what_was_loaded_is_an_update),
         cmocka_unit_test(short_parameters_and_many_threads),
     };
