@@ -24,52 +24,6 @@ static const struct rp_growth *growth_of(const struct rp_forward_model *model)
 
 /* ---- filling in --------------------------------------------------------------- */
 
-enum rp_status rp_growth_create(const struct rp_question *question, struct rp_growth **out,
-                                char *message, size_t message_size)
-{
-    size_t count = rp_profile_count(question->profile);
-    struct rp_growth *growth;
-
-    *out = NULL;
-    if (count > RP_PROFILE_MAX_LATER) {
-        snprintf(message, message_size,
-                 "at most %d segments are planned where what they hold grows (lazy, or \"later\" "
-                 "in options)",
-                 RP_PROFILE_MAX_LATER);
-        return RP_UNSUPPORTED;
-    }
-    growth = calloc(1, sizeof(*growth));
-    if (growth == NULL)
-        return RP_NO_MEMORY;
-    growth->count = count;
-    growth->segments = calloc(count + 1, sizeof(*growth->segments));
-    growth->events = calloc(count + 1, sizeof(*growth->events));
-    enum rp_status status = growth->segments != NULL && growth->events != NULL ? RP_OK
-                                                                               : RP_NO_MEMORY;
-    if (status == RP_OK)
-        status = rp_forward_create(&growth->model, question, RELAXATIONS);
-    if (status == RP_OK)
-        *out = growth;
-    else
-        rp_growth_destroy(growth);
-    return status;
-}
-
-void rp_growth_destroy(struct rp_growth *growth)
-{
-    if (growth == NULL)
-        return;
-    for (size_t k = 0; growth->segments != NULL && k < growth->count; k++)
-        for (int c = 0; c < RP_CHOICE_COUNT; c++)
-            free(growth->segments[k].holds[c].parts);
-    for (size_t k = 0; growth->events != NULL && k <= growth->count; k++)
-        free(growth->events[k]);
-    free(growth->segments);
-    free(growth->events);
-    rp_forward_release(&growth->model);
-    free(growth);
-}
-
 struct rp_growth_segment *rp_growth_segment(struct rp_growth *growth, size_t k)
 {
     return &growth->segments[k];
@@ -84,38 +38,6 @@ enum rp_status rp_growth_add(struct rp_growth_hold *hold, size_t event, int64_t 
         return RP_NO_MEMORY;
     hold->parts = parts;
     parts[hold->part_count++] = (struct rp_growth_part){event, bytes};
-    return RP_OK;
-}
-
-const struct rp_forward_model *rp_growth_model(const struct rp_growth *growth)
-{
-    return &growth->model;
-}
-
-/* Parts may be rounded one by one, so that a plan may hold more than the profile's rows, which
- * were checked, would have it. */
-static enum rp_status check_sums(const struct rp_growth *growth, char *message,
-                                 size_t message_size)
-{
-    uint64_t bytes = rp_profile_base(growth->model.profile), time = 0;
-
-    for (size_t k = 0; k < growth->count; k++) {
-        uint64_t most_bytes = 0, most_time = 0;
-        for (int c = 0; c < RP_CHOICE_COUNT; c++) {
-            const struct rp_cost *cost = &growth->segments[k].costs[c];
-            if (cost->allowed && cost->peak > most_bytes)
-                most_bytes = cost->peak;
-            if (cost->allowed && cost->time > most_time)
-                most_time = cost->time;
-        }
-        bytes += most_bytes;
-        time += most_time;
-        if (bytes >= INT64_MAX || time >= INT64_MAX) {
-            snprintf(message, message_size, "the sums of the %s model leave 63 bits",
-                     rp_model_name(growth->model.question.model));
-            return RP_INVALID;
-        }
-    }
     return RP_OK;
 }
 
@@ -278,7 +200,35 @@ static void relax(struct rp_growth *growth, int which, size_t event)
 
 /* ---- the whole ---------------------------------------------------------------- */
 
-enum rp_status rp_growth_settle(struct rp_growth *growth, char *message, size_t message_size)
+/* Parts may be rounded one by one, so that a plan may hold more than the profile's rows, which
+ * were checked, would have it. */
+static enum rp_status check_sums(const struct rp_growth *growth, char *message,
+                                 size_t message_size)
+{
+    uint64_t bytes = rp_profile_base(growth->model.profile), time = 0;
+
+    for (size_t k = 0; k < growth->count; k++) {
+        uint64_t most_bytes = 0, most_time = 0;
+        for (int c = 0; c < RP_CHOICE_COUNT; c++) {
+            const struct rp_cost *cost = &growth->segments[k].costs[c];
+            if (cost->allowed && cost->peak > most_bytes)
+                most_bytes = cost->peak;
+            if (cost->allowed && cost->time > most_time)
+                most_time = cost->time;
+        }
+        bytes += most_bytes;
+        time += most_time;
+        if (bytes >= INT64_MAX || time >= INT64_MAX) {
+            snprintf(message, message_size, "the sums of the %s model leave 63 bits",
+                     rp_model_name(growth->model.question.model));
+            return RP_INVALID;
+        }
+    }
+    return RP_OK;
+}
+
+/* All segments are filled in. */
+static enum rp_status settle(struct rp_growth *growth, char *message, size_t message_size)
 {
     enum rp_status status = check_sums(growth, message, message_size);
     bool *grows = calloc(2 * growth->count + 2, sizeof(*grows));
@@ -298,4 +248,64 @@ enum rp_status rp_growth_settle(struct rp_growth *growth, char *message, size_t 
     growth->model.step = step;
     growth->model.charge = charge;
     return status;
+}
+
+static enum rp_status growth_create(const struct rp_question *question, struct rp_growth **out)
+{
+    struct rp_growth *growth = calloc(1, sizeof(*growth));
+
+    *out = growth;
+    if (growth == NULL)
+        return RP_NO_MEMORY;
+    growth->count = rp_profile_count(question->profile);
+    growth->segments = calloc(growth->count + 1, sizeof(*growth->segments));
+    growth->events = calloc(growth->count + 1, sizeof(*growth->events));
+    if (growth->segments == NULL || growth->events == NULL)
+        return RP_NO_MEMORY;
+    return rp_forward_create(&growth->model, question, RELAXATIONS);
+}
+
+enum rp_status rp_growth_create(const struct rp_question *question, rp_growth_fill_fn fill,
+                                struct rp_growth **out, char *message, size_t message_size)
+{
+    struct rp_growth *growth;
+
+    *out = NULL;
+    if (rp_profile_count(question->profile) > RP_PROFILE_MAX_LATER) {
+        snprintf(message, message_size,
+                 "at most %d segments are planned where what they hold grows (lazy, or \"later\" "
+                 "in options)",
+                 RP_PROFILE_MAX_LATER);
+        return RP_UNSUPPORTED;
+    }
+    enum rp_status status = growth_create(question, &growth);
+    if (status == RP_OK)
+        status = fill(question, growth);
+    if (status == RP_OK)
+        status = settle(growth, message, message_size);
+    if (status == RP_OK)
+        *out = growth;
+    else
+        rp_growth_destroy(growth);
+    return status;
+}
+
+void rp_growth_destroy(struct rp_growth *growth)
+{
+    if (growth == NULL)
+        return;
+    for (size_t k = 0; growth->segments != NULL && k < growth->count; k++)
+        for (int c = 0; c < RP_CHOICE_COUNT; c++)
+            free(growth->segments[k].holds[c].parts);
+    for (size_t k = 0; growth->events != NULL && k <= growth->count; k++)
+        free(growth->events[k]);
+    free(growth->segments);
+    free(growth->events);
+    rp_forward_release(&growth->model);
+    free(growth);
+}
+
+const struct rp_forward_model *rp_growth_model(const struct rp_growth *growth)
+{
+    return &growth->model;
 }

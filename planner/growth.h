@@ -6,7 +6,7 @@
  * from each of some later events on. So a label of the search (planner/forward.h) has a figure
  * for each event to come at which anything grows, beginning with the next forward: what is held
  * then. Who fills in the segments are planner/lazy.c, from facts, and planner/later.c, from rows
- * that were measured. */
+ * that were measured: only the two of them know why anything grows. */
 #ifndef RP_PLANNER_GROWTH_H
 #define RP_PLANNER_GROWTH_H
 
@@ -31,16 +31,21 @@ struct rp_growth_segment {
 
 struct rp_growth;
 
-/* Empty segments, as many as the profile has. RP_UNSUPPORTED for more than RP_PROFILE_MAX_LATER,
- * with one line in `message`: a label has up to a figure an event. */
-enum rp_status rp_growth_create(const struct rp_question *question, struct rp_growth **out,
-                                char *message, size_t message_size);
+/* Fills in every segment of an empty growth: costs, and holds part by part. */
+typedef enum rp_status (*rp_growth_fill_fn)(const struct rp_question *question,
+                                            struct rp_growth *growth);
+
+/* With as many segments as the profile has, which must outlive it. RP_UNSUPPORTED for more than
+ * RP_PROFILE_MAX_LATER, for a label has up to a figure an event; RP_INVALID when sums leave 63
+ * bits: both with one line in `message`. What `fill` fails with is returned as it is. */
+enum rp_status rp_growth_create(const struct rp_question *question, rp_growth_fill_fn fill,
+                                struct rp_growth **out, char *message, size_t message_size);
 void rp_growth_destroy(struct rp_growth *growth);
+
+/* For filling in. */
 struct rp_growth_segment *rp_growth_segment(struct rp_growth *growth, size_t k);
 /* A part more, not earlier than the last one. */
 enum rp_status rp_growth_add(struct rp_growth_hold *hold, size_t event, int64_t bytes);
-/* All segments are filled in: RP_INVALID when sums leave 63 bits, with one line in `message`. */
-enum rp_status rp_growth_settle(struct rp_growth *growth, char *message, size_t message_size);
 
 const struct rp_forward_model *rp_growth_model(const struct rp_growth *growth);
 

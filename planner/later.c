@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/later.h"
 
-#include <stdio.h>
-
 /* Where the profile doesn't tell a forward's peak from a backward's, either may be the one. */
 static void set_peaks(const struct rp_cost *row, struct rp_cost *cost)
 {
@@ -26,14 +24,11 @@ static enum rp_status add_parts(const struct rp_cost *cost, size_t count,
     return status;
 }
 
-enum rp_status rp_later_create(const struct rp_question *question, struct rp_growth **out,
-                               char *message, size_t message_size)
+enum rp_status rp_later_fill(const struct rp_question *question, struct rp_growth *growth)
 {
     size_t count = rp_profile_count(question->profile);
-    struct rp_growth *growth;
-    enum rp_status status = rp_growth_create(question, &growth, message, message_size);
+    enum rp_status status = RP_OK;
 
-    *out = NULL;
     for (size_t k = 0; k < count && status == RP_OK; k++)
         for (int c = 0; c < RP_CHOICE_COUNT && status == RP_OK; c++) {
             const struct rp_cost *cost = &rp_profile_segment(question->profile, k)->costs[c];
@@ -42,11 +37,5 @@ enum rp_status rp_later_create(const struct rp_question *question, struct rp_gro
             if (rp_question_allows(question, k, (enum rp_choice)c))
                 status = add_parts(cost, count, &segment->holds[c]);
         }
-    if (status == RP_OK)
-        status = rp_growth_settle(growth, message, message_size);
-    if (status == RP_OK)
-        *out = growth;
-    else
-        rp_growth_destroy(growth);
     return status;
 }

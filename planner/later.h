@@ -6,8 +6,7 @@
 
 #include "planner/growth.h"
 
-/* As rp_growth_create, filled in. The profile must outlive it. */
-enum rp_status rp_later_create(const struct rp_question *question, struct rp_growth **out,
-                               char *message, size_t message_size);
+/* For rp_growth_create. */
+enum rp_status rp_later_fill(const struct rp_question *question, struct rp_growth *growth);
 
 #endif

@@ -149,7 +149,7 @@ static enum rp_status derive_segment(const struct rp_question *question,
 
 /* ---- the whole ---------------------------------------------------------------- */
 
-static enum rp_status fill(const struct rp_question *question, struct rp_growth *growth)
+enum rp_status rp_lazy_fill(const struct rp_question *question, struct rp_growth *growth)
 {
     struct rp_clobbers clobbers;
     enum rp_status status = rp_clobbers_create(question->profile, &clobbers);
@@ -159,23 +159,5 @@ static enum rp_status fill(const struct rp_question *question, struct rp_growth 
     for (size_t k = 0; k < clobbers.count && status == RP_OK; k++)
         status = derive_segment(question, &clobbers, k, rp_growth_segment(growth, k));
     rp_clobbers_release(&clobbers);
-    return status;
-}
-
-enum rp_status rp_lazy_create(const struct rp_question *question, struct rp_growth **out,
-                              char *message, size_t message_size)
-{
-    struct rp_growth *growth;
-    enum rp_status status = rp_growth_create(question, &growth, message, message_size);
-
-    *out = NULL;
-    if (status == RP_OK)
-        status = fill(question, growth);
-    if (status == RP_OK)
-        status = rp_growth_settle(growth, message, message_size);
-    if (status == RP_OK)
-        *out = growth;
-    else
-        rp_growth_destroy(growth);
     return status;
 }

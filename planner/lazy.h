@@ -11,9 +11,7 @@
 
 #include "planner/growth.h"
 
-/* RP_UNSUPPORTED for more than RP_PROFILE_MAX_LATER, RP_INVALID when sums leave 63 bits; both
- * with one line in `message`. The profile must have facts and outlive the model. */
-enum rp_status rp_lazy_create(const struct rp_question *question, struct rp_growth **out,
-                              char *message, size_t message_size);
+/* For rp_growth_create. The profile must have facts. */
+enum rp_status rp_lazy_fill(const struct rp_question *question, struct rp_growth *growth);
 
 #endif

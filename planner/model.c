@@ -9,14 +9,6 @@ bool rp_model_is_scalar(const struct rp_profile *profile, enum rp_model model)
     return model == RP_MODEL_NESTED && !rp_profile_has_later(profile);
 }
 
-static enum rp_status open_growth(const struct rp_question *question, struct rp_growth **growth,
-                                  char *message, size_t message_size)
-{
-    return question->model == RP_MODEL_LAZY
-               ? rp_lazy_create(question, growth, message, message_size)
-               : rp_later_create(question, growth, message, message_size);
-}
-
 enum rp_status rp_model_open(const struct rp_question *question, struct rp_open_model *open,
                              char *message, size_t message_size)
 {
@@ -28,7 +20,9 @@ enum rp_status rp_model_open(const struct rp_question *question, struct rp_open_
         if (status == RP_OK)
             open->forward = rp_shared_model(open->shared);
     } else {
-        status = open_growth(question, &open->growth, message, message_size);
+        rp_growth_fill_fn fill =
+            question->model == RP_MODEL_LAZY ? rp_lazy_fill : rp_later_fill;
+        status = rp_growth_create(question, fill, &open->growth, message, message_size);
         if (status == RP_OK)
             open->forward = rp_growth_model(open->growth);
     }
