@@ -24,14 +24,11 @@ static CUresult line(struct end to, struct end from, uint64_t bytes, CUstream ha
                      enum soft_manner manner)
 {
     struct soft_copy copy = {.width = bytes, .height = 1, .depth = 1};
-    struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_enter(&context);
+    CUresult result = soft_stream_enter(handle, &stream);
     if (result != CUDA_SUCCESS)
         return result;
-    result = soft_stream_find(context, handle, &stream);
-    if (result == CUDA_SUCCESS)
-        result = side_of(&to, &copy, &copy.to);
+    result = side_of(&to, &copy, &copy.to);
     if (result == CUDA_SUCCESS)
         result = side_of(&from, &copy, &copy.from);
     if (result == CUDA_SUCCESS)

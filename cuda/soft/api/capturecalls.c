@@ -5,16 +5,6 @@
 
 #include <stdlib.h>
 
-static CUresult enter(CUstream handle, struct soft_stream **stream)
-{
-    struct soft_context *context;
-    CUresult result = soft_enter(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = soft_stream_find(context, handle, stream);
-    return result == CUDA_SUCCESS ? result : soft_leave(result);
-}
-
 /* Live nodes of `graph` for handles from the program; the caller frees *out. */
 static CUresult find_nodes(const struct soft_graph *graph, const CUgraphNode *handles,
                            size_t count, struct soft_node ***out)
@@ -43,7 +33,7 @@ CUresult CUDAAPI cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode m
 {
     struct soft_stream *stream;
     struct soft_capture *capture;
-    CUresult result = enter(hStream, &stream);
+    CUresult result = soft_stream_enter(hStream, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
@@ -65,7 +55,7 @@ CUresult CUDAAPI cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
     struct soft_graph *graph;
     struct soft_capture *capture;
     struct soft_node **nodes;
-    CUresult result = enter(hStream, &stream);
+    CUresult result = soft_stream_enter(hStream, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED)
@@ -88,7 +78,7 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 {
     struct soft_stream *stream;
     struct soft_graph *graph = NULL;
-    CUresult result = enter(hStream, &stream);
+    CUresult result = soft_stream_enter(hStream, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     if (phGraph == NULL)
@@ -124,7 +114,7 @@ static CUstreamCaptureStatus status_of(const struct soft_stream *stream)
 CUresult CUDAAPI cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
 {
     struct soft_stream *stream;
-    CUresult result = enter(hStream, &stream);
+    CUresult result = soft_stream_enter(hStream, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     if (captureStatus == NULL)
@@ -144,7 +134,7 @@ CUresult CUDAAPI cuStreamGetCaptureInfo_v2(CUstream hStream,
                                            size_t *numDependencies_out)
 {
     struct soft_stream *stream;
-    CUresult result = enter(hStream, &stream);
+    CUresult result = soft_stream_enter(hStream, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     if (captureStatus_out == NULL)
@@ -190,7 +180,7 @@ CUresult CUDAAPI cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode
 {
     struct soft_stream *stream;
     struct soft_node **nodes;
-    CUresult result = enter(hStream, &stream);
+    CUresult result = soft_stream_enter(hStream, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)

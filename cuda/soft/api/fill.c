@@ -84,14 +84,11 @@ CUresult soft_fill_check(const struct soft_fill *fill)
 /* `waits` marks the calls without a stream, which a capture forbids. */
 static CUresult fill(const struct soft_fill *fill, CUstream handle, bool waits)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_enter(&context);
+    CUresult result = soft_stream_enter(handle, &stream);
     if (result != CUDA_SUCCESS)
         return result;
-    result = soft_stream_find(context, handle, &stream);
-    if (result == CUDA_SUCCESS)
-        result = soft_fill_check(fill);
+    result = soft_fill_check(fill);
     if (result == CUDA_SUCCESS && waits)
         result = soft_capture_forbid(stream);
     if (result != CUDA_SUCCESS || fill->width == 0 || fill->height == 0)

@@ -18,8 +18,7 @@ CUresult soft_function_find(struct soft_context *context, CUfunction handle,
     return CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Enters with a live function. */
-static CUresult enter(CUfunction handle, struct soft_function **function)
+CUresult soft_function_enter(CUfunction handle, struct soft_function **function)
 {
     struct soft_context *context;
     CUresult result = soft_enter(&context);
@@ -122,7 +121,7 @@ CUresult soft_function_param(const struct soft_function *function, size_t index,
 CUresult CUDAAPI cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
 {
     struct soft_function *function;
-    CUresult result = enter(hfunc, &function);
+    CUresult result = soft_function_enter(hfunc, &function);
     if (result != CUDA_SUCCESS)
         return result;
     if (pi == NULL)
@@ -133,7 +132,7 @@ CUresult CUDAAPI cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunc
 CUresult CUDAAPI cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
 {
     struct soft_function *function;
-    CUresult result = enter(hfunc, &function);
+    CUresult result = soft_function_enter(hfunc, &function);
     if (result != CUDA_SUCCESS)
         return result;
     return soft_leave(soft_function_set_attribute(function, attrib, value));
@@ -142,7 +141,7 @@ CUresult CUDAAPI cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attri
 CUresult CUDAAPI cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
 {
     struct soft_function *function;
-    CUresult result = enter(hfunc, &function);
+    CUresult result = soft_function_enter(hfunc, &function);
     if (result != CUDA_SUCCESS)
         return result;
     if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
@@ -154,7 +153,7 @@ CUresult CUDAAPI cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
 CUresult CUDAAPI cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
 {
     struct soft_function *function;
-    CUresult result = enter(hfunc, &function);
+    CUresult result = soft_function_enter(hfunc, &function);
     if (result != CUDA_SUCCESS)
         return result;
     bool known = (unsigned)config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE;
@@ -164,7 +163,7 @@ CUresult CUDAAPI cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig confi
 CUresult CUDAAPI cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 {
     struct soft_function *function;
-    CUresult result = enter(hfunc, &function);
+    CUresult result = soft_function_enter(hfunc, &function);
     if (result != CUDA_SUCCESS)
         return result;
     if (hmod == NULL)
@@ -176,7 +175,7 @@ CUresult CUDAAPI cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 CUresult CUDAAPI cuFuncGetName(const char **name, CUfunction hfunc)
 {
     struct soft_function *function;
-    CUresult result = enter(hfunc, &function);
+    CUresult result = soft_function_enter(hfunc, &function);
     if (result != CUDA_SUCCESS)
         return result;
     if (name == NULL)
@@ -189,7 +188,7 @@ CUresult CUDAAPI cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *
                                     size_t *paramSize)
 {
     struct soft_function *function;
-    CUresult result = enter(func, &function);
+    CUresult result = soft_function_enter(func, &function);
     if (result != CUDA_SUCCESS)
         return result;
     return soft_leave(soft_function_param(function, paramIndex, paramOffset, paramSize));
@@ -198,7 +197,7 @@ CUresult CUDAAPI cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *
 CUresult CUDAAPI cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function)
 {
     struct soft_function *found;
-    CUresult result = enter(function, &found);
+    CUresult result = soft_function_enter(function, &found);
     if (result != CUDA_SUCCESS)
         return result;
     if (state == NULL)
@@ -210,6 +209,6 @@ CUresult CUDAAPI cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction functi
 CUresult CUDAAPI cuFuncLoad(CUfunction function)
 {
     struct soft_function *found;
-    CUresult result = enter(function, &found);
+    CUresult result = soft_function_enter(function, &found);
     return result == CUDA_SUCCESS ? soft_leave(result) : result;
 }

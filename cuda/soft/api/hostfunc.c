@@ -76,22 +76,16 @@ static struct soft_work *callback_work(CUstreamCallback function, CUstream strea
 
 static CUresult submit(CUstream handle, struct soft_work *work)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
 
     if (work == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = soft_enter(&context);
+    CUresult result = soft_stream_enter(handle, &stream);
     if (result != CUDA_SUCCESS) {
         soft_work_release(work); /* nobody else knows it yet */
         return result;
     }
-    result = soft_stream_find(context, handle, &stream);
-    if (result == CUDA_SUCCESS)
-        result = soft_stream_submit(stream, work, NULL);
-    else
-        soft_work_release(work);
-    return soft_leave(result);
+    return soft_leave(soft_stream_submit(stream, work, NULL));
 }
 
 CUresult CUDAAPI cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)

@@ -115,20 +115,10 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, vo
 
 /* ---- launches in the style of CUDA 2: geometry and parameters are kept in the function -- */
 
-static CUresult enter(CUfunction handle, struct soft_function **function)
-{
-    struct soft_context *context;
-    CUresult result = soft_enter(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = soft_function_find(context, handle, function);
-    return result == CUDA_SUCCESS ? result : soft_leave(result);
-}
-
 CUresult CUDAAPI cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z)
 {
     struct soft_function *function;
-    CUresult result = enter(hfunc, &function);
+    CUresult result = soft_function_enter(hfunc, &function);
     if (result != CUDA_SUCCESS)
         return result;
     if (x <= 0 || y <= 0 || z <= 0)
@@ -142,7 +132,7 @@ CUresult CUDAAPI cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z)
 CUresult CUDAAPI cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes)
 {
     struct soft_function *function;
-    CUresult result = enter(hfunc, &function);
+    CUresult result = soft_function_enter(hfunc, &function);
     if (result != CUDA_SUCCESS)
         return result;
     function->shared = bytes;
@@ -152,7 +142,7 @@ CUresult CUDAAPI cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes)
 CUresult CUDAAPI cuParamSetSize(CUfunction hfunc, unsigned int numbytes)
 {
     struct soft_function *function;
-    CUresult result = enter(hfunc, &function);
+    CUresult result = soft_function_enter(hfunc, &function);
     if (result != CUDA_SUCCESS)
         return result;
     if (numbytes > SOFT_PARAM_BYTES)
@@ -164,7 +154,7 @@ CUresult CUDAAPI cuParamSetSize(CUfunction hfunc, unsigned int numbytes)
 CUresult CUDAAPI cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned int numbytes)
 {
     struct soft_function *function;
-    CUresult result = enter(hfunc, &function);
+    CUresult result = soft_function_enter(hfunc, &function);
     if (result != CUDA_SUCCESS)
         return result;
     if (ptr == NULL || offset < 0 || offset > SOFT_PARAM_BYTES ||
@@ -193,7 +183,7 @@ CUresult CUDAAPI cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height
     struct soft_function *function;
     struct soft_stream *stream;
     struct soft_work *work;
-    CUresult result = enter(f, &function);
+    CUresult result = soft_function_enter(f, &function);
     if (result != CUDA_SUCCESS)
         return result;
     struct soft_launch launch = {

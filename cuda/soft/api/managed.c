@@ -41,14 +41,11 @@ CUresult CUDAAPI cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise a
 
 static CUresult prefetch(CUdeviceptr address, size_t bytes, CUstream handle)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_enter(&context);
+    CUresult result = soft_stream_enter(handle, &stream);
     if (result != CUDA_SUCCESS)
         return result;
-    result = soft_stream_find(context, handle, &stream);
-    if (result == CUDA_SUCCESS)
-        result = check_managed(address, bytes);
+    result = check_managed(address, bytes);
     if (result == CUDA_SUCCESS)
         result = soft_stream_submit(stream, soft_work_marker(), NULL);
     return soft_leave(result);

@@ -78,14 +78,10 @@ enum ends { HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, UNIFIED };
 static CUresult linear(uint64_t to, uint64_t from, uint64_t bytes, enum ends ends, CUstream handle,
                        enum soft_manner manner)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_enter(&context);
+    CUresult result = soft_stream_enter(handle, &stream);
     if (result != CUDA_SUCCESS)
         return result;
-    result = soft_stream_find(context, handle, &stream);
-    if (result != CUDA_SUCCESS)
-        return soft_leave(result);
     struct soft_copy copy = {
         .to = {.address = to, .pitch = bytes, .slice = bytes},
         .from = {.address = from, .pitch = bytes, .slice = bytes},
@@ -189,15 +185,12 @@ CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
 
 static CUresult boxed(const CUDA_MEMCPY3D *description, CUstream handle, enum soft_manner manner)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
     struct soft_copy copy;
-    CUresult result = soft_enter(&context);
+    CUresult result = soft_stream_enter(handle, &stream);
     if (result != CUDA_SUCCESS)
         return result;
-    result = soft_stream_find(context, handle, &stream);
-    if (result == CUDA_SUCCESS)
-        result = soft_copy_from_3d(description, &copy);
+    result = soft_copy_from_3d(description, &copy);
     if (result == CUDA_SUCCESS)
         result = soft_copy_submit(stream, &copy, manner);
     return soft_leave(result);

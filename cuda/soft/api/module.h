@@ -81,5 +81,7 @@ CUresult soft_function_check(const struct soft_function *function);
 /* A live function for a handle from the program, which may be a CUkernel in disguise. */
 CUresult soft_function_find(struct soft_context *context, CUfunction handle,
                             struct soft_function **out);
+/* soft_enter, with that function: the lock is not held where there is none. */
+CUresult soft_function_enter(CUfunction handle, struct soft_function **out);
 
 #endif

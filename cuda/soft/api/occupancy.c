@@ -44,21 +44,11 @@ unsigned soft_occupancy_blocks(const struct soft_function *function, unsigned th
     return blocks;
 }
 
-static CUresult enter(CUfunction handle, struct soft_function **function)
-{
-    struct soft_context *context;
-    CUresult result = soft_enter(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = soft_function_find(context, handle, function);
-    return result == CUDA_SUCCESS ? result : soft_leave(result);
-}
-
 CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize, unsigned int flags)
 {
     struct soft_function *function;
-    CUresult result = enter(func, &function);
+    CUresult result = soft_function_enter(func, &function);
     if (result != CUDA_SUCCESS)
         return result;
     if (numBlocks == NULL || blockSize <= 0 ||
@@ -89,7 +79,7 @@ CUresult CUDAAPI cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int
     if (minGridSize == NULL || blockSize == NULL || blockSizeLimit < 0 ||
         (flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = enter(func, &function);
+    CUresult result = soft_function_enter(func, &function);
     if (result != CUDA_SUCCESS)
         return result;
     int most = (int)thread_limit(function);
@@ -124,7 +114,7 @@ CUresult CUDAAPI cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize
                                                          int numBlocks, int blockSize)
 {
     struct soft_function *function;
-    CUresult result = enter(func, &function);
+    CUresult result = soft_function_enter(func, &function);
     if (result != CUDA_SUCCESS)
         return result;
     if (dynamicSmemSize == NULL || numBlocks <= 0 || blockSize <= 0)

@@ -44,6 +44,9 @@ CUresult soft_pool_free(struct soft_allocation *allocation, struct soft_stream *
 /* Pools in general, in the order of creation. */
 extern struct soft_pool *soft_pools;
 CUresult soft_pool_create(struct soft_device *device, struct soft_pool **out);
+/* soft_enter_bare, with a live pool. CUDA_ERROR_INVALID_VALUE, and the lock is not held, without
+ * one or when `argument`, where an answer goes or comes from, is NULL. */
+CUresult soft_pool_enter(CUmemoryPool handle, const void *argument, struct soft_pool **pool);
 void soft_pool_destroy(struct soft_pool *pool);
 
 #endif

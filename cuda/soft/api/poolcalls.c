@@ -98,8 +98,7 @@ CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolP
     return soft_leave(result);
 }
 
-/* Enters with a live pool. */
-static CUresult enter(CUmemoryPool handle, const void *argument, struct soft_pool **pool)
+CUresult soft_pool_enter(CUmemoryPool handle, const void *argument, struct soft_pool **pool)
 {
     CUresult result = soft_enter_bare();
     if (result != CUDA_SUCCESS)
@@ -113,7 +112,7 @@ static CUresult enter(CUmemoryPool handle, const void *argument, struct soft_poo
 CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool pool)
 {
     struct soft_pool *found;
-    CUresult result = enter(pool, pool, &found);
+    CUresult result = soft_pool_enter(pool, pool, &found);
     if (result != CUDA_SUCCESS)
         return result;
     if (found->is_default)
@@ -125,7 +124,7 @@ CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool pool)
 CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
 {
     struct soft_pool *found;
-    CUresult result = enter(pool, pool, &found);
+    CUresult result = soft_pool_enter(pool, pool, &found);
     if (result != CUDA_SUCCESS)
         return result;
     uint64_t unused = minBytesToKeep > found->used ? minBytesToKeep - found->used : 0;
@@ -136,7 +135,7 @@ CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
 CUresult CUDAAPI cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
 {
     struct soft_pool *found;
-    CUresult result = enter(pool, value, &found);
+    CUresult result = soft_pool_enter(pool, value, &found);
     if (result != CUDA_SUCCESS)
         return result;
     uint64_t number = 0;
@@ -169,7 +168,7 @@ CUresult CUDAAPI cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute at
 {
     struct soft_pool *found;
     uint64_t number = 0;
-    CUresult result = enter(pool, value, &found);
+    CUresult result = soft_pool_enter(pool, value, &found);
     if (result != CUDA_SUCCESS)
         return result;
     switch ((int)attr) {
@@ -219,7 +218,7 @@ static void show_to(struct soft_pool *pool, unsigned bit, CUmemAccess_flags flag
 CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
 {
     struct soft_pool *found;
-    CUresult result = enter(pool, map, &found);
+    CUresult result = soft_pool_enter(pool, map, &found);
     if (result != CUDA_SUCCESS)
         return result;
     for (size_t i = 0; i < count; i++) {
@@ -240,7 +239,7 @@ CUresult CUDAAPI cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPo
                                     CUmemLocation *location)
 {
     struct soft_pool *found;
-    CUresult result = enter(memPool, flags, &found);
+    CUresult result = soft_pool_enter(memPool, flags, &found);
     if (result != CUDA_SUCCESS)
         return result;
     if (location == NULL || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||

@@ -12,17 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static CUresult enter(CUmemoryPool handle, const void *argument, struct soft_pool **pool)
-{
-    CUresult result = soft_enter_bare();
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (argument == NULL || !soft_handle_is(handle, SOFT_HANDLE_POOL))
-        return soft_leave(CUDA_ERROR_INVALID_VALUE);
-    *pool = handle_pool(handle);
-    return CUDA_SUCCESS;
-}
-
 /* A descriptor of a file that holds the pool's token, or a negative number. */
 static int write_token(const struct soft_pool *pool)
 {
@@ -45,7 +34,7 @@ CUresult CUDAAPI cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool
                                                   unsigned long long flags)
 {
     struct soft_pool *found;
-    CUresult result = enter(pool, handle_out, &found);
+    CUresult result = soft_pool_enter(pool, handle_out, &found);
     if (result != CUDA_SUCCESS)
         return result;
     if (handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0 ||

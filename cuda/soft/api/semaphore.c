@@ -96,13 +96,11 @@ static CUresult submit(const CUexternalSemaphore *handles, const unsigned long l
                        size_t stride, unsigned count, CUstream stream_handle,
                        const struct soft_work_type *type)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
     struct soft_semaphore *semaphore;
-    CUresult result = soft_enter(&context);
+    CUresult result = soft_stream_enter(stream_handle, &stream);
     if (result != CUDA_SUCCESS)
         return result;
-    result = soft_stream_find(context, stream_handle, &stream);
     for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++)
         result = find(handles[i], &semaphore);
     for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++) {

@@ -105,6 +105,16 @@ CUresult soft_stream_find(struct soft_context *context, CUstream handle, struct 
     return (*out)->context->fault;
 }
 
+CUresult soft_stream_enter(CUstream handle, struct soft_stream **stream)
+{
+    struct soft_context *context;
+    CUresult result = soft_enter(&context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = soft_stream_find(context, handle, stream);
+    return result == CUDA_SUCCESS ? result : soft_leave(result);
+}
+
 void soft_stream_order(struct soft_stream *stream, struct soft_op *op)
 {
     struct soft_context *context = stream->context;
@@ -197,17 +207,6 @@ static void meet_all(const struct soft_stream *stream)
 
 /* ---- entry points ------------------------------------------------------------------ */
 
-/* Enters with the stream that `handle` means. */
-static CUresult enter(CUstream handle, struct soft_stream **stream)
-{
-    struct soft_context *context;
-    CUresult result = soft_enter(&context);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = soft_stream_find(context, handle, stream);
-    return result == CUDA_SUCCESS ? result : soft_leave(result);
-}
-
 CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 {
     struct soft_context *context;
@@ -251,7 +250,7 @@ CUresult CUDAAPI cuStreamDestroy(CUstream hStream)
 CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
 {
     struct soft_stream *stream;
-    CUresult result = enter(hStream, &stream);
+    CUresult result = soft_stream_enter(hStream, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     result = soft_capture_forbid(stream);
@@ -262,15 +261,12 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
 
 CUresult CUDAAPI cuStreamQuery(CUstream hStream)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_enter(&context);
+    CUresult result = soft_stream_enter(hStream, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     soft_scheduler_poll();
-    result = soft_stream_find(context, hStream, &stream);
-    if (result == CUDA_SUCCESS)
-        result = soft_capture_forbid(stream);
+    result = soft_capture_forbid(stream);
     if (result == CUDA_SUCCESS && !is_idle(stream))
         result = CUDA_ERROR_NOT_READY;
     if (result == CUDA_SUCCESS)
@@ -281,7 +277,7 @@ CUresult CUDAAPI cuStreamQuery(CUstream hStream)
 CUresult CUDAAPI cuStreamGetPriority(CUstream hStream, int *priority)
 {
     struct soft_stream *stream;
-    CUresult result = enter(hStream, &stream);
+    CUresult result = soft_stream_enter(hStream, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     if (priority == NULL)
@@ -293,7 +289,7 @@ CUresult CUDAAPI cuStreamGetPriority(CUstream hStream, int *priority)
 CUresult CUDAAPI cuStreamGetFlags(CUstream hStream, unsigned int *flags)
 {
     struct soft_stream *stream;
-    CUresult result = enter(hStream, &stream);
+    CUresult result = soft_stream_enter(hStream, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     if (flags == NULL)
@@ -305,7 +301,7 @@ CUresult CUDAAPI cuStreamGetFlags(CUstream hStream, unsigned int *flags)
 CUresult CUDAAPI cuStreamGetId(CUstream hStream, unsigned long long *streamId)
 {
     struct soft_stream *stream;
-    CUresult result = enter(hStream, &stream);
+    CUresult result = soft_stream_enter(hStream, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     if (streamId == NULL)
@@ -317,7 +313,7 @@ CUresult CUDAAPI cuStreamGetId(CUstream hStream, unsigned long long *streamId)
 CUresult CUDAAPI cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
 {
     struct soft_stream *stream;
-    CUresult result = enter(hStream, &stream);
+    CUresult result = soft_stream_enter(hStream, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     if (pctx == NULL)
@@ -346,7 +342,7 @@ CUresult CUDAAPI cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx)
 CUresult CUDAAPI cuStreamGetDevice(CUstream hStream, CUdevice *device)
 {
     struct soft_stream *stream;
-    CUresult result = enter(hStream, &stream);
+    CUresult result = soft_stream_enter(hStream, &stream);
     if (result != CUDA_SUCCESS)
         return result;
     if (device == NULL)

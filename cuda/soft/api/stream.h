@@ -37,6 +37,8 @@ struct soft_stream {
 /* The stream that a handle from the program means for the calling thread in `context`:
  * NULL and the two default handles too. */
 CUresult soft_stream_find(struct soft_context *context, CUstream handle, struct soft_stream **out);
+/* soft_enter, with that stream: the lock is not held where there is none. */
+CUresult soft_stream_enter(CUstream handle, struct soft_stream **out);
 CUresult soft_stream_create(struct soft_context *context, unsigned flags, int priority,
                             struct soft_stream **out);
 /* For the program it is gone at once; it stays while others may have to come after it. */

@@ -122,15 +122,12 @@ static CUresult make_batch(const struct soft_context *context, const CUstreamBat
 
 static CUresult submit(CUstream handle, const CUstreamBatchMemOpParams *list, unsigned count)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
     struct batch *batch;
-    CUresult result = soft_enter(&context);
+    CUresult result = soft_stream_enter(handle, &stream);
     if (result != CUDA_SUCCESS)
         return result;
-    result = soft_stream_find(context, handle, &stream);
-    if (result == CUDA_SUCCESS)
-        result = make_batch(stream->context, list, count, &batch);
+    result = make_batch(stream->context, list, count, &batch);
     if (result != CUDA_SUCCESS)
         return soft_leave(result);
     if (stream->capture != NULL)
