@@ -22,6 +22,9 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from tap import claim, finish  # noqa: E402
+
 
 def part(text):
     """K/N as a slice of all that there is."""
@@ -170,15 +173,7 @@ def verdict(mode, failed, expected, outcome):
     return "" if out == expected else f"other bytes\n{said}"
 
 
-results = []
 stops = collections.Counter()
-
-
-def claim(text, holds, detail=""):
-    results.append(holds)
-    print(f"{'ok' if holds else 'not ok'} {len(results)} - {text}", flush=True)
-    for line in [] if holds else str(detail).splitlines():
-        print(f"# {line}")
 
 
 def fail_each(pool, scenario, mode):
@@ -208,8 +203,7 @@ def main():
     for mode in MODES:
         claim(f"{mode}: faults stop {'some runs' if may_stop(mode) else 'no run'}",
               (stops[mode] > 0) == may_stop(mode), f"{stops[mode]} runs were stopped")
-    print(f"1..{len(results)}")
-    sys.exit(not all(results))
+    finish()
 
 
 main()

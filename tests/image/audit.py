@@ -10,17 +10,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from tap import claim, finish  # noqa: E402
+
 WAYS, NEIGHBOUR, FOLDER, REPRISE = map(os.path.abspath, sys.argv[1:5])
 STOPPED = 70
-
-claims = []
-
-
-def claim(text, holds, *details):
-    claims.append(holds)
-    print(f"{'ok' if holds else 'not ok'} {len(claims)} - {text}")
-    for line in () if holds else "\n".join(map(str, details)).splitlines():
-        print(f"# {line}")
 
 
 def run(job, *options, disable="", contract=None):
@@ -100,5 +94,4 @@ with tempfile.TemporaryDirectory() as folder_:
 
     done, _ = run(ways, "--audit", "0")
     claim("no audit in no launches", done.returncode == 2, done)
-print(f"1..{len(claims)}")
-sys.exit(0 if all(claims) else 1)
+finish()

@@ -9,16 +9,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from tap import claim, finish  # noqa: E402
+
 WAYS, FOLDER, REPRISE = map(os.path.abspath, sys.argv[1:4])
-
-claims = []
-
-
-def claim(text, holds, *details):
-    claims.append(holds)
-    print(f"{'ok' if holds else 'not ok'} {len(claims)} - {text}")
-    for line in () if holds else "\n".join(map(str, details)).splitlines():
-        print(f"# {line}")
 
 
 def run(*options, **environment):
@@ -79,5 +73,4 @@ with tempfile.TemporaryDirectory() as folder_:
     claim("where nothing can be kept, the job runs as ever", figures(blocked[1]) == (0, 0, 0) and
           blocked[0] == printed, blocked[1])
 
-print(f"1..{len(claims)}")
-sys.exit(not all(claims))
+finish()

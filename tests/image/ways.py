@@ -10,17 +10,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from tap import claim, finish  # noqa: E402
+
 JOB, FOLDER, REPRISE = map(os.path.abspath, sys.argv[1:4])
 
-claims = []
 events = []  # of the latest run
-
-
-def claim(text, holds, *details):
-    claims.append(holds)
-    print(f"{'ok' if holds else 'not ok'} {len(claims)} - {text}")
-    for line in () if holds else "\n".join(map(str, details)).splitlines():
-        print(f"# {line}")
 
 
 def run(contract=None, **environment):
@@ -136,5 +131,4 @@ with tempfile.TemporaryDirectory() as folder_:
     proof = subprocess.run([REPRISE, "info", "--proof", "increase", "data"], capture_output=True,
                            text=True, timeout=60, check=True).stdout
     claim("info --proof says it in words", "updates param 0" in proof and "if" in proof, proof)
-print(f"1..{len(claims)}")
-sys.exit(0 if all(claims) else 1)
+finish()

@@ -19,6 +19,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from tap import claim, finish  # noqa: E402
+
 JOB, KERNELS, REPRISE = map(os.path.abspath, sys.argv[1:4])
 SUITE = sys.argv[4]
 DEVICE = os.environ.get("REPRISE_TEST_DEVICE", "soft")
@@ -209,17 +212,6 @@ def guarded(name, mode, contract, environment=None, layer="guard"):
 def counting(summary):
     """Its hazards that are more than a warning."""
     return [hazard for hazard in summary.get("hazards", []) if not hazard.get("warning")]
-
-
-results = []
-
-
-def claim(text, holds, detail=""):
-    results.append(holds)
-    print(f"{'ok' if holds else 'not ok'} {len(results)} - {text}")
-    if not holds:
-        for line in str(detail).splitlines():
-            print(f"# {line}")
 
 
 def laws():
@@ -578,5 +570,4 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     {"laws": laws, "words": words, "mechanisms": mechanisms, "check": check,
      "retain": retain, "recompute": recompute}[SUITE]()
-print(f"1..{len(results)}")
-sys.exit(0 if all(results) else 1)
+finish()

@@ -20,6 +20,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from tap import claim, finish  # noqa: E402
+
 JOB, KERNELS, REPRISE = map(os.path.abspath, sys.argv[1:4])
 STOPPED = 70
 
@@ -152,16 +155,6 @@ def run(name, way, mode=None, state="declared", policy="regions", off="", schedu
     return done, max(found, key=lambda summary: summary["launches"], default={})
 
 
-claims = []
-
-
-def claim(text, holds, *details):
-    claims.append(holds)
-    print(f"{'ok' if holds else 'not ok'} {len(claims)} - {text}")
-    for line in () if holds else "\n".join(map(str, details)).splitlines():
-        print(f"# {line}")
-
-
 def hazards(summary):
     return {(hazard["hazard"], hazard.get("buffer")) for hazard in summary.get("hazards", [])
             if not hazard.get("warning")}
@@ -267,5 +260,4 @@ with tempfile.TemporaryDirectory() as folder:
         mechanisms()
     for name_, scenario_ in SUITES.get(sys.argv[4], {}).items():
         examine(name_, scenario_)
-print(f"1..{len(claims)}")
-sys.exit(0 if all(claims) else 1)
+finish()
