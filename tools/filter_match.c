@@ -20,14 +20,15 @@ static bool in_segment(const struct rp_filter *filter, uint64_t *depth,
                        const struct rp_event *event)
 {
     bool named = names(event, "segment", filter->segment), inside = *depth > 0;
-    char phase[32] = "";
+    struct rp_segment_note note;
 
-    if (named && rp_event_is(event, "note", "segment"))
-        rp_event_text(event, "phase", phase, sizeof(phase));
-    if (strstr(phase, " begins"))
-        ++*depth;
-    else if (strstr(phase, " ends") && *depth > 0)
-        --*depth;
+    if (named && rp_event_is(event, "note", "segment")) {
+        rp_event_segment(event, &note);
+        if (note.begins)
+            ++*depth;
+        else if (*depth > 0)
+            --*depth;
+    }
     return named || inside;
 }
 

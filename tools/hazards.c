@@ -125,8 +125,9 @@ static void take(struct collecting *collecting, const struct rp_event *event, js
     if (rp_event_is(event, "note", "hazard"))
         json_array_append_new(list, hazard_of(collecting, event));
     if (!collecting->told && rp_event_is(event, "note", "segment")) {
-        char phase[32];
-        if (strcmp(rp_event_text(event, "phase", phase, sizeof(phase)), "replay begins") == 0)
+        struct rp_segment_note note;
+        rp_event_segment(event, &note);
+        if (note.is_replay && note.begins)
             *collecting->replays += event->count;
     }
 }

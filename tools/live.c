@@ -24,14 +24,12 @@ static void clean(char *text)
             *text = '_';
 }
 
-static bool open_segment(struct rp_live *live, const struct rp_event *event, const char *phase)
+static bool open_segment(struct rp_live *live, const struct rp_segment_note *note)
 {
-    char name[256], key[256], frame[640];
+    char frame[sizeof(note->name) + 16];
     const char *open = live->segments ? live->segments : "";
 
-    rp_event_text(event, "segment", name, sizeof(name));
-    rp_event_text(event, "key", key, sizeof(key));
-    snprintf(frame, sizeof(frame), "%s%s%s %s", name, *key ? " " : "", key, phase);
+    snprintf(frame, sizeof(frame), "%s %s", note->name, note->phase);
     clean(frame);
     char *joined = malloc(strlen(open) + strlen(frame) + 2);
     if (!joined)
@@ -44,13 +42,11 @@ static bool open_segment(struct rp_live *live, const struct rp_event *event, con
 
 static bool take_segment(struct rp_live *live, const struct rp_event *event)
 {
-    char phase[32];
-    char *word = strstr(rp_event_text(event, "phase", phase, sizeof(phase)), " begins");
+    struct rp_segment_note note;
 
-    if (word) {
-        *word = 0;
-        return open_segment(live, event, phase);
-    }
+    rp_event_segment(event, &note);
+    if (note.begins)
+        return open_segment(live, &note);
     char *last = live->segments ? strrchr(live->segments, ';') : NULL;
     if (last)
         *last = 0;
@@ -168,9 +164,10 @@ static enum rp_live_change take_preserve(struct rp_live *live, const struct rp_e
 static enum rp_live_change drop_instance(struct rp_live *live, const struct rp_event *event)
 {
     uint64_t instance = rp_event_number(event, "instance");
-    char phase[32];
+    struct rp_segment_note note;
 
-    if (strcmp(rp_event_text(event, "phase", phase, sizeof(phase)), "replay ends") != 0)
+    rp_event_segment(event, &note);
+    if (!note.is_replay || note.begins)
         return RP_LIVE_NOTHING;
     for (size_t i = 0; i < live->held_count; i++)
         if (live->held[i].instance == instance) {

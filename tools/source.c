@@ -129,3 +129,16 @@ bool rp_event_is(const struct rp_event *event, const char *class_, const char *n
 {
     return strcmp(event->def->class_, class_) == 0 && strcmp(event->def->name, name) == 0;
 }
+
+void rp_event_segment(const struct rp_event *event, struct rp_segment_note *note)
+{
+    char phase[32], name[256], key[sizeof(note->name) - sizeof(name) - 1];
+
+    rp_event_text(event, "phase", phase, sizeof(phase));
+    rp_event_text(event, "segment", name, sizeof(name));
+    rp_event_text(event, "key", key, sizeof(key));
+    note->is_replay = strncmp(phase, "replay", strlen("replay")) == 0;
+    note->begins = strstr(phase, " begins") != NULL;
+    note->phase = note->is_replay ? "replay" : "forward";
+    snprintf(note->name, sizeof(note->name), "%s%s%s", name, *key ? " " : "", key);
+}

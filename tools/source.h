@@ -54,4 +54,12 @@ const char *rp_event_text(const struct rp_event *event, const char *field, char 
                           size_t size);
 bool rp_event_is(const struct rp_event *event, const char *class_, const char *name);
 
+/* What a note "segment" says. */
+struct rp_segment_note {
+    bool is_replay, begins; /* else it is a forward, and ends */
+    const char *phase;      /* "forward" or "replay" */
+    char name[512];         /* with its key behind it, where it has one */
+};
+void rp_event_segment(const struct rp_event *event, struct rp_segment_note *note);
+
 #endif

@@ -276,16 +276,12 @@ static void add_layer_work(struct rp_export *run, struct chrome *chrome,
 static void add_segment(struct rp_export *run, struct chrome *chrome,
                         const struct rp_event *event)
 {
-    char name[256], key[256], phase[32], title[640];
+    struct rp_segment_note note;
+    char title[sizeof(note.name) + 16];
 
-    rp_event_text(event, "segment", name, sizeof(name));
-    rp_event_text(event, "key", key, sizeof(key));
-    char *word = strchr(rp_event_text(event, "phase", phase, sizeof(phase)), ' ');
-    bool begins = word && strcmp(word, " begins") == 0;
-    if (word)
-        *word = 0;
-    snprintf(title, sizeof(title), "%s %s%s%s", phase, name, *key ? " " : "", key);
-    open_event(run, chrome, begins ? "b" : "e");
+    rp_event_segment(event, &note);
+    snprintf(title, sizeof(title), "%s %s", note.phase, note.name);
+    open_event(run, chrome, note.begins ? "b" : "e");
     add_place(run, run->pid, event->thread);
     add_text(run, "cat", "segment");
     add_text(run, "name", title);

@@ -122,16 +122,12 @@ static void close_segment(struct rp_timeline *timeline, const struct rp_event *e
 
 static void take_segment(struct rp_timeline *timeline, const struct rp_event *event)
 {
-    char name[256], key[256], phase[32], title[600];
+    struct rp_segment_note note;
+    char title[sizeof(note.name) + 16];
 
-    rp_event_text(event, "segment", name, sizeof(name));
-    rp_event_text(event, "key", key, sizeof(key));
-    char *word = strchr(rp_event_text(event, "phase", phase, sizeof(phase)), ' ');
-    bool begins = word && strcmp(word, " begins") == 0;
-    if (word)
-        *word = 0;
-    snprintf(title, sizeof(title), "%s %s%s%s", phase, name, *key ? " " : "", key);
-    if (begins)
+    rp_event_segment(event, &note);
+    snprintf(title, sizeof(title), "%s %s", note.phase, note.name);
+    if (note.begins)
         open_segment(timeline, event, title);
     else
         close_segment(timeline, event);
