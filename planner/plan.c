@@ -45,7 +45,8 @@ enum rp_status rp_answer_create(const struct rp_question *question, struct rp_pl
                              .budget = question->budget,
                              .count = count,
                              .names = calloc(count + 1, sizeof(*plan->names)),
-                             .fingerprint = rp_profile_fingerprint(profile)};
+                             .fingerprint = rp_profile_fingerprint(profile),
+                             .least = rp_profile_least(profile)};
     bool copied = plan->names != NULL && copy_text(purpose->job, &plan->job) &&
                   copy_text(purpose->device, &plan->device) &&
                   copy_text(purpose->contract, &plan->contract);

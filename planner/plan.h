@@ -69,6 +69,7 @@ struct rp_plan {
 
     /* What the plan was made for. */
     char *job, *device, *contract;
+    uint64_t least; /* the profile's: of a run in recompute, what its job needs at least; or 0 */
     uint64_t fingerprint;
 };
 

@@ -24,6 +24,7 @@ static const struct rp_json_key root_keys[] = {
     {"budget_bytes", RP_JSON_COUNT, true, NULL},
     {"min_budget_bytes", RP_JSON_COUNT, false, NULL},
     {"min_binding", RP_JSON_OBJECT, false, NULL},
+    {"least_bytes", RP_JSON_COUNT, false, NULL},
     {"truncated", RP_JSON_FLAG, true, NULL},
     {"labels", RP_JSON_COUNT, false, NULL},
     {"peak_bytes", RP_JSON_COUNT, false, NULL},
@@ -208,6 +209,7 @@ static void read_figures(json_t *root, struct rp_plan *plan)
     plan->budget = rp_json_count(root, "budget_bytes", 0);
     plan->has_min_budget = json_object_get(root, "min_budget_bytes") != NULL;
     plan->min_budget = rp_json_count(root, "min_budget_bytes", 0);
+    plan->least = rp_json_count(root, "least_bytes", 0);
     plan->truncated = rp_json_flag(root, "truncated", false);
     plan->labels = rp_json_count(root, "labels", 0);
     plan->peak = rp_json_count(root, "peak_bytes", 0);

@@ -166,6 +166,8 @@ static json_t *document_of(const struct rp_plan *plan, const struct rp_profile *
     if (plan->has_min_budget)
         good = good && rp_document_set(root, "min_budget_bytes", count(plan->min_budget)) &&
                rp_document_set(root, "min_binding", moment_of(plan, plan->min_binding));
+    if (plan->least > 0)
+        good = good && rp_document_set(root, "least_bytes", count(plan->least));
     good = good && rp_document_set(root, "truncated", json_boolean(plan->truncated)) &&
            rp_document_set(root, "labels", count(plan->labels));
     if (rp_plan_has_choices(plan))

@@ -35,9 +35,15 @@ static bool is_joint(void)
            rp_core.config.contract->policy == RP_POLICY_JOINT;
 }
 
+/* In recompute a plan says something else, to somebody else (recompute/advice.h). */
+static const char *plan_path(void)
+{
+    return rp_core.config.mode == RP_MODE_GUARD ? rp_core.config.plan_path : NULL;
+}
+
 bool rp_policy_is_planned(void)
 {
-    return is_joint() || rp_core.config.plan_path;
+    return is_joint() || plan_path();
 }
 
 uint32_t rp_policy_plan(void)
@@ -94,11 +100,21 @@ void rp_policy_starved(uint64_t bytes)
     note_needed(rp_budget_used() + bytes);
 }
 
-/* The segments are not known before they come, nor the device before there is a context. */
-static enum rp_status check(const struct rp_plan *plan, char *message, size_t message_size)
+static enum rp_status check_mode(const struct rp_plan *plan, char *message, size_t message_size)
+{
+    enum rp_mode made = plan->least ? RP_MODE_RECOMPUTE : RP_MODE_GUARD;
+    if (made == rp_core.config.mode)
+        return RP_OK;
+    snprintf(message, message_size, "the plan was made of a run in %s: make one of a run in %s",
+             rp_mode_name(made), rp_mode_name(rp_core.config.mode));
+    return RP_INVALID;
+}
+
+enum rp_status rp_policy_check(const struct rp_plan *plan, char *message, size_t message_size)
 {
     uint64_t budget = rp_core.config.budget;
-    if (rp_plan_holds(plan, message, message_size) != RP_OK)
+    if (rp_plan_holds(plan, message, message_size) != RP_OK ||
+        check_mode(plan, message, message_size) != RP_OK)
         return RP_INVALID;
     if (plan->peak > budget) {
         snprintf(message, message_size,
@@ -114,7 +130,7 @@ static enum rp_status check(const struct rp_plan *plan, char *message, size_t me
 
 enum rp_status rp_policy_start(char *message, size_t message_size)
 {
-    const char *path = rp_core.config.plan_path;
+    const char *path = plan_path();
     char why[800];
     struct rp_plan *plan;
     if (!path)
@@ -122,7 +138,7 @@ enum rp_status rp_policy_start(char *message, size_t message_size)
     enum rp_status status = rp_plan_load(path, &plan, message, message_size);
     if (status != RP_OK)
         return status;
-    status = check(plan, why, sizeof why);
+    status = rp_policy_check(plan, why, sizeof why);
     if (status == RP_OK) {
         put_in_force(plan);
         return RP_OK;
@@ -272,7 +288,7 @@ static void check_device(void)
     snprintf(message, sizeof message,
              "%s: the plan was made for the device '%.200s', and this is '%.200s': profile and "
              "plan here",
-             rp_core.config.plan_path ? rp_core.config.plan_path : "the plan",
+             plan_path() ? plan_path() : "the plan",
              policy.plan->device, device);
     if (rp_core.config.strict)
         rp_stop(EXIT_PLAN, message);
@@ -311,7 +327,7 @@ static uint64_t median_time(void)
 void rp_policy_state(struct rp_policy_state *state)
 {
     *state = (struct rp_policy_state){
-        .wanted = is_joint() || rp_core.config.plan_path,
+        .wanted = is_joint() || plan_path(),
         .plan = policy.plan,
         .plans = policy.plans,
         .in_force = policy.in_force,

@@ -26,6 +26,10 @@
  * then, if it was to run as planned or not at all (REPRISE_STRICT). */
 enum rp_status rp_policy_start(char *message, size_t message_size);
 void rp_policy_forget(void);
+/* What a run asks of a plan that was read: RP_INVALID with one line in `message` when it is of
+ * another job, model or mode, takes more than the budget, or, once that is known, is of another
+ * device. The segments are not known before they come. */
+enum rp_status rp_policy_check(const struct rp_plan *plan, char *message, size_t message_size);
 
 /* For the forward at `place` of the chain, which has just joined it. */
 enum rp_choice rp_policy_choice(uint32_t place);

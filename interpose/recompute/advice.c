@@ -5,22 +5,21 @@
 #include "interpose/plan/estimate.h"
 #include "interpose/plan/ledger.h"
 #include "interpose/recompute/backing.h"
+#include "interpose/recompute/earlier.h"
 #include "interpose/recompute/need.h"
 #include "interpose/recompute/round.h"
 #include "interpose/run/core.h"
 #include "interpose/run/price.h"
 #include "interpose/run/report.h"
 #include "planner/planner.h"
-#include "planner/purpose.h"
 
-#include <stdio.h>
 #include <string.h>
 
-enum { MOST_PLANS = 64, EXIT_PLAN = 2 /* as the command line answers a bad plan */ };
+enum { MOST_PLANS = 64 };
 
 static struct {
-    struct rp_profile *earlier; /* of an earlier run, until the first step begins */
     struct rp_plan *plan;
+    bool is_given; /* from outside: no other is made */
     uint32_t plans;
     uint64_t measured; /* steps whose times the plan knows */
     uint64_t moved;    /* to the host before this step began, in bytes */
@@ -28,7 +27,7 @@ static struct {
     const char *reason;
 } advice;
 
-static bool is_wanted(void)
+static bool is_joint(void)
 {
     return rp_core.config.mode == RP_MODE_RECOMPUTE &&
            rp_core.config.contract->policy == RP_POLICY_JOINT && rp_switch_on(RP_SWITCH_ADVICE);
@@ -42,7 +41,7 @@ static bool has_choices(void)
 void rp_advice_forget(void)
 {
     rp_plan_destroy(advice.plan);
-    rp_profile_destroy(advice.earlier);
+    rp_earlier_forget();
     memset(&advice, 0, sizeof advice);
 }
 
@@ -162,6 +161,17 @@ static void expect_all_of_budget(struct rp_plan *plan)
             plan->peak = rp_core.config.budget;
 }
 
+static void adopt(struct rp_plan *plan)
+{
+    expect_all_of_budget(plan);
+    rp_plan_destroy(advice.plan);
+    advice.plan = plan;
+    advice.plans += rp_plan_has_choices(plan);
+    advice.reason = rp_plan_has_choices(plan)
+                        ? NULL
+                        : "no plan is sure to fit the budget: what is missed last goes first";
+}
+
 static enum rp_status solve(const struct rp_profile *profile)
 {
     char message[256];
@@ -172,13 +182,7 @@ static enum rp_status solve(const struct rp_profile *profile)
     enum rp_status status = rp_planner_solve(&question, &plan, message, sizeof message);
     if (status != RP_OK)
         return status;
-    expect_all_of_budget(plan);
-    rp_plan_destroy(advice.plan);
-    advice.plan = plan;
-    advice.plans += rp_plan_has_choices(plan);
-    advice.reason = rp_plan_has_choices(plan)
-                        ? NULL
-                        : "no plan is sure to fit the budget: what is missed last goes first";
+    adopt(plan);
     return RP_OK;
 }
 
@@ -239,82 +243,55 @@ static void plan_anew(const struct rp_round *round)
         advice.reason = "the steps could not be planned";
 }
 
-/* ---- before the first step ------------------------------------------------------------ */
+/* ---- a plan that is given ------------------------------------------------------------ */
 
-static enum rp_status check(const struct rp_profile *profile, char *message, size_t size)
+static bool names_differ(const struct rp_round *round)
 {
-    uint64_t least = rp_profile_least(profile);
-    enum rp_status status = rp_purpose_fits("profile", rp_profile_purpose(profile),
-                                            rp_estimate_purpose(), message, size);
-    if (status != RP_OK || (least && least <= rp_core.config.budget))
-        return status;
-    if (!least)
-        snprintf(message, size, "it is of no run in recompute, and says nothing of its memory");
-    else
-        snprintf(message, size,
-                 "the job needs %llu bytes of device memory at least, and the budget is %llu",
-                 (unsigned long long)least, (unsigned long long)rp_core.config.budget);
-    return RP_INVALID;
+    const struct rp_plan *plan = advice.plan;
+    bool differ = round->count != plan->count;
+    for (size_t k = 0; !differ && k < plan->count; k++)
+        differ = strcmp(plan->names[k], rp_name(round->items[k].name)) != 0;
+    return differ;
 }
 
-enum rp_status rp_advice_start(char *message, size_t message_size)
+/* What the plan says of one segment would be said of another. */
+static void hold_against(const struct rp_round *ended)
 {
-    const char *path = rp_core.config.profile_path;
-    char why[800];
-    if (!path)
-        return RP_OK;
-    enum rp_status status = rp_profile_load(path, &advice.earlier, message, message_size);
-    if (status != RP_OK)
-        return status;
-    status = check(advice.earlier, why, sizeof why);
-    if (status != RP_OK)
-        snprintf(message, message_size, "%s: %s", path, why);
-    else
-        rp_need_expect(rp_profile_least(advice.earlier));
-    return status;
+    if (advice.is_given && !advice.reason && ended && names_differ(ended))
+        advice.reason = "the step's segments are not those of the plan: what is missed last goes "
+                        "first";
 }
 
-/* The device is not known earlier. */
-static void check_device(const struct rp_profile *profile)
+static void begin(void)
 {
-    char why[800], message[1000];
-    uint64_t quantum = rp_profile_quantum(profile), granule = rp_backing_granule();
-    enum rp_status status = check(profile, why, sizeof why);
-    if (status == RP_OK && granule && quantum != granule)
-        snprintf(why, sizeof why, "it is of a device that maps memory by %llu bytes, and this one "
-                 "does by %llu: make one here",
-                 (unsigned long long)quantum, (unsigned long long)granule);
-    else if (status == RP_OK)
-        return;
-    snprintf(message, sizeof message, "%s: %s", rp_core.config.profile_path, why);
-    rp_stop(EXIT_PLAN, message);
-}
-
-static void begin_by_profile(void)
-{
-    if (!advice.earlier)
-        return;
-    check_device(advice.earlier);
-    if (is_wanted() && solve(advice.earlier) != RP_OK)
+    const struct rp_profile *profile = rp_earlier_profile();
+    rp_earlier_check_device();
+    struct rp_plan *plan = rp_earlier_take_plan();
+    advice.is_given = plan != NULL;
+    if (plan)
+        adopt(plan);
+    else if (profile && is_joint() && solve(profile) != RP_OK)
         advice.reason = "the profile could not be planned from";
-    rp_profile_destroy(advice.earlier);
-    advice.earlier = NULL;
+    rp_earlier_forget();
 }
 
 void rp_advice_step_begins(void)
 {
     const struct rp_round *ended = rp_round_of(rp_core.step);
     if (rp_core.step == 0)
-        begin_by_profile();
-    else if (is_wanted() && ended && ended->count)
+        begin();
+    else if (advice.is_given)
+        hold_against(ended);
+    else if (is_joint() && ended && ended->count)
         plan_anew(ended);
     advice.moved = rp_core.figures.bytes_in_refuge;
 }
 
 bool rp_advice_retains(uint32_t place)
 {
-    return is_wanted() && has_choices() && place < advice.plan->count &&
-           advice.plan->choices[place] == RP_CHOICE_RETAIN;
+    bool has_fallen = advice.is_given && advice.reason;
+    return rp_switch_on(RP_SWITCH_ADVICE) && has_choices() && !has_fallen &&
+           place < advice.plan->count && advice.plan->choices[place] == RP_CHOICE_RETAIN;
 }
 
 struct rp_advice rp_advice(void)

@@ -4,7 +4,8 @@
  *
  * What is noted of a step (round.h), with the times that the steps took, is a profile. The plan for
  * the budget is made of it when the next step begins, and made anew when the figures change; before
- * the first step it is made of an earlier run's profile, where there is one. It chooses between
+ * the first step it is made of an earlier run's profile, where there is one. A plan that is given
+ * (--plan) is in force from the first step on, and no other is made. It chooses between
  * outputs, and no more: where those that may go are not enough, the others go too. Nothing goes
  * before the budget is full.
  *
@@ -19,10 +20,6 @@
 
 #include "planner/plan.h"
 
-/* Reads the profile that the configuration names. RP_INVALID with one line in `message` when it is
- * none, of another job, or says that the budget is too small. That it is of another device shows
- * before the first step: the job is stopped then. */
-enum rp_status rp_advice_start(char *message, size_t message_size);
 /* The step that has ended, if any, is rp_core.step still. */
 void rp_advice_step_begins(void);
 

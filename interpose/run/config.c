@@ -67,7 +67,7 @@ static enum rp_status read_plan(struct rp_config *config)
 {
     const char *path = secure_getenv("REPRISE_PLAN");
     struct rp_contract *contract = config->contract;
-    if (!contract || config->mode != RP_MODE_GUARD)
+    if (!contract || (config->mode != RP_MODE_GUARD && config->mode != RP_MODE_RECOMPUTE))
         return RP_OK;
     if (path && *path)
         contract->policy = RP_POLICY_PLAN;

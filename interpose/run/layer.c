@@ -16,7 +16,7 @@
 #include "interpose/plan/estimate.h"
 #include "interpose/plan/policy.h"
 #include "interpose/plan/refuge.h"
-#include "interpose/recompute/advice.h"
+#include "interpose/recompute/earlier.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/execution.h"
@@ -81,7 +81,7 @@ unsigned rp_layer_start(void)
         return give_up("the host is out of memory");
     rp_image_keep_proofs(rp_core.config.cache);
     if (rp_policy_start(message, sizeof message) != RP_OK ||
-        rp_advice_start(message, sizeof message) != RP_OK)
+        rp_earlier_start(message, sizeof message) != RP_OK)
         return give_up(message);
     if (rp_core.config.trace && rp_record_start() != RP_OK) {
         snprintf(message, sizeof message, "no trace can be written to %s: %s",

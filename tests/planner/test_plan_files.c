@@ -16,6 +16,7 @@ static struct rp_profile *profile_for(const char *job, const char *device)
     struct rp_purpose purpose = {job, device, NULL};
 
     assert_ok(rp_profile_set_purpose(profile, &purpose));
+    rp_profile_set_least(profile, 7);
     return profile;
 }
 
@@ -53,6 +54,7 @@ static void a_plan_is_obeyed_as_it_was_made(void **state)
     assert_int_equal(again->peak, plan->peak);
     assert_int_equal(again->time, plan->time);
     assert_int_equal(again->min_budget, plan->min_budget);
+    assert_int_equal(again->least, 7);
     assert_int_equal(again->fingerprint, plan->fingerprint);
     for (size_t k = 0; k < 2; k++) {
         assert_ok(rp_plan_choice(again, plan->names[k], &choice));

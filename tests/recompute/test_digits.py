@@ -86,10 +86,11 @@ class Digits(unittest.TestCase):
     def test_outputs_of_one_forward_go_together(self):
         deep = ["-n", "3", "-b", "128", "-l", "16"]
         budget = int(Run("-m", "check", "-c", CONTRACT, job=deep).peak * 0.45)
-        recalls = [under(budget, {"REPRISE_TEST_DISABLE": disabled}, deep).recompute["recalls"]
-                   for disabled in ("", "together")]
-        self.assertGreater(recalls[0], 0)
-        self.assertLess(recalls[0], recalls[1])
+        runs = [under(budget, {"REPRISE_TEST_DISABLE": off}, deep) for off in ("", "together")]
+        self.assertEqual([run.code for run in runs], [0, 0], runs[0].stderr + runs[1].stderr)
+        self.assertTrue(runs[0].bytes == runs[1].bytes and runs[0].bytes)
+        together, apart = (run.recompute["recalls"] for run in runs)
+        self.assertTrue(0 < together < apart, f"{together} and {apart}")
 
     def test_a_plan_says_what_is_dropped(self):
         job = ["-n", "5", "-b", "128", "-l", "16"]
@@ -215,6 +216,69 @@ class WithAProfile(unittest.TestCase):
         self.assertIn("regions", run.recompute["plan"]["choices"].values())
 
 
+class WithAPlan(unittest.TestCase):
+    """A plan that was made of such a profile is obeyed from the first step on."""
+
+    JOB = ["-n", "3", "-b", "128", "-l", "6"]
+
+    @classmethod
+    def setUpClass(cls):
+        cls.bare = Run("-m", "observe", job=cls.JOB)
+        cls.profile = under(int(cls.bare.peak * 0.8), MODEL, cls.JOB).profile
+        cls.budget = int(cls.bare.peak * 0.97)
+        with tempfile.TemporaryDirectory() as folder:
+            profile = pathlib.Path(folder) / "profile.json"
+            profile.write_text(json.dumps(cls.profile))
+            told = subprocess.run([REPRISE, "plan", "-q", "--json", "--profile", str(profile),
+                                   "--budget", str(cls.budget)], capture_output=True, check=True)
+        cls.plan = json.loads(told.stdout)
+
+    def run_by(self, plan, *options, mode="recompute", environment=None, job=None):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "plan.json"
+            path.write_text(json.dumps(plan))
+            return Run("-m", mode, "-c", CONTRACT, "--plan", str(path), *options,
+                       environment=MODEL | (environment or {}), job=job or self.JOB)
+
+    def refused(self, run, words):
+        self.assertEqual(run.code, 2, run.stderr)
+        self.assertIn(words, run.stderr)
+        self.assertFalse(run.bytes or run.summary.get("steps"))
+
+    def test_it_is_obeyed_within_its_own_budget(self):
+        run = self.run_by(self.plan)
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertTrue(run.bytes == self.bare.bytes and run.bytes)
+        self.assertEqual(run.summary["budget_bytes"], self.budget)
+        self.assertLessEqual(run.peak, self.budget)
+        self.assertEqual([*run.recompute["plan"]["choices"].values()], self.plan["choices"])
+        self.assertEqual({*self.plan["choices"]}, {"retain", "regions"})
+        if HAS_SWITCHES:
+            free = self.run_by(self.plan, environment={"REPRISE_TEST_DISABLE": "advice"})
+            self.assertNotEqual(run.recompute["bytes_dropped"], free.recompute["bytes_dropped"])
+
+    def test_what_it_says_of_other_segments_is_let_go_of(self):
+        plan = self.plan | {"made_for": self.plan["made_for"] | {"job": "*"}}
+        run = self.run_by(plan, job=["-n", "3", "-b", "128", "-l", "5"])
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertIn("are not those of the plan", run.recompute["plan"]["reason"])
+
+    def test_what_is_not_made_for_this_run_is_refused(self):
+        self.refused(self.run_by(self.plan, job=["-n", "2"]), "made for the job")
+        self.refused(self.run_by(self.plan, mode="guard"), "made of a run in recompute")
+        guarded = {key: value for key, value in self.plan.items() if key != "least_bytes"}
+        self.refused(self.run_by(guarded), "made of a run in guard")
+        self.refused(self.run_by(self.plan, "--budget", str(self.plan["peak_bytes"] - 1)),
+                     "the plan takes")
+        least = self.profile["least_bytes"]
+        self.refused(self.run_by(self.plan, "--budget", str(least - 1)),
+                     f"`--budget {least}` is the smallest that works")
+        self.refused(self.run_by(self.plan, environment={"REPRISE_SOFT_CLOCK": "h200"}),
+                     "device")
+        self.refused(self.run_by(self.plan, "--policy", "joint"), "two answers to one question")
+        self.refused(self.run_by(self.plan, "--profile", "profile.json"), "--profile")
+
+
 class Refused(unittest.TestCase):
     def refused(self, words, *options, contract=None):
         with tempfile.TemporaryDirectory() as folder:
@@ -229,7 +293,7 @@ class Refused(unittest.TestCase):
         contract = json.loads(pathlib.Path(CONTRACT).read_text())
         self.refused("--audit looks at all device memory", "--audit", "1")
         self.refused("or what a plan says (joint)", "--policy", "whole")
-        self.refused("which plans by itself", "--plan", CONTRACT)
+        self.refused("the plan", "--plan", CONTRACT)
         self.refused("names no \"step\"",
                      contract={k: v for k, v in contract.items() if k != "step"})
 

@@ -22,6 +22,7 @@ CONTRACT = {"version": 1, "state": "discovered", "step": {"nvtx": "step"},
             "segments": [{"name": "layer", "forward": {"nvtx": "forward/*"},
                           "replay": {"nvtx": "recompute/*"}, "pair": "key"}]}
 SHARES = (0.9, 0.5, 0.4)
+MOST_RECALLS = {0.9: 1, 0.5: 1, 0.4: 1.5}  # of a forward, in a step
 LAYERS, STEPS = 12, 3
 
 
@@ -60,8 +61,8 @@ def main():
                   f"again, {tight['bytes_kept_on_host']} bytes on the host")
             assert found == wanted and found, "other bytes"
             assert tight["device_peak_bytes"] <= budget and figures["recalls"] > 0
-            if share == 0.5:  # no forward is followed more than once a step
-                assert figures["recalls"] <= LAYERS * STEPS, "one recall leads to the next"
+            # What one forward has made goes together: else one recall leads to the next.
+            assert figures["recalls"] <= MOST_RECALLS[share] * LAYERS * STEPS, figures
         least = tight["recompute"]["least_bytes"]
         found, tight = run(place, python, "least", "-m", "recompute", "-b", str(least))
         print(f"{least} bytes are enough, {tight['bytes_kept_on_host']} on the host")
