@@ -3,187 +3,19 @@
 #include "planner/picture.h"
 #include "tools/command.h"
 #include "tools/file.h"
-#include "tools/options.h"
-#include "tools/plan_print.h"
+#include "tools/plan_arguments.h"
 #include "tools/progress.h"
 #include "tools/say.h"
-#include "tracker/contract.h"
 #include "tracker/text.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define MESSAGE_SIZE 512
-#define DEFAULT_POINTS 16
-#define MAX_POINTS 10000
-#define MAX_LABELS ((uint64_t)1 << 30)
 #define DEFAULT_PICTURE "plan.svg"
-
-struct arguments {
-    const char *profile, *folder, *output, *picture;
-    bool has_budget, compare, curve, terms, force, quiet;
-    uint64_t budget, points, max_labels;
-    enum rp_model model;
-    unsigned allowed;
-    struct rp_plan_output print;
-};
-
-/* ---- arguments ---------------------------------------------------------------- */
-
-/* The place of an option's word among those that its row lists: the order of the enum that
- * it stands for. `otherwise` when it was not given. */
-static unsigned word_of(const struct rp_options *options, enum rp_option_id id,
-                        unsigned otherwise)
-{
-    const char *text = options->values[id].text;
-    const char *at = text != NULL ? rp_option_table[id].argument : NULL;
-
-    if (at == NULL)
-        return otherwise;
-    for (unsigned place = 0;; place++) {
-        size_t length = strcspn(at, "|");
-        if (strlen(text) == length && strncmp(at, text, length) == 0)
-            return place;
-        at += length + (at[length] == '|');
-    }
-}
-
-static unsigned choices_of(enum rp_policy policy)
-{
-    static const unsigned masks[] = {
-        [RP_POLICY_JOINT] = RP_CHOICE_ALL,
-        [RP_POLICY_WHOLE] = RP_CHOICE_BIT(RP_CHOICE_RETAIN) | RP_CHOICE_BIT(RP_CHOICE_WHOLE),
-        [RP_POLICY_REGIONS] = RP_CHOICE_BIT(RP_CHOICE_RETAIN) | RP_CHOICE_BIT(RP_CHOICE_REGIONS),
-        [RP_POLICY_RETAIN] = RP_CHOICE_BIT(RP_CHOICE_RETAIN),
-    };
-    return masks[policy];
-}
-
-static uint64_t count_of(const struct rp_options *options, enum rp_option_id id,
-                         uint64_t otherwise)
-{
-    return rp_option_given(options, id) ? options->values[id].number : otherwise;
-}
-
-static int check_count(const struct rp_options *options, enum rp_option_id id, uint64_t most)
-{
-    if (count_of(options, id, 1) >= 1 && count_of(options, id, 1) <= most)
-        return RP_EXIT_OK;
-    return rp_say_usage("plan", "--%s takes a whole number from 1 to %llu, not '%s'",
-                        rp_option_table[id].name, (unsigned long long)most,
-                        options->values[id].text);
-}
-
-static int check_arguments(const struct arguments *arguments)
-{
-    if (arguments->profile != NULL && arguments->folder != NULL)
-        return rp_say_usage("plan", "a folder or --profile, one of the two");
-    if (arguments->output != NULL && !arguments->has_budget)
-        return rp_say_usage("plan", "--output writes the plan for one budget; give --budget");
-    if (arguments->compare + arguments->curve + arguments->terms > 1)
-        return rp_say_usage("plan", "--compare, --curve and --terms are different answers");
-    if (arguments->picture != NULL && !arguments->compare)
-        return rp_say_usage("plan", "--svg draws what --compare finds; give --compare");
-    const char *const written[] = {arguments->output, arguments->picture};
-    int code = RP_EXIT_OK; /* now, before the answer is looked for */
-    for (size_t i = 0; code == RP_EXIT_OK && i < 2; i++)
-        if (written[i] != NULL)
-            code = rp_file_check("plan", written[i], arguments->force);
-    return code;
-}
-
-static int read_arguments(const struct rp_options *options, struct arguments *arguments)
-{
-    const struct rp_option_value *values = options->values;
-    bool json = rp_option_given(options, RP_OPT_JSON);
-
-    *arguments = (struct arguments){
-        .profile = values[RP_OPT_PROFILE].text,
-        .folder = options->rest_count > 0 ? options->rest[0] : NULL,
-        .output = values[RP_OPT_PLAN_OUTPUT].text,
-        .picture = values[RP_OPT_SVG].text,
-        .has_budget = rp_option_given(options, RP_OPT_PLAN_BUDGET),
-        .budget = values[RP_OPT_PLAN_BUDGET].number,
-        .compare = rp_option_given(options, RP_OPT_COMPARE),
-        .curve = rp_option_given(options, RP_OPT_CURVE),
-        .terms = rp_option_given(options, RP_OPT_TERMS),
-        .force = rp_option_given(options, RP_OPT_FORCE),
-        .quiet = rp_option_given(options, RP_OPT_QUIET),
-        .points = count_of(options, RP_OPT_POINTS, DEFAULT_POINTS),
-        .max_labels = count_of(options, RP_OPT_MAX_LABELS, RP_PLANNER_MAX_LABELS),
-        .model = (enum rp_model)word_of(options, RP_OPT_MODEL, RP_MODEL_NESTED),
-        .allowed = choices_of((enum rp_policy)word_of(options, RP_OPT_PLAN_POLICY,
-                                                      RP_POLICY_JOINT)),
-        .print = {.out = stdout,
-                  .format = (enum rp_plan_format)word_of(options, RP_OPT_FORMAT,
-                                                         json ? RP_PLAN_JSON : RP_PLAN_TEXT),
-                  .raw = rp_option_given(options, RP_OPT_BYTES)}};
-    if (options->rest_count > 1)
-        return rp_say_usage("plan", "one folder at most, not '%s' too", options->rest[1]);
-    int code = check_count(options, RP_OPT_POINTS, MAX_POINTS);
-    if (code == RP_EXIT_OK)
-        code = check_count(options, RP_OPT_MAX_LABELS, MAX_LABELS);
-    return code == RP_EXIT_OK ? check_arguments(arguments) : code;
-}
-
-/* ---- the profile -------------------------------------------------------------- */
-
-/* Each process of a run leaves one, and none is more the job than another. */
-static int say_several(const char *folder, const glob_t *found)
-{
-    const char *other = found->gl_pathv[0]; /* "-" comes before "." */
-
-    rp_say("%s: %zu processes left a profile there, and a plan is for one; name it: --profile "
-           "%s/profile.json, ... or %s",
-           folder, found->gl_pathc, folder, other);
-    return RP_EXIT_USAGE;
-}
-
-static int say_no_profile(const struct arguments *arguments, const char *folder)
-{
-    if (access(folder, F_OK) != 0) {
-        rp_say("%s: %s%s", folder, strerror(errno),
-               arguments->folder ? "" : "; `reprise run` makes one, or name another");
-        return RP_EXIT_USAGE;
-    }
-    rp_say("%s: there is no profile.json in it; give --profile FILE, or a folder in which "
-           "`reprise run` has left one: in guard, with \"step\" in the contract, without a plan",
-           folder);
-    return RP_EXIT_DATA;
-}
-
-/* A run leaves its profile in its folder. */
-static int find_profile(const struct arguments *arguments, char path[PATH_MAX])
-{
-    const char *folder = arguments->folder != NULL ? arguments->folder : "reprise.data";
-    char pattern[PATH_MAX];
-    glob_t found = {0};
-    int code = RP_EXIT_OK;
-
-    if (arguments->profile != NULL) {
-        snprintf(path, PATH_MAX, "%s", arguments->profile);
-        return RP_EXIT_OK;
-    }
-    if (snprintf(path, PATH_MAX, "%s/profile.json", folder) >= PATH_MAX ||
-        access(path, F_OK) != 0)
-        return say_no_profile(arguments, folder);
-    if (snprintf(pattern, PATH_MAX, "%s/profile*.json", folder) < PATH_MAX &&
-        glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 1)
-        code = say_several(folder, &found);
-    globfree(&found);
-    return code;
-}
-
-static int exit_code(enum rp_status status)
-{
-    bool is_input = status == RP_INVALID || status == RP_UNSUPPORTED || status == RP_IO;
-
-    return is_input ? RP_EXIT_USAGE : RP_EXIT_FAILURE;
-}
 
 /* ---- progress ------------------------------------------------------------------ */
 
@@ -197,13 +29,20 @@ static const struct rp_watch progress = {watch, NULL};
 
 /* ---- answers ------------------------------------------------------------------ */
 
+static int exit_code(enum rp_status status)
+{
+    bool is_input = status == RP_INVALID || status == RP_UNSUPPORTED || status == RP_IO;
+
+    return is_input ? RP_EXIT_USAGE : RP_EXIT_FAILURE;
+}
+
 static int failed(enum rp_status status, const char *message)
 {
     rp_say("%s", message[0] != '\0' ? message : rp_status_text(status));
     return exit_code(status);
 }
 
-static int finish_printing(const struct arguments *arguments, enum rp_status status)
+static int finish_printing(const struct rp_plan_arguments *arguments, enum rp_status status)
 {
     if (status == RP_OK && fflush(arguments->print.out) == 0)
         return RP_EXIT_OK;
@@ -234,7 +73,7 @@ static void say_infeasible(const struct rp_plan *plan)
 }
 
 /* Frees `text`; NULL is taken for a lack of memory. */
-static int write_text(const struct arguments *arguments, const char *path, char *text)
+static int write_text(const struct rp_plan_arguments *arguments, const char *path, char *text)
 {
     struct rp_file file;
 
@@ -248,7 +87,7 @@ static int write_text(const struct arguments *arguments, const char *path, char 
     return code;
 }
 
-static int save_plan(const struct arguments *arguments, const struct rp_plan *plan,
+static int save_plan(const struct rp_plan_arguments *arguments, const struct rp_plan *plan,
                      const struct rp_profile *profile)
 {
     if (arguments->output == NULL)
@@ -264,7 +103,8 @@ static int save_plan(const struct arguments *arguments, const struct rp_plan *pl
     return code;
 }
 
-static int answer_budget(const struct arguments *arguments, const struct rp_question *question)
+static int answer_budget(const struct rp_plan_arguments *arguments,
+                         const struct rp_question *question)
 {
     struct rp_plan *plan;
     char message[MESSAGE_SIZE] = "";
@@ -286,7 +126,8 @@ static int answer_budget(const struct arguments *arguments, const struct rp_ques
     return code;
 }
 
-static int answer_table(const struct arguments *arguments, const struct rp_question *question)
+static int answer_table(const struct rp_plan_arguments *arguments,
+                        const struct rp_question *question)
 {
     uint64_t *budgets = NULL;
     size_t count = 0;
@@ -330,7 +171,8 @@ static size_t cut_off(struct rp_curve *curve, uint64_t budget)
 }
 
 /* All of it, or what of it a budget reaches. */
-static int answer_curve(const struct arguments *arguments, const struct rp_question *question)
+static int answer_curve(const struct rp_plan_arguments *arguments,
+                        const struct rp_question *question)
 {
     struct rp_curve *curve;
     char message[MESSAGE_SIZE] = "";
@@ -351,7 +193,8 @@ static int answer_curve(const struct arguments *arguments, const struct rp_quest
     return fits ? code : say_too_small(least);
 }
 
-static int answer_terms(const struct arguments *arguments, const struct rp_question *question)
+static int answer_terms(const struct rp_plan_arguments *arguments,
+                        const struct rp_question *question)
 {
     char *text = rp_profile_to_json(question->profile, true);
 
@@ -384,7 +227,7 @@ static enum rp_status plan_to_draw(const struct rp_question *question,
     return rp_planner_solve(&drawn, plan, message, message_size);
 }
 
-static int draw(const struct arguments *arguments, const struct rp_question *question,
+static int draw(const struct rp_plan_arguments *arguments, const struct rp_question *question,
                 const struct rp_comparison *comparison)
 {
     const char *path = arguments->picture != NULL ? arguments->picture : DEFAULT_PICTURE;
@@ -406,7 +249,7 @@ static int draw(const struct arguments *arguments, const struct rp_question *que
     return code;
 }
 
-static int answer_comparison(const struct arguments *arguments,
+static int answer_comparison(const struct rp_plan_arguments *arguments,
                              const struct rp_question *question)
 {
     struct rp_comparison *comparison;
@@ -429,7 +272,7 @@ static int answer_comparison(const struct arguments *arguments,
     return code;
 }
 
-static int answer(const struct arguments *arguments, const struct rp_question *question)
+static int answer(const struct rp_plan_arguments *arguments, const struct rp_question *question)
 {
     if (arguments->terms)
         return answer_terms(arguments, question);
@@ -445,16 +288,16 @@ static int answer(const struct arguments *arguments, const struct rp_question *q
 int rp_cmd_plan(int argc, char **argv)
 {
     struct rp_options options;
-    struct arguments arguments;
+    struct rp_plan_arguments arguments;
     struct rp_profile *profile;
     char path[PATH_MAX], message[MESSAGE_SIZE];
     int code;
 
     if (!rp_options_begin(rp_command_find("plan"), argc, argv, false, &options, &code))
         return code;
-    code = read_arguments(&options, &arguments);
+    code = rp_plan_arguments_read(&options, &arguments);
     if (code == RP_EXIT_OK)
-        code = find_profile(&arguments, path);
+        code = rp_plan_arguments_profile(&arguments, path);
     if (code != RP_EXIT_OK)
         return code;
     enum rp_status status = rp_profile_load(path, &profile, message, sizeof(message));
