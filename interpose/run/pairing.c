@@ -40,19 +40,6 @@ uint64_t rp_pairing_outputs(const struct rp_footprint *call)
     return places(call, RP_WRITE);
 }
 
-struct asking {
-    uint32_t segment;
-    const char *key; /* NULL when the rule does not pair by key */
-    const struct rp_footprint *first; /* NULL before the replay's first call */
-};
-
-static struct asking ask(uint32_t segment, const char *key, const struct rp_footprint *first)
-{
-    enum rp_pair pair = rp_core.config.contract->segments[segment].pair;
-    bool by_key = pair == RP_PAIR_KEY && rp_switch_on(RP_SWITCH_PAIRING);
-    return (struct asking){segment, by_key ? key : NULL, first};
-}
-
 bool rp_pairing_same_values(const struct rp_logged *entry, const struct rp_footprint *call)
 {
     bool doubtful = entry->is_content_doubtful || call->is_content_doubtful;
@@ -61,14 +48,52 @@ bool rp_pairing_same_values(const struct rp_logged *entry, const struct rp_footp
     return entry->values == call->values && (!comparable || entry->content == call->content);
 }
 
-/* The first call of this kind in the forward did the same work on the same buffers. */
-static bool fits(const struct rp_execution *execution, const struct rp_footprint *call)
+static size_t first_of_kind(const struct rp_execution *execution, const struct rp_footprint *call)
 {
     size_t at = 0;
     while (at < execution->log_count && execution->log[at].signature != call->signature)
         at++;
-    return at < execution->log_count && rp_pairing_same_values(&execution->log[at], call) &&
-           execution->log[at].inputs == rp_pairing_inputs(call);
+    return at;
+}
+
+static bool is_twin(const struct rp_logged *entry, const struct rp_footprint *call)
+{
+    return entry->signature == call->signature && rp_pairing_same_values(entry, call) &&
+           entry->inputs == rp_pairing_inputs(call);
+}
+
+/* The first call in the forward that did the same work on the same buffers, or log_count. */
+static size_t find_twin(const struct rp_execution *execution, const struct rp_footprint *call)
+{
+    size_t at = first_of_kind(execution, call);
+    while (at < execution->log_count && !is_twin(&execution->log[at], call))
+        at++;
+    return at;
+}
+
+/* How well a forward answers to the first call of a replay, which may leave calls out. */
+enum fit { FITS_NOT, FITS_LATER, FITS_AT_ONCE };
+
+static enum fit fit_of(const struct rp_execution *execution, const struct rp_footprint *call)
+{
+    size_t twin = find_twin(execution, call);
+    if (twin == execution->log_count)
+        return FITS_NOT;
+    return twin == first_of_kind(execution, call) ? FITS_AT_ONCE : FITS_LATER;
+}
+
+struct asking {
+    uint32_t segment;
+    const char *key; /* NULL when the rule does not pair by key */
+    const struct rp_footprint *first; /* NULL before the replay's first call ... */
+    enum fit fit;                     /* ... which it has to fit so well */
+};
+
+static struct asking ask(uint32_t segment, const char *key, const struct rp_footprint *first)
+{
+    enum rp_pair pair = rp_core.config.contract->segments[segment].pair;
+    bool by_key = pair == RP_PAIR_KEY && rp_switch_on(RP_SWITCH_PAIRING);
+    return (struct asking){segment, by_key ? key : NULL, first, FITS_AT_ONCE};
 }
 
 /* Walks candidates in the order that the pairing prefers. */
@@ -86,7 +111,7 @@ static bool answers(const struct rp_execution *execution, const struct asking *a
     return (is_pending(execution) || execution == tentative) &&
            segment_of(execution) == asking->segment &&
            (!asking->key || strcmp(execution->key, asking->key) == 0) &&
-           (!asking->first || fits(execution, asking->first));
+           (!asking->first || fit_of(execution, asking->first) >= asking->fit);
 }
 
 static struct rp_pairing choose(const struct asking *asking, const struct rp_execution *tentative)
@@ -250,9 +275,7 @@ static enum rp_status weigh_live(void *ctx, uint64_t lo, uint64_t hi, const stru
 
 static bool wrote_at(const struct rp_execution *execution, const struct rp_footprint *call)
 {
-    size_t at = 0;
-    while (at < execution->log_count && execution->log[at].signature != call->signature)
-        at++;
+    size_t at = find_twin(execution, call);
     return at < execution->log_count && execution->log[at].outputs == rp_pairing_outputs(call);
 }
 
@@ -368,15 +391,25 @@ static struct finding find_doubt(const struct rp_execution *chosen,
     return finding;
 }
 
+/* The one in order, unless the call tells better. */
+static struct rp_pairing answer(const struct asking *asking, struct rp_pairing before)
+{
+    if (!before.guessed && fit_of(before.execution, asking->first) >= asking->fit)
+        return before;
+    return choose(asking, before.execution);
+}
+
 struct rp_pairing rp_pairing_settle(struct rp_pairing before, const char *key,
                                     const struct rp_footprint *first)
 {
-    const struct asking asking = ask(segment_of(before.execution), key, first);
-    struct rp_pairing after = before;
+    struct asking asking = ask(segment_of(before.execution), key, first);
     if (!rp_switch_on(RP_SWITCH_PAIRING))
         return before;
-    if (before.guessed || !fits(before.execution, first))
-        after = choose(&asking, before.execution);
+    struct rp_pairing after = answer(&asking, before);
+    if (!after.execution) { /* a replay may begin later in its forward, if it must be */
+        asking.fit = FITS_LATER;
+        after = answer(&asking, before);
+    }
     if (!after.execution)
         return before;
     struct finding found = find_doubt(after.execution, before.execution, &asking);

@@ -10,6 +10,7 @@
 #include "interpose/run/host.h"
 #include "interpose/run/keep.h"
 #include "interpose/run/landing.h"
+#include "interpose/run/match.h"
 #include "interpose/run/pairing.h"
 #include "interpose/run/report.h"
 #include "interpose/run/undecided.h"
@@ -103,10 +104,10 @@ static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
     rp_spans_release(&spans);
 }
 
-static void diverges(struct rp_scope *scope, const struct rp_footprint *call)
+static void diverges(struct rp_scope *scope, const struct rp_footprint *call, const char *why)
 {
     scope->tainted = true;
-    rp_report_diverged(scope->execution, call, call->entry);
+    rp_report_diverged(scope->execution, call, call->entry, why);
 }
 
 /* Bytes of a further call of the replay stand for what the forward found ready. */
@@ -132,6 +133,15 @@ static bool reads_elsewhere(const struct meeting *meeting)
            rp_footprint_bytes_read(call) == entry->bytes_read && !reads_extra(execution, call);
 }
 
+/* Why a call finds other than its twin what the replay or the layer itself has put there. */
+static const char *why_it_differs(const struct rp_scope *scope)
+{
+    return scope->skips ? "the replay has left calls of its forward out, or made them in another "
+                          "order, and this one reads what they change: let it make them as its "
+                          "forward did, or mark as a segment those alone that are replayed"
+                        : NULL;
+}
+
 static void check_call(struct rp_scope *scope, const struct rp_footprint *call)
 {
     uint64_t sight = rp_footprint_sight(call);
@@ -147,61 +157,10 @@ static void check_call(struct rp_scope *scope, const struct rp_footprint *call)
     rp_undecided_remake(scope->execution, call);
     /* What the replay has made itself is no proof where something was left out. */
     if (!scope->tainted && !meeting.same && (scope->skips || reads_elsewhere(&meeting)))
-        diverges(scope, call);
+        diverges(scope, call, why_it_differs(scope));
 }
 
 /* ---- calls against the log --------------------------------------------------------- */
-
-static size_t find_from(const struct rp_execution *execution, size_t at,
-                        const struct rp_footprint *call)
-{
-    while (at < execution->log_count && (execution->log[at].repeated ||
-                                         execution->log[at].signature != call->signature))
-        at++;
-    return at;
-}
-
-/* The entry of the log that this call of a replay repeats, or log_count when it repeats none:
- * the next one of its kind, or one that was left out before. */
-static size_t find_in_log(const struct rp_scope *scope, const struct rp_footprint *call)
-{
-    size_t at = find_from(scope->execution, scope->cursor, call);
-    return at < scope->execution->log_count ? at : find_from(scope->execution, 0, call);
-}
-
-/* Of several such entries, the one that saw what the call sees. Else the one that was found. */
-static size_t find_by_sight(const struct rp_scope *scope, const struct rp_footprint *call)
-{
-    const struct rp_execution *execution = scope->execution;
-    const struct rp_versions *known = execution->instance->expected;
-    if (!rp_footprint_sight(call) ||
-        rp_footprint_sees(call, execution->log[call->entry].sight, known))
-        return call->entry;
-    size_t at = find_from(execution, 0, call);
-    while (at < execution->log_count &&
-           (!rp_footprint_sees(call, execution->log[at].sight, known) ||
-            !rp_pairing_same_values(&execution->log[at], call)))
-        at = find_from(execution, at + 1, call);
-    return at < execution->log_count ? at : call->entry;
-}
-
-/* It does what its twin did, but where another of its kind had its output: memory that is used
- * again, or inputs that changed places. */
-static void doubt_place(const struct rp_scope *scope, const struct rp_footprint *call)
-{
-    const struct rp_execution *execution = scope->execution;
-    uint64_t outputs = rp_pairing_outputs(call);
-    if (execution->log[call->entry].outputs == outputs || !rp_switch_on(RP_SWITCH_DOUBTS))
-        return;
-    for (size_t i = 0; i < execution->log_count; i++) {
-        const struct rp_logged *other = &execution->log[i];
-        if (other->signature == call->signature && other->outputs == outputs &&
-            other->sight != execution->log[call->entry].sight) {
-            rp_report_moved(execution, call, call->entry);
-            return;
-        }
-    }
-}
 
 /* A call that the forward did not have. */
 static bool sees_history(const struct rp_scope *scope, const struct rp_footprint *call)
@@ -225,7 +184,7 @@ static void serve(struct rp_scope *scope, struct rp_footprint *call)
             rp_undecided_leave(scope->execution, call, call->reaches[i].id, call->reaches[i].lo,
                                call->reaches[i].hi);
     if (!rp_retain_serve(scope->execution, call->entry, call))
-        diverges(scope, call);
+        diverges(scope, call, NULL);
     rp_undecided_remake(scope->execution, call);
     if (!scope->tainted)
         call->version = scope->execution->log[call->entry].version;
@@ -262,7 +221,7 @@ static void guard_call(struct rp_scope *scope, struct rp_footprint *call)
     if (scope->execution->refused && rp_core.config.mode == RP_MODE_GUARD)
         rp_report_refused(scope->execution);
     rp_guard_replay(scope, call);
-    call->entry = find_by_sight(scope, call);
+    call->entry = rp_match_by_sight(scope, call);
 }
 
 static void join(struct rp_scope *scope, struct rp_footprint *call)
@@ -271,9 +230,9 @@ static void join(struct rp_scope *scope, struct rp_footprint *call)
         guard_call(scope, call);
     const struct rp_logged *entry = &scope->execution->log[call->entry];
     if (!rp_pairing_same_values(entry, call))
-        diverges(scope, call);
+        diverges(scope, call, NULL);
     doubt_content(scope, call);
-    doubt_place(scope, call);
+    rp_match_doubt(scope, call);
     rp_landing_meet(scope, call);
     scope->skips = scope->skips || call->entry != scope->cursor;
     if (scope->execution->serves) {
@@ -335,7 +294,7 @@ void rp_replay_settle(struct rp_scope *scope, const struct rp_footprint *call)
         rp_execution_replay_withdrawn(before.execution);
         rp_execution_replay_begins(after.execution);
         scope->execution = after.execution;
-    } else if (find_in_log(scope, call) == scope->execution->log_count) {
+    } else if (rp_match_by_order(scope, call) == scope->execution->log_count) {
         return; /* it is none of theirs */
     }
     scope->settled = true;
@@ -356,7 +315,7 @@ static void check_output(struct rp_scope *scope, const struct rp_footprint *call
             rp_keep_state(scope->execution, reach->id, reach->lo, reach->hi, &state) != RP_OK ||
             rp_spans_remove_all(&changed, &state) != RP_OK || !changed.count)
             continue;
-        rp_report_diverged(scope->execution, call, scope->cursor);
+        rp_report_diverged(scope->execution, call, scope->cursor, NULL);
         break;
     }
     rp_spans_release(&changed);
@@ -367,7 +326,7 @@ void rp_replay_before(struct rp_scope *scope, struct rp_footprint *call)
 {
     rp_replay_settle(scope, call);
     call->replay = scope;
-    call->entry = find_in_log(scope, call);
+    call->entry = rp_match_by_order(scope, call);
     call->repeats = call->entry < scope->execution->log_count;
     if (call->repeats) {
         join(scope, call);
@@ -434,9 +393,20 @@ void rp_replay_after(struct rp_scope *scope, const struct rp_footprint *call)
     rewrite(scope, call);
 }
 
+/* The same call of the one forward, which is in both their logs. */
+static size_t find_echo(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    const struct rp_execution *execution = scope->execution;
+    rp_version version = call->replay->execution->log[call->entry].version;
+    for (size_t i = 0; i < execution->log_count; i++)
+        if (execution->log[i].version == version && !execution->log[i].repeated)
+            return i;
+    return execution->log_count;
+}
+
 void rp_replay_echo(struct rp_scope *scope, const struct rp_footprint *call)
 {
-    size_t at = find_in_log(scope, call);
+    size_t at = call->repeats ? find_echo(scope, call) : rp_match_by_order(scope, call);
     if (at < scope->execution->log_count)
         note_repeated(scope, at);
 }
@@ -448,7 +418,7 @@ static void close_empty(const struct rp_scope *scope)
     const struct rp_execution *execution = scope->execution;
     const struct rp_footprint call = {.name = scope->stranger};
     if (scope->stranger)
-        rp_report_diverged(execution, &call, 0);
+        rp_report_diverged(execution, &call, 0, NULL);
     else if (execution->others_called || !rp_segment_figures(scope->segment)->calls)
         rp_report_empty(execution);
 }
@@ -465,13 +435,14 @@ void rp_replay_close(struct rp_scope *scope)
     }
     if (!execution->log_count)
         close_empty(scope);
+    rp_match_close(scope);
     if (!missing)
         return;
     while (at < execution->log_count && execution->log[at].repeated)
         at++;
     if (scope->stranger || !scope->repeated) {
         const struct rp_footprint call = {.name = scope->stranger};
-        rp_report_diverged(execution, scope->stranger ? &call : NULL, at);
+        rp_report_diverged(execution, scope->stranger ? &call : NULL, at, NULL);
         return;
     }
     figures->stopped_early += scope->cursor < execution->log_count;

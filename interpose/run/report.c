@@ -257,15 +257,29 @@ void rp_report_filled(const struct rp_execution *execution, const struct rp_foot
 }
 
 void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,
-                        size_t entry)
+                        size_t entry, const char *why)
 {
     struct rp_hazard hazard = met_by(RP_HAZARD_DIVERGED, execution, call);
+    hazard.reason = why;
     if (entry < execution->log_count)
         hazard.other = rp_name(execution->log[entry].name);
     if (!execution->log_count)
         hazard.reason = "its forward made no call on this thread: open the ranges of forward and "
                         "replay around their calls, on the thread that makes them";
     hazard.position = entry;
+    record(&hazard);
+}
+
+void rp_report_twofold(const struct rp_execution *execution, const struct rp_footprint *call,
+                       size_t entry)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_DIVERGED, execution, call);
+    hazard.other = rp_name(execution->log[entry].name);
+    hazard.position = entry;
+    hazard.reason = "the replay has left calls out, and this one may be an earlier call of its "
+                    "forward or that later one, which has worked on the same buffers: let it make "
+                    "all the calls, or mark as a segment those alone that are replayed";
+    locate_output(&hazard, call);
     record(&hazard);
 }
 

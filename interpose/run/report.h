@@ -52,7 +52,8 @@ void rp_report_varies(const struct rp_execution *execution, const struct rp_foot
  * forward did: a warning. */
 void rp_report_landed(const struct rp_execution *execution, const struct rp_footprint *call);
 
-/* `call` repeats number `entry` of the forward's log where another of its calls had its output. */
+/* `call`, of which only the output is told, repeats number `entry` of the forward's log where
+ * another of its calls had its own. */
 void rp_report_moved(const struct rp_execution *execution, const struct rp_footprint *call,
                      size_t entry);
 
@@ -65,9 +66,14 @@ void rp_report_filled(const struct rp_execution *execution, const struct rp_foot
                       const struct rp_filled *filled);
 
 /* A replay did not do what its forward did in call number `entry` of its log: `call` is what it
- * did instead, or NULL when it did nothing at all. */
+ * did instead, or NULL when it did nothing at all. `why`: the cause, and what helps; or NULL. */
 void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,
-                        size_t entry);
+                        size_t entry, const char *why);
+
+/* The replay has left calls out, and made `call`, of which only the output is known: it may as well
+ * repeat number `entry` of the log, which did other work on the same buffers. */
+void rp_report_twofold(const struct rp_execution *execution, const struct rp_footprint *call,
+                       size_t entry);
 
 /* The call named `captured`, of the forward or its replay, became a node of a graph that was not
  * launched there. */

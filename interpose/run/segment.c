@@ -94,8 +94,10 @@ void rp_segments_forget(void)
 {
     rp_host_forget();
     open_count = 0;
-    for (unsigned i = 0; self && i < self->scope_count; i++)
+    for (unsigned i = 0; self && i < self->scope_count; i++) {
         free(self->scopes[i].captured.items);
+        free(self->scopes[i].moved.items);
+    }
     if (self)
         *self = (struct rp_thread){.scope_count = 0};
 }
@@ -216,6 +218,7 @@ static void close_scope(struct rp_thread *thread)
         rp_cost_phase(RP_PHASE_OF_BACKWARD, scope->execution->place);
     }
     free(scope->captured.items);
+    free(scope->moved.items);
     thread->scope_count--;
 }
 

@@ -23,6 +23,18 @@ struct rp_captured {
     bool is_full; /* the host is out of memory: there were more */
 };
 
+/* Calls of a replay with their outputs where another call of its forward had its own, and worked
+ * on the same buffers besides. */
+struct rp_moved_calls {
+    struct rp_moved {
+        uint32_t name;
+        uint64_t launch;
+        size_t entry, meant; /* of the log: what it was matched with, and that other */
+        struct rp_reach output;
+    } *items;
+    size_t count, capacity;
+};
+
 struct rp_scope {
     enum rp_scope_kind kind;
     uint32_t segment;
@@ -39,6 +51,7 @@ struct rp_scope {
     size_t repeated;      /* calls of the log that came */
     bool skips;           /* some were left out so far, or came in another order */
     bool tainted;         /* it read something else than the forward did */
+    struct rp_moved_calls moved;
     uint32_t repeating;   /* name of its latest call that the forward had too */
     uint32_t stranger;    /* name of the first call in its range that the forward had not */
     size_t stranger_at;   /* where the log stood then */

@@ -42,9 +42,12 @@ TABLES = kernel("tables", "read_queue", 0)
 SLAB = {"name": "slab", "at": {"allocation": {"bytes": 4000, "nth": 3}}}
 CROWD = kernel("crowd", "read_queue", 0)
 HISTORY = kernel("history", "roll", 0)
+OWN = kernel("own", "step_state", 0)
+JOURNAL = kernel("journal", "append", 0)
 HOST = {"name": "host", "at": {"host_symbol": "host_generator"}}
 
-# name: declared buffers, whether discovery can do it, pairing, and what a check must name
+# name: declared buffers, whether discovery can do it, pairing, what a check must name, and that
+# kept outputs do not serve it
 SCENARIOS = {
     "accumulator": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "generator": dict(buffers=[GENERATOR], discover=True, finds={("stale-read", "generator")}),
@@ -107,6 +110,11 @@ SCENARIOS = {
     "state-brought": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "in-place": dict(buffers=[STATE], finds={("stale-read", "state")}),
     "in-place-from-host": dict(buffers=[STATE], finds={("stale-read", "state")}),
+    "without-last": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "only-last-of-own": dict(buffers=[OWN], discover=True, serves=False,
+                             finds={("stale-read", "own[2]")}),
+    "only-last-by-seed": dict(buffers=[OWN], discover=True, finds={("stale-read", "own[2]")}),
+    "turned-outputs": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "host-generator": dict(buffers=[HOST], finds={("stale-read", "host"), ("state-left", "host")}),
 }
 # Jobs that no layer can put right, or that discovery cannot prove: reported, and stopped.
@@ -151,6 +159,14 @@ REFUSED = {
     "in-place-from-host": dict(kind="unproved"),
 }
 
+# Which of its forward's calls such a replay leaves out, nothing tells, whatever is declared.
+FEWER = ["only-last", "without-second", "without-first"]
+STEPPED = {"dense": STATE, "generator": GENERATOR, "history": HISTORY, "queue": QUEUE,
+           "copies": JOURNAL}
+REFUSED |= {f"{fewer}-of-{kind}": dict(buffers=[buffer], discover=True, kind="diverged")
+            for fewer in FEWER for kind, buffer in STEPPED.items()}
+REFUSED["only-one-of-alike"] = dict(buffers=[STATE], discover=True, kind="diverged")
+
 # Those with several streams or threads run under several schedules too.
 SCHEDULED = ["side-stream", "two-streams", "whole-side-stream", "expired-instance", "pinned-slab",
              "live-write-aside", "recycled-address"]
@@ -176,7 +192,14 @@ STOPPED_WITHOUT = {
 # The same of those that are stopped for a good reason, and pass for right without it.
 SILENT_WITHOUT = {
     "turns": {"overtaken", "passed-aside", "copied-too-early", "copied-after-graphs-event"},
+    "doubts": {f"{fewer}-of-{kind}" for fewer in FEWER for kind in STEPPED} | {"only-one-of-alike"},
 }
+
+
+def states_of(scenario):
+    """Declared where something is, and discovered where that can do it."""
+    return [state for state, key in (("declared", "buffers"), ("discovered", "discover"))
+            if key in scenario] or ["discovered"]
 
 
 def contract_of(scenario, state, policy, on_violation="stop"):
@@ -246,15 +269,15 @@ def laws():
         claim(f"{name}: the bytes of the eager run where the rule names the order",
               run.returncode == 0 and run.stdout == bare(name, "eager"), run.stderr)
     for name, scenario in REFUSED.items():
-        state = "declared" if "buffers" in scenario else "discovered"
-        run, summary = guarded(name, "replay", contract_of(scenario, state, "regions"))
-        kinds = {hazard["hazard"] for hazard in counting(summary)}
-        claim(f"{name}: {state}: stopped on {scenario['kind']}, and says so in one line",
-              run.returncode == STOPPED and kinds == {scenario["kind"]} and
-              run.stderr.count("reprise: stopped") == 1,
-              f"exit {run.returncode}, {kinds}\n{run.stderr}")
-        claim(f"{name}: what the job had printed is not lost",
-              run.stdout.startswith(f"{name}\n"), run.stdout)
+        for state in states_of(scenario):
+            run, summary = guarded(name, "replay", contract_of(scenario, state, "regions"))
+            kinds = {hazard["hazard"] for hazard in counting(summary)}
+            claim(f"{name}: {state}: stopped on {scenario['kind']}, and says so in one line",
+                  run.returncode == STOPPED and kinds == {scenario["kind"]} and
+                  run.stderr.count("reprise: stopped") == 1,
+                  f"exit {run.returncode}, {kinds}\n{run.stderr}")
+            claim(f"{name}: what the job had printed is not lost",
+                  run.stdout.startswith(f"{name}\n"), run.stdout)
     run, summary = guarded("diverging", "replay",
                            contract_of({"buffers": [STATE, GENERATOR]}, "declared", "regions"))
     claim("diverging: a call that the replay leaves out, and nobody misses, is only remarked",
@@ -394,6 +417,14 @@ def words():
     told, detail = assumed("recycled-output", [STATE])
     claim("recycled-output: an output in another's place is a warning where the call tells no more",
           ("the one in order", None, "cuMemsetD8_v2") in told, detail)
+    told, detail = assumed("turned-outputs", [STATE])
+    claim("turned-outputs: all calls come, each with its output in another's place: a warning",
+          {row for row in told if row[0] == "other memory"} ==
+          {("other memory", None, "step_state")}, detail)
+    run, summary = guarded("only-last-of-dense", "replay", contract_of({}, "discovered", "regions"))
+    claim("only-last-of-dense: the line says which call it may be as well, and what helps",
+          "other work than call 2 of its forward" in run.stderr and
+          "let it make all the calls, or mark as a segment those alone" in run.stderr, run.stderr)
     landings()
     run, summary = guarded("refilled-aside", "replay", contract_of({}, "discovered", "regions"))
     told = {(hazard["taken_for"], hazard["reader"], hazard["writer"])
@@ -474,7 +505,7 @@ def retain():
     served = set()
     for name, scenario in SCENARIOS.items():
         eager = bare(name, "eager")
-        for state in ["declared"] + ["discovered"] * bool(scenario.get("discover")):
+        for state in states_of(scenario) if scenario.get("serves", True) else []:
             run, summary = guarded(name, "replay", contract_of(scenario, state, "retain"))
             claim(f"{name}: {state}, retain: the bytes of the eager run",
                   run.returncode == 0 and run.stdout == eager, f"{run.stdout}{eager}{run.stderr}")
@@ -491,9 +522,10 @@ def retain():
                                {"REPRISE_SOFT_SCHEDULE": str(seed)})
         claim(f"two-streams: retain is right under schedule {seed}",
               run.stdout == bare("two-streams", "eager"), run.stderr)
-    for name, scenario in REFUSED.items():
-        state = "declared" if "buffers" in scenario else "discovered"
-        run, summary = guarded(name, "replay", contract_of(scenario, state, "retain"))
+    not_served = {name: scenario for name, scenario in SCENARIOS.items()
+                  if not scenario.get("serves", True)}
+    for name, scenario in (REFUSED | not_served).items():
+        run, summary = guarded(name, "replay", contract_of(scenario, states_of(scenario)[0], "retain"))
         right = run.stdout == bare(name, "eager")
         claim(f"{name}: retain makes it right or stops it",
               run.returncode == STOPPED and counting(summary) or run.returncode == 0 and right,

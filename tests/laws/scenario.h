@@ -64,7 +64,23 @@
     X("read-out", read_out) X("counted-on-host", counted_on_host)                                 \
     X("landed-again", landed_again) X("counted-by-rows", counted_by_rows)                         \
     X("counted-aside", counted_aside) X("landing-shared", landing_shared)                         \
-    X("unsteady", unsteady) X("graph-counter", graph_counter) X("graph-seed", graph_seed)
+    X("unsteady", unsteady) X("graph-counter", graph_counter) X("graph-seed", graph_seed)         \
+    X("only-last-of-dense", only_last_of_dense)                                                   \
+    X("only-last-of-generator", only_last_of_generator)                                           \
+    X("only-last-of-history", only_last_of_history) X("only-last-of-queue", only_last_of_queue)   \
+    X("only-last-of-copies", only_last_of_copies)                                                 \
+    X("without-second-of-dense", without_second_of_dense)                                         \
+    X("without-second-of-generator", without_second_of_generator)                                 \
+    X("without-second-of-history", without_second_of_history)                                     \
+    X("without-second-of-queue", without_second_of_queue)                                         \
+    X("without-second-of-copies", without_second_of_copies)                                       \
+    X("without-first-of-dense", without_first_of_dense)                                           \
+    X("without-first-of-generator", without_first_of_generator)                                   \
+    X("without-first-of-history", without_first_of_history)                                       \
+    X("without-first-of-queue", without_first_of_queue)                                           \
+    X("without-first-of-copies", without_first_of_copies) X("without-last", without_last)         \
+    X("only-last-of-own", only_last_of_own) X("only-last-by-seed", only_last_by_seed)             \
+    X("only-one-of-alike", only_one_of_alike) X("turned-outputs", turned_outputs)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)
