@@ -270,11 +270,6 @@ void rp_host_capture(struct rp_host *host, rp_stream stream)
     host->captured = stream;
 }
 
-uint64_t rp_host_live_bytes(const struct rp_host *host)
-{
-    return host->live;
-}
-
 struct rp_driver rp_host_driver(struct rp_host *host)
 {
     return (struct rp_driver){

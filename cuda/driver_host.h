@@ -26,6 +26,5 @@ bool rp_host_run(struct rp_host *host, uint64_t seed);
 
 /* From now on `capturing` answers true for this stream; 0 ends it. */
 void rp_host_capture(struct rp_host *host, rp_stream stream);
-uint64_t rp_host_live_bytes(const struct rp_host *host);
 
 #endif

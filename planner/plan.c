@@ -184,17 +184,6 @@ const char *rp_model_name(enum rp_model model)
     return model_names[model];
 }
 
-enum rp_status rp_model_parse(const char *text, enum rp_model *model)
-{
-    for (size_t i = 0; i < sizeof(model_names) / sizeof(*model_names); i++) {
-        if (strcmp(text, model_names[i]) == 0) {
-            *model = (enum rp_model)i;
-            return RP_OK;
-        }
-    }
-    return RP_NOT_FOUND;
-}
-
 const char *rp_model_exactness(enum rp_model model)
 {
     static const char *const texts[] = {

@@ -102,7 +102,6 @@ bool rp_plan_totals(const struct rp_plan *plan, enum rp_choice choice, size_t *s
 
 const char *rp_pass_name(enum rp_pass pass); /* "forward" */
 const char *rp_model_name(enum rp_model model);
-enum rp_status rp_model_parse(const char *text, enum rp_model *model);
 /* One line: under which conditions the model's optimum is one. */
 const char *rp_model_exactness(enum rp_model model);
 /* The word in files: "optimal", "optimal (certified despite truncation)", "feasible",

@@ -337,13 +337,6 @@ void rp_kernel_poison(const struct rp_kernel *kernel)
         poisoned_names[poisoned_count++] = name;
 }
 
-void rp_kernels_each(rp_kernel_fn visit, void *ctx)
-{
-    for (size_t i = 0; i < slot_count; i++)
-        if (slots[i])
-            visit(ctx, slots[i]);
-}
-
 void rp_kernels_forget(void)
 {
     for (size_t i = 0; i < slot_count; i++)

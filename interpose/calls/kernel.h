@@ -50,8 +50,6 @@ uint64_t rp_kernel_symbol(void *ctx, const char *symbol, uint64_t *bytes);
 /* What was proved of it turned out wrong: by any handle, it may write anything from now on. */
 void rp_kernel_poison(const struct rp_kernel *kernel);
 
-typedef void (*rp_kernel_fn)(void *ctx, const struct rp_kernel *kernel);
-void rp_kernels_each(rp_kernel_fn visit, void *ctx);
 /* After a fork. */
 void rp_kernels_forget(void);
 

@@ -177,13 +177,3 @@ enum rp_status rp_config_read(struct rp_config *config, char *message, size_t me
         status = refuse_unsupported(config, message, message_size);
     return status == RP_OK ? read_output(config) : status;
 }
-
-void rp_config_release(struct rp_config *config)
-{
-    rp_contract_destroy(config->contract);
-    free(config->plan_path);
-    free(config->profile_path);
-    free(config->cache);
-    free(config->output);
-    *config = (struct rp_config){0};
-}

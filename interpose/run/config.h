@@ -31,7 +31,6 @@ struct rp_config {
 /* On failure `message` holds one line, and the caller decides between going on without the
  * layer and stopping (strict is set in any case). */
 enum rp_status rp_config_read(struct rp_config *config, char *message, size_t message_size);
-void rp_config_release(struct rp_config *config);
 const char *rp_mode_name(enum rp_mode mode);
 
 #endif

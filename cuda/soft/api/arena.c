@@ -177,16 +177,3 @@ bool soft_arena_share(struct soft_arena *arena, int *file)
     close(fresh);
     return false;
 }
-
-bool soft_arena_validate(const struct soft_arena *arena)
-{
-    for (size_t i = 0; i < arena->count; i++) {
-        const struct soft_hole *hole = &arena->holes[i];
-        if (hole->lo >= hole->hi || hole->lo < arena->base ||
-            hole->hi > arena->base + arena->bytes)
-            return false;
-        if (i > 0 && arena->holes[i - 1].hi >= hole->lo)
-            return false;
-    }
-    return true;
-}

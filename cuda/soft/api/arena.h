@@ -39,6 +39,4 @@ void soft_arena_give(struct soft_arena *arena, uint64_t address, uint64_t bytes)
  * False with nothing changed. */
 bool soft_arena_share(struct soft_arena *arena, int *file);
 
-bool soft_arena_validate(const struct soft_arena *arena);
-
 #endif
