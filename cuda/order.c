@@ -8,6 +8,7 @@ struct line {
     rp_event_handle event; /* recorded again for each wait: events are free to re-record */
     bool retired;          /* the event stands at the stream's end */
     bool behind;           /* it captured at a release, and has not waited for it */
+    bool marked;           /* the event stands at the latest mark, or further on */
 };
 
 struct rp_order {
@@ -83,6 +84,30 @@ enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_strea
     return status == RP_OK ? driver->stream_wait(driver->self, stream, line->event) : status;
 }
 
+enum rp_status rp_order_mark(struct rp_order *order, rp_stream stream)
+{
+    struct line *line;
+    enum rp_status status = line_get(order, stream, &line);
+    if (status != RP_OK || line->retired)
+        return status;
+    line->marked = !rp_order_is_alone(order);
+    return line->marked ? order->driver->event_record(order->driver->self, line->event, stream)
+                        : RP_OK;
+}
+
+enum rp_status rp_order_after_mark(struct rp_order *order, rp_stream stream, rp_stream earlier)
+{
+    const struct line *line = line_find(order, earlier);
+    if (stream == earlier || !line || !line->marked)
+        return rp_order_after(order, stream, earlier);
+    return order->driver->stream_wait(order->driver->self, stream, line->event);
+}
+
+bool rp_order_is_alone(const struct rp_order *order)
+{
+    return order->count <= 1;
+}
+
 bool rp_order_knows(const struct rp_order *order, bool (*is)(rp_stream stream, uint64_t asked),
                     uint64_t asked)
 {
@@ -121,7 +146,7 @@ enum rp_status rp_order_meet(struct rp_order *order, rp_stream stream)
     enum rp_status status = line_get(order, stream, &line);
     if (status != RP_OK)
         return status;
-    line->retired = line->behind = false;
+    line->retired = line->behind = line->marked = false;
     return order->released ? rp_order_after(order, stream, order->released) : RP_OK;
 }
 

@@ -18,6 +18,13 @@ void rp_order_abandon(struct rp_order *order);
  * they are one stream. When `earlier` was destroyed, after all that it held then. */
 enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_stream earlier);
 
+/* The same of what `earlier` held at its latest mark, or of a little more. A mark costs an event
+ * where there is another stream; where there is none yet, whoever comes waits for all of it. */
+enum rp_status rp_order_mark(struct rp_order *order, rp_stream stream);
+enum rp_status rp_order_after_mark(struct rp_order *order, rp_stream stream, rp_stream earlier);
+/* No two streams are known. */
+bool rp_order_is_alone(const struct rp_order *order);
+
 /* `stream` is in use. The first time that it is seen it waits for the last rp_order_release:
  * what it is given next may look at what was released. */
 enum rp_status rp_order_meet(struct rp_order *order, rp_stream stream);

@@ -105,6 +105,16 @@ static enum rp_status wait_for_writer(void *ctx, uint64_t lo, uint64_t hi,
     return rp_order_after(waiting->bench->order, waiting->stream, writer->stream);
 }
 
+/* The copy must see every write that the versions know of, and those that they have forgotten. */
+static enum rp_status wait_for_writers(const struct rp_bench *bench, rp_alloc_id id, uint64_t lo,
+                                       uint64_t hi, rp_stream stream)
+{
+    struct waiting waiting = {bench, stream};
+    enum rp_status status =
+        rp_versions_read(bench->versions, id, lo, hi, wait_for_writer, &waiting);
+    return status == RP_OK ? rp_crossing_after_writes(bench->crossing, id, lo, hi, stream) : status;
+}
+
 /* A block for what `copy` is to hold, in the refuge where the store has no room. */
 static enum rp_status take(struct rp_copy *copy, const struct rp_bench *bench, uint32_t owner)
 {
@@ -126,10 +136,7 @@ static enum rp_status copy_out(struct rp_copies *copies, const struct rp_bench *
                                uint64_t hi, rp_stream stream)
 {
     struct rp_copy copy = {.id = id, .lo = lo, .hi = hi, .stream = stream};
-    struct waiting waiting = {bench, stream};
-    /* The copy must see every write that the versions know of, wherever it is pending. */
-    enum rp_status status =
-        rp_versions_read(bench->versions, id, lo, hi, wait_for_writer, &waiting);
+    enum rp_status status = wait_for_writers(bench, id, lo, hi, stream);
     if (status == RP_OK)
         status = take(&copy, bench, owner);
     if (status != RP_OK)
@@ -204,9 +211,7 @@ enum rp_status rp_copy_to(struct rp_copy *copy, const struct rp_bench *bench, ui
 enum rp_status rp_copy_across(const struct rp_bench *bench, rp_alloc_id source, uint64_t from,
                               rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
 {
-    struct waiting waiting = {bench, stream};
-    enum rp_status status = rp_versions_read(bench->versions, source, from, from + (hi - lo),
-                                             wait_for_writer, &waiting);
+    enum rp_status status = wait_for_writers(bench, source, from, from + (hi - lo), stream);
     while (status == RP_OK && lo < hi) {
         uint64_t address, left;
         status = rp_memory_address(bench->memory, source, from, &address, &left);

@@ -9,7 +9,7 @@
 #ifndef RP_CUDA_PRESERVE_H
 #define RP_CUDA_PRESERVE_H
 
-#include "cuda/order.h"
+#include "cuda/crossing.h"
 #include "cuda/store.h"
 #include "tracker/memory.h"
 #include "tracker/version.h"
@@ -38,6 +38,7 @@ typedef struct rp_store *(*rp_refuge_fn)(uint64_t bytes);
 struct rp_bench {
     const struct rp_driver *driver;
     struct rp_order *order;
+    struct rp_crossing *crossing;
     struct rp_store *store;
     struct rp_memory *memory;
     struct rp_versions *versions; /* of the live bytes */
@@ -73,8 +74,8 @@ void rp_kept_destroy(struct rp_kept *kept);
 enum rp_status rp_kept_clear(struct rp_kept *kept);
 
 /* Copies [lo, hi) of `id` as it stands after all work submitted to `stream` so far, and
- * after every write that the versions name, whichever stream it is pending in. On failure
- * nothing is held. RP_NOT_FOUND when the bytes are mapped nowhere. */
+ * after every write that the versions name or have named, whichever stream it is pending in. On
+ * failure nothing is held. RP_NOT_FOUND when the bytes are mapped nowhere. */
 enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *bench, rp_alloc_id id,
                                 uint64_t lo, uint64_t hi, rp_stream stream);
 /* The same from a copy that somebody else holds, whose bytes have these versions: [lo, hi) lies

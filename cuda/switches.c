@@ -11,7 +11,7 @@ static const char *const names[RP_SWITCH_COUNT] = {
     [RP_SWITCH_PRESERVE] = "preserve",       [RP_SWITCH_COPY_ON_SAVE] = "copy-on-save",
     [RP_SWITCH_RESTORE] = "restore",         [RP_SWITCH_REINSTATE] = "reinstate",
     [RP_SWITCH_LIVE_WRITES] = "live-writes", [RP_SWITCH_PAIRING] = "pairing",
-    [RP_SWITCH_DOUBTS] = "doubts",
+    [RP_SWITCH_DOUBTS] = "doubts",           [RP_SWITCH_CROSSINGS] = "crossings",
     [RP_SWITCH_COPIES] = "copies",
     [RP_SWITCH_TURNS] = "turns",
     [RP_SWITCH_ABSENCE] = "absence",         [RP_SWITCH_ORDER] = "order",

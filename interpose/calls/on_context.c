@@ -83,10 +83,14 @@ static void abandon_copies(void)
     remember_store();
     rp_refuge_abandon();
     rp_store_abandon(rp_core.bench.store);
+    rp_crossing_destroy(rp_core.bench.crossing);
     rp_order_abandon(rp_core.bench.order);
     rp_core.bench.store = NULL;
     rp_core.bench.order = NULL;
+    rp_core.bench.crossing = NULL;
     if (rp_order_create(rp_core.bench.driver, &rp_core.bench.order) != RP_OK ||
+        rp_crossing_create(rp_core.bench.order, rp_core.bench.versions, &rp_core.bench.crossing) !=
+            RP_OK ||
         rp_core_make_store() != RP_OK)
         rp_stop(rp_core.config.error_exitcode, "the host is out of memory");
     rp_budget_share();

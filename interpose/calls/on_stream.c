@@ -44,8 +44,10 @@ void rp_on_stream_created(struct rp_frame *frame)
         return;
     rp_core_lock();
     rp_overtake_opened(stream_of(*args->phStream), waits_for_default(*args->phStream));
-    if (is_guarding())
+    if (is_guarding()) {
         rp_order_revive(rp_core.bench.order, stream_of(*args->phStream));
+        rp_crossing_opened(rp_core.bench.crossing, stream_of(*args->phStream));
+    }
     rp_core_unlock();
 }
 

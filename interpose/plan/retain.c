@@ -113,7 +113,10 @@ static enum rp_status copy_output(struct rp_execution *execution, struct rp_outp
     if (!rp_core_can_copy(stream))
         return RP_UNSUPPORTED;
     rp_meter(bench, execution->place, RP_COPYING_PRESERVE, output->hi - output->lo, stream);
-    return rp_output_copy(execution->outputs, output, bench, stream);
+    enum rp_status status = rp_output_copy(execution->outputs, output, bench, stream);
+    return status == RP_OK /* all of it, wherever it is about to be written */
+               ? rp_crossing_copied(bench->crossing, output->id, output->lo, output->hi, stream)
+               : status;
 }
 
 /* Where there is no other way any more: the state that a replay would need was given up. */

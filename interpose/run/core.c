@@ -67,6 +67,8 @@ enum rp_status rp_core_start(void)
     if (status == RP_OK)
         status = rp_order_create(bench->driver, &bench->order);
     if (status == RP_OK)
+        status = rp_crossing_create(bench->order, bench->versions, &bench->crossing);
+    if (status == RP_OK)
         status = rp_core_make_store();
     if (status == RP_OK)
         status = rp_state_create(&rp_core.state);

@@ -295,10 +295,14 @@ static void clobber_by_end_of(const struct ending *ending, struct rp_execution *
                                                  execution->instance->expected, id, lo, hi, &same);
     if (status == RP_OK)
         status = rp_spans_missing(&same, lo, hi, &changed);
-    for (size_t i = 0; status == RP_OK && i < changed.count; i++)
-        rp_keep_bytes(execution, &ending->call, id, changed.items[i].lo, changed.items[i].hi);
+    struct rp_reach reach = {.id = id, .lo = lo, .hi = hi, .effect = RP_WRITE, .certain = true};
     if (status != RP_OK)
-        rp_keep_bytes(execution, &ending->call, id, lo, hi);
+        rp_keep_bytes(execution, &ending->call, &reach);
+    for (size_t i = 0; status == RP_OK && i < changed.count; i++) {
+        reach.lo = changed.items[i].lo;
+        reach.hi = changed.items[i].hi;
+        rp_keep_bytes(execution, &ending->call, &reach);
+    }
     rp_spans_release(&same);
     rp_spans_release(&changed);
 }

@@ -60,6 +60,29 @@ bool rp_keep_is_yet_to_come(rp_alloc_id id, uint64_t lo, uint64_t hi)
 
 /* ---- keeping ------------------------------------------------------------------ */
 
+/* The job orders who else writes what the call certainly meets, but not what is copied beside. */
+static enum rp_status note_copied(const struct rp_bench *bench, rp_stream stream,
+                                  const struct rp_reach *reach, struct rp_span span)
+{
+    bool is_beside = !reach->certain || span.lo < reach->lo || span.hi > reach->hi;
+    return is_beside ? rp_crossing_copied(bench->crossing, reach->id, span.lo, span.hi, stream)
+                     : RP_OK;
+}
+
+void rp_keep_let_copy(const struct rp_footprint *call)
+{
+    const struct rp_bench *bench = &rp_core.bench;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        enum rp_status status = RP_OK;
+        if (reach->effect == RP_WRITE)
+            status = rp_crossing_after_copies(bench->crossing, reach->id, reach->lo, reach->hi,
+                                              call->stream);
+        if (status != RP_OK)
+            rp_report_lost(NULL, call, reach->id, reach->lo, reach->hi, status);
+    }
+}
+
 static bool can_copy_now(rp_alloc_id id, struct rp_span span, rp_stream stream)
 {
     if (!rp_core_can_copy(stream))
@@ -68,13 +91,17 @@ static bool can_copy_now(rp_alloc_id id, struct rp_span span, rp_stream stream)
 }
 
 static enum rp_status keep_span(struct rp_execution *execution, const struct rp_bench *bench,
-                                rp_alloc_id id, struct rp_span span, rp_stream stream,
-                                uint32_t writer)
+                                const struct rp_footprint *call, const struct rp_reach *reach,
+                                struct rp_span span)
 {
+    rp_alloc_id id = reach->id;
+    rp_stream stream = call->stream;
     if (!can_copy_now(id, span, stream))
         return RP_UNSUPPORTED;
     enum rp_status status =
         rp_kept_preserve(execution->kept, bench, id, span.lo, span.hi, stream);
+    if (status == RP_OK)
+        status = note_copied(bench, stream, reach, span);
     if (status == RP_OK)
         status = rp_instance_keep(execution->instance, id, span.lo, span.hi);
     if (status != RP_OK)
@@ -83,23 +110,23 @@ static enum rp_status keep_span(struct rp_execution *execution, const struct rp_
     execution->last_stream = stream;
     rp_core.figures.bytes_preserved += span.hi - span.lo;
     RP_NOTE(preserve, RP_U(execution->instance->id), RP_U(id), RP_U(span.lo),
-            RP_U(span.hi - span.lo), RP_U(rp_core.seq), RP_T(rp_name(writer)), RP_U(stream));
+            RP_U(span.hi - span.lo), RP_U(rp_core.seq), RP_T(rp_name(call->name)), RP_U(stream));
     return RP_OK;
 }
 
 /* Where the budget leaves no room, recompute drops something else for it, and where nothing is left
  * to drop the copy goes to host memory. */
 static enum rp_status keep_somewhere(struct rp_execution *execution,
-                                     const struct rp_footprint *call, rp_alloc_id id,
-                                     struct rp_span span)
+                                     const struct rp_footprint *call,
+                                     const struct rp_reach *reach, struct rp_span span)
 {
     const struct rp_bench *bench = &rp_core.bench;
-    enum rp_status status = keep_span(execution, bench, id, span, call->stream, call->name);
+    enum rp_status status = keep_span(execution, bench, call, reach, span);
     if (status == RP_NO_MEMORY && rp_recompute_make_room_for(2 * (span.hi - span.lo)))
-        status = keep_span(execution, bench, id, span, call->stream, call->name);
+        status = keep_span(execution, bench, call, reach, span);
     if (status != RP_NO_MEMORY || !(bench = rp_recompute_refuge()))
         return status;
-    status = keep_span(execution, bench, id, span, call->stream, call->name);
+    status = keep_span(execution, bench, call, reach, span);
     rp_core.figures.bytes_in_refuge += status == RP_OK ? span.hi - span.lo : 0;
     return status;
 }
@@ -119,18 +146,18 @@ static bool gives_way(struct rp_execution *execution, enum rp_status status)
 
 /* False when it gave way: then only what is clobbered need be kept from now on. */
 static bool keep_spans(struct rp_execution *execution, const struct rp_footprint *call,
-                       rp_alloc_id id, const struct rp_spans *spans)
+                       const struct rp_reach *reach, const struct rp_spans *spans)
 {
     for (size_t i = 0; i < spans->count; i++) {
         struct rp_span span = spans->items[i];
-        enum rp_status status = keep_somewhere(execution, call, id, span);
+        enum rp_status status = keep_somewhere(execution, call, reach, span);
         if (status == RP_OK)
             continue;
         if (gives_way(execution, status))
             return false;
         if (rp_recompute_does_without(execution, call->stream))
             return true;
-        rp_report_lost(execution, call, id, span.lo, span.hi, status);
+        rp_report_lost(execution, call, reach->id, span.lo, span.hi, status);
     }
     return true;
 }
@@ -201,24 +228,25 @@ static enum rp_status leave_out_absent(rp_alloc_id id, struct rp_spans *spans)
 }
 
 void rp_keep_bytes(struct rp_execution *execution, const struct rp_footprint *call,
-                   rp_alloc_id id, uint64_t lo, uint64_t hi)
+                   const struct rp_reach *reach)
 {
     struct rp_spans exposed = {0}, wanted = {0};
+    rp_alloc_id id = reach->id;
     enum rp_status status = rp_instance_exposed(execution->instance, rp_core.bench.versions, id,
-                                                lo, hi, &exposed);
+                                                reach->lo, reach->hi, &exposed);
     if (status == RP_OK && exposed.count)
         status = rp_keep_wanted(execution, id, &exposed, &wanted);
     if (status == RP_OK && !rp_switch_on(RP_SWITCH_ABSENCE))
         status = leave_out_absent(id, &wanted);
     bool kept = true;
     if (status != RP_OK)
-        rp_report_lost(execution, call, id, lo, hi, status);
+        rp_report_lost(execution, call, id, reach->lo, reach->hi, status);
     else if (!rp_recompute_lets_go(execution, rp_spans_bytes(&wanted)))
-        kept = keep_spans(execution, call, id, &wanted);
+        kept = keep_spans(execution, call, reach, &wanted);
     rp_spans_release(&exposed);
     rp_spans_release(&wanted);
     if (!kept)
-        rp_keep_bytes(execution, call, id, lo, hi);
+        rp_keep_bytes(execution, call, reach);
 }
 
 /* ---- what a run makes for itself --------------------------------------------------------- */
@@ -232,9 +260,10 @@ bool rp_keep_recalls(const struct rp_execution *execution, rp_alloc_id id)
 /* Kept for luck, and so not without measure: a table that is filled once is small. */
 #define RECALLED_BYTES (UINT64_C(64) << 20)
 
-static enum rp_status recall_span(struct rp_execution *execution, rp_alloc_id id,
+static enum rp_status recall_span(struct rp_execution *execution, const struct rp_reach *reach,
                                   struct rp_span span, rp_stream stream)
 {
+    rp_alloc_id id = reach->id;
     enum rp_status status = RP_OK;
     struct rp_bench bench = rp_core.bench;
     if (rp_policy_plan())
@@ -250,6 +279,8 @@ static enum rp_status recall_span(struct rp_execution *execution, rp_alloc_id id
     }
     if (status == RP_OK)
         status = rp_kept_preserve(execution->recalled, &bench, id, span.lo, span.hi, stream);
+    if (status == RP_OK)
+        status = note_copied(&bench, stream, reach, span);
     if (status != RP_OK)
         return status;
     rp_cost_kept(execution, id, span.lo, span.hi);
@@ -260,20 +291,20 @@ static enum rp_status recall_span(struct rp_execution *execution, rp_alloc_id id
 /* The forward has written these bytes itself and read them. Its replay makes them again, as a
  * rule; but what a first run makes, its replay may find ready, and then needs it as it was. */
 static void clobber_first(struct rp_execution *execution, const struct rp_footprint *call,
-                          rp_alloc_id id, uint64_t lo, uint64_t hi)
+                          const struct rp_reach *reach)
 {
     struct rp_spans exposed = {0}, wanted = {0};
     enum rp_status status = rp_instance_first_exposed(
-        execution->instance, rp_core.bench.versions, id, lo, hi, &exposed);
-    const struct rp_spans *declared = rp_state_of(rp_core.state, id);
+        execution->instance, rp_core.bench.versions, reach->id, reach->lo, reach->hi, &exposed);
+    const struct rp_spans *declared = rp_state_of(rp_core.state, reach->id);
     for (size_t i = 0; status == RP_OK && i < exposed.count; i++) {
         struct rp_span span = exposed.items[i];
         if (rp_keep_discovers())
-            status = recall_span(execution, id, span, call->stream);
+            status = recall_span(execution, reach, span, call->stream);
         else if (declared)
             status = rp_spans_within(declared, span.lo, span.hi, &wanted);
         for (size_t j = 0; status == RP_OK && j < wanted.count; j++)
-            status = recall_span(execution, id, wanted.items[j], call->stream);
+            status = recall_span(execution, reach, wanted.items[j], call->stream);
     }
     if (status != RP_OK)
         rp_remark(rp_name(call->name), "overwrites what a first run has made, and it is not kept: "
@@ -300,9 +331,9 @@ void rp_keep_clobber(const struct rp_footprint *call, const struct rp_execution 
             const struct rp_reach *reach = &call->reaches[j];
             if (reach->effect != RP_WRITE)
                 continue;
-            rp_keep_bytes(execution, call, reach->id, reach->lo, reach->hi);
+            rp_keep_bytes(execution, call, reach);
             if (rp_keep_recalls(execution, reach->id))
-                clobber_first(execution, call, reach->id, reach->lo, reach->hi);
+                clobber_first(execution, call, reach);
         }
     }
 }
@@ -340,7 +371,7 @@ void rp_keep_touch(struct rp_execution *execution, const struct rp_footprint *ca
         static const struct rp_spans none;
         if (rp_spans_missing(live ? &live->kept : &none, lo, hi, &whole) == RP_OK &&
             leave_out_rewound(reach->id, &whole) == RP_OK)
-            (void)keep_spans(execution, call, reach->id, &whole); /* what it clobbers is kept yet */
+            (void)keep_spans(execution, call, reach, &whole); /* what it clobbers is kept yet */
     }
     rp_spans_release(&whole);
 }

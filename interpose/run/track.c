@@ -130,8 +130,10 @@ void rp_track(struct rp_footprint *call)
     call->launch = call->is_launch ? rp_core.launch_in_step++ : rp_core.launch_in_step;
     if (!rp_core.segments_wanted)
         return;
-    if (rp_core_keeps())
+    if (rp_core_keeps()) {
         rp_order_meet(rp_core.bench.order, call->stream);
+        rp_keep_let_copy(call);
+    }
     rp_overtake_meet(call);
     call->denied = !rp_recompute_before(call);
     if (call->denied)
@@ -176,6 +178,7 @@ void rp_track_death(rp_alloc_id id)
 {
     rp_undecided_forget(id);
     rp_overtake_forget(id);
+    rp_crossing_forget(rp_core.bench.crossing, id);
     rp_versions_forget(rp_core.bench.versions, id);
     rp_state_forget(rp_core.state, id);
 }

@@ -167,6 +167,9 @@ void rp_written_note(const struct rp_footprint *call)
         nth += reach->from == 0;
         writer.place = reach->lo - reach->from - nth * RP_FIRST_PLACE;
         writer.speculative = reach->verdict >= RP_VERDICT_REACHABLE;
+        if (!reach->certain && rp_core_keeps())
+            rp_crossing_claim(rp_core.bench.crossing, reach->id, reach->lo, reach->hi,
+                              call->stream);
         if (modifies(call, reach))
             write_modified(reach, writer);
         else if (call->is_copy)

@@ -28,7 +28,10 @@ TRANSACTION = {
               "what_is_restored_late_is_seen_by_all_streams_of_the_replay",
               "a_replay_may_use_several_streams", "the_stash_waits_for_writers_in_other_streams"},
 }
-RED = STORE if sys.argv[1].endswith("store") else TRANSACTION
+CROSSING = {"crossings": {"what_is_copied_is_what_came_before", "a_stream_waits_once_for_a_copy",
+                          "a_copy_over_a_copy_waits_for_it"}}
+SUITES = {"store": STORE, "crossing": CROSSING, "transaction": TRANSACTION}
+RED = SUITES[sys.argv[1].split("_")[-1]]
 
 print(f"1..{len(RED)}")
 for number, (mechanism, expected) in enumerate(RED.items(), 1):

@@ -45,6 +45,9 @@ static void settle(struct world *world)
 {
     world->bench.driver = &world->driver;
     assert_int_equal(rp_order_create(&world->driver, &world->bench.order), RP_OK);
+    assert_int_equal(rp_crossing_create(world->bench.order, world->bench.versions,
+                                        &world->bench.crossing),
+                     RP_OK);
     assert_int_equal(rp_store_create(&world->driver, world->bench.order, &world->bench.store),
                      RP_OK);
 }
@@ -54,6 +57,7 @@ static void end_world(struct world *world)
     rp_host_run(world->host, 1);
     rp_kept_destroy(world->kept);
     rp_store_destroy(world->bench.store);
+    rp_crossing_destroy(world->bench.crossing);
     rp_order_destroy(world->bench.order);
     rp_versions_destroy(world->bench.versions);
     rp_memory_destroy(world->bench.memory);

@@ -109,6 +109,7 @@ static void prepare(void)
     good(rp_store_create(&driver, bench.order, &bench.store), "store");
     good(rp_memory_create(&bench.memory), "memory");
     good(rp_versions_create(&bench.versions), "versions");
+    good(rp_crossing_create(bench.order, bench.versions, &bench.crossing), "crossing");
     good(rp_memory_add(bench.memory, RP_ALLOC_DEVICE, bytes, from, 0, 1, NULL, &id), "allocation");
     good(rp_kept_create(&kept), "kept");
     good(rp_compare_create(real, &compare), "compare");

@@ -151,3 +151,12 @@ extern "C" __global__ void draw_by_clock(unsigned *y, int n)
     if (i < n)
         y[i] = (unsigned)clock64() + i;
 }
+
+/* Reads the words that `patch` writes, and no others. */
+extern "C" __global__ void read_patched(const unsigned *state, const unsigned *x, unsigned *y,
+                                        int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = x[i] & 1u ? state[i] * 3u + 1u : x[i];
+}

@@ -44,6 +44,7 @@ CROWD = kernel("crowd", "read_queue", 0)
 HISTORY = kernel("history", "roll", 0)
 OWN = kernel("own", "step_state", 0)
 JOURNAL = kernel("journal", "append", 0)
+PATCHED = kernel("state", "patch", 0)
 HOST = {"name": "host", "at": {"host_symbol": "host_generator"}}
 
 # name: declared buffers, whether discovery can do it, pairing, what a check must name, and that
@@ -58,7 +59,7 @@ SCENARIOS = {
     "counters": dict(buffers=[COUNTERS, STATE], discover=True, finds={("state-left", "counters")}),
     "scattered": dict(buffers=[kernel("state", "sprinkle", 0)], discover=True,
                       finds={("stale-read", "state")}),
-    "patch": dict(buffers=[kernel("state", "patch", 0)], finds={("stale-read", "state")}),
+    "patch": dict(buffers=[PATCHED], finds={("stale-read", "state")}),
     "live-write": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "side-stream": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "alias": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
@@ -115,6 +116,11 @@ SCENARIOS = {
                              finds={("stale-read", "own[2]")}),
     "only-last-by-seed": dict(buffers=[OWN], discover=True, finds={("stale-read", "own[2]")}),
     "turned-outputs": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "interleaved": dict(buffers=[PATCHED], discover=True, finds={("stale-read", "state")}),
+    "interleaved-before": dict(buffers=[PATCHED], discover=True, finds={("stale-read", "state")}),
+    "interleaved-inside": dict(buffers=[PATCHED], discover=True, finds={("stale-read", "state")}),
+    "interleaved-over-output": dict(buffers=[STATE], discover=True,
+                                    finds={("stale-read", "state")}),
     "host-generator": dict(buffers=[HOST], finds={("stale-read", "host"), ("state-left", "host")}),
 }
 # Jobs that no layer can put right, or that discovery cannot prove: reported, and stopped.
@@ -169,7 +175,8 @@ REFUSED["only-one-of-alike"] = dict(buffers=[STATE], discover=True, kind="diverg
 
 # Those with several streams or threads run under several schedules too.
 SCHEDULED = ["side-stream", "two-streams", "whole-side-stream", "expired-instance", "pinned-slab",
-             "live-write-aside", "recycled-address"]
+             "live-write-aside", "recycled-address", "interleaved", "interleaved-before",
+             "interleaved-inside"]
 
 # Which scenarios go red without a mechanism, at the least. Nothing else may hide there: the
 # others are compared too, and a mechanism that turns none red is not needed.
@@ -183,6 +190,7 @@ RED = {
     "pairing": {"lifo", "fifo", "key", "told-by-buffers"},
     "absence": {"lazy-state", "never-written"},
     "order": {"reader-after"},
+    "crossings": {"interleaved", "interleaved-before", "interleaved-inside"},
 }
 # The same of those whose absence a job does not survive: it is stopped, though all is well.
 STOPPED_WITHOUT = {
@@ -516,12 +524,13 @@ def retain():
                   summary.get("launches_served") or all(reasons), reasons)
     claim(f"most are served: {len(served)} of {len(SCENARIOS)}", 2 * len(served) > len(SCENARIOS),
           set(SCENARIOS) - served)
-    for seed in range(1, 9):
-        run, summary = guarded("two-streams", "replay",
-                               contract_of(SCENARIOS["two-streams"], "declared", "retain"),
-                               {"REPRISE_SOFT_SCHEDULE": str(seed)})
-        claim(f"two-streams: retain is right under schedule {seed}",
-              run.stdout == bare("two-streams", "eager"), run.stderr)
+    for name in ("two-streams", "interleaved-over-output"):
+        for seed in range(1, 9):
+            run, summary = guarded(name, "replay",
+                                   contract_of(SCENARIOS[name], "declared", "retain"),
+                                   {"REPRISE_SOFT_SCHEDULE": str(seed)})
+            claim(f"{name}: retain is right under schedule {seed}",
+                  run.stdout == bare(name, "eager"), run.stderr)
     not_served = {name: scenario for name, scenario in SCENARIOS.items()
                   if not scenario.get("serves", True)}
     for name, scenario in (REFUSED | not_served).items():
@@ -563,6 +572,12 @@ def mechanisms():
                          {"REPRISE_TEST_DISABLE": mechanism})
         claim(f"without {mechanism}: a copy in one stream stays right",
               run.stdout == bare("moved", "eager"), run.stderr)
+    served = contract_of(SCENARIOS["interleaved-over-output"], "declared", "retain", "report")
+    run, summary = guarded("interleaved-over-output", "replay", served,
+                           {"REPRISE_TEST_DISABLE": "crossings"})
+    claim("without crossings: interleaved-over-output is served what is not its own",
+          summary["launches_served"] and run.stdout != bare("interleaved-over-output", "eager"),
+          run.stderr)
     run, summary = guarded("counted-on-host", "replay",
                            contract_of({"buffers": [STATE]}, "declared", "regions"),
                            {"REPRISE_TEST_DISABLE": "doubts"})

@@ -64,6 +64,9 @@
     X("read-out", read_out) X("counted-on-host", counted_on_host)                                 \
     X("landed-again", landed_again) X("counted-by-rows", counted_by_rows)                         \
     X("counted-aside", counted_aside) X("landing-shared", landing_shared)                         \
+    X("interleaved", interleaved) X("interleaved-before", interleaved_before)                     \
+    X("interleaved-inside", interleaved_inside)                                                   \
+    X("interleaved-over-output", interleaved_over_output)                                         \
     X("unsteady", unsteady) X("graph-counter", graph_counter) X("graph-seed", graph_seed)         \
     X("only-last-of-dense", only_last_of_dense)                                                   \
     X("only-last-of-generator", only_last_of_generator)                                           \
