@@ -90,6 +90,7 @@ SCENARIOS = {
     "live-write-aside": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "nested-replays": dict(buffers=[STATE], discover=True, pair="key",
                            finds={("stale-read", "state")}),
+    "chain": dict(buffers=[STATE], discover=True, pair="key", finds={("stale-read", "state")}),
     "crowd": dict(buffers=[CROWD], discover=True, pair="key", finds={("stale-read", "crowd[99]")}),
     "stopped-early": dict(buffers=[QUEUE], discover=True, finds={("stale-read", "queue")}),
     "first-run": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
@@ -328,14 +329,18 @@ def laws():
           run.stderr)
 
 
-def discovered(name):
-    """The segments that are proposed for the bare job, as (forward, replay)."""
+def found(name):
+    """The contract that is proposed for the bare job; an empty one where there is none."""
     subprocess.run([REPRISE, "run", "--device", "soft", "-m", "observe", "-q", "-o", "traced", "--",
                     JOB, KERNELS, name, "replay"], capture_output=True, check=True)
     run = subprocess.run([REPRISE, "discover", "-o", "-", "traced"], capture_output=True, text=True)
-    segments = json.loads(run.stdout)["segments"] if run.returncode == 0 else []
+    return json.loads(run.stdout) if run.returncode == 0 else {"segments": []}
+
+
+def discovered(name):
+    """The segments that are proposed for the bare job, as (forward, replay)."""
     return [(segment["forward"].get("nvtx"), segment["replay"].get("nvtx"))
-            for segment in segments]
+            for segment in found(name)["segments"]]
 
 
 TALLY = {"name": "tally", "at": {"host_symbol": "landing_tally"}}
@@ -389,6 +394,10 @@ def words():
     for name in ("accumulator", "pure", "stopped-early"):
         claim(f"{name}: discover finds the ranges, of one launch and of part of them too",
               discovered(name) == [("forward/only", "recompute/only")], discovered(name))
+    for name in ("chain", "nested-replays", "key"):
+        run, summary = guarded(name, "replay", found(name))
+        claim(f"{name}: what discover writes for it runs, and leaves the bytes of the eager run",
+              run.returncode == 0 and run.stdout == bare(name, "eager"), run.stderr)
     harmless = contract_of({"buffers": [QUEUE]}, "declared", "regions") | {"harmless": ["queue"]}
     run, summary = guarded("clobbered-later", "replay", harmless)
     claim("clobbered-later: what the contract calls harmless is listed and stops nothing",

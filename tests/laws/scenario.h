@@ -83,7 +83,7 @@
     X("without-first-of-queue", without_first_of_queue)                                           \
     X("without-first-of-copies", without_first_of_copies) X("without-last", without_last)         \
     X("only-last-of-own", only_last_of_own) X("only-last-by-seed", only_last_by_seed)             \
-    X("only-one-of-alike", only_one_of_alike) X("turned-outputs", turned_outputs)
+    X("only-one-of-alike", only_one_of_alike) X("turned-outputs", turned_outputs) X("chain", chain)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)

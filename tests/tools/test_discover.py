@@ -399,11 +399,27 @@ class Discover(harness.Case):
         self.assertEqual(segments, [("forward", "more", "lifo"), ("forward", "recompute", "lifo")])
         self.assertEqual((told.count("(certain)"), told.count("(guess)")), (1, 1), told)
 
-    def test_replays_that_hold_replays_are_told_of(self):
-        work = ("use", [self.STATE, 4], [5]), ("more", [5], [6])
-        step = [self.FILL, self.block("forward/1"), ("forward/2", *work),
-                ("recompute/2", self.block("recompute/1"), *work)]
-        told, segments = self.found(self.ranges(step, step))
+    WORK = ("use", [STATE, 4], [5]), ("more", [5], [6])
+
+    def chain(self, *replay):
+        step = [self.FILL, self.block("forward/1"), ("forward/2", *self.WORK),
+                ("recompute/2", *replay)]
+        return self.found(self.ranges(step, step))
+
+    def test_replays_that_hold_replays_are_proposed(self):
+        told, segments = self.chain(self.block("recompute/1"), *self.WORK)
+        self.assertEqual(segments, [("forward/*", "recompute/*", "key")])
+        self.assertIn("4 of 4 ranges 'recompute/*' launch again, beside others that they hold, what "
+                      "the latest 'forward/*' launched", told)
+
+    def test_where_they_launch_before_and_after_it_is_a_guess(self):
+        told, segments = self.chain(self.WORK[0], self.block("recompute/1"), self.WORK[1])
+        self.assertEqual(segments, [("forward/*", "recompute/*", "key")])
+        self.assertIn("segment  forward (guess)", told)
+
+    def test_what_holds_replays_and_reads_other_memory_is_told_of(self):
+        others = ("use", [self.INPUT, 7], [5]), ("more", [self.INPUT], [6])
+        told, segments = self.chain(self.block("recompute/1"), *others)
         self.assertEqual(segments, [("forward/1", "recompute/1", "lifo")])
         self.assertIn("left out 2 ranges that hold others, first recompute/2\n  because  they launch "
                       "themselves what an earlier range does", told)

@@ -22,6 +22,7 @@ struct rp_found_segment {
     char forward[256], replay[256]; /* by range: globs; else first and last kernel */
     bool keyed;                     /* by range: paired by what `*` matches */
     bool fifo;                      /* by range: paired with the first forward that waits */
+    bool holds;                     /* by range: some replays hold other ranges */
     size_t against;                 /* by range: replays that read what another forward has read */
     size_t unreplayed;              /* by range: forwards without a replay, where several wait */
     size_t replays;                 /* by range: of each forward in a step, at the most; 0 as 1 */
@@ -94,7 +95,7 @@ struct rp_finding {
 void rp_find_steps(struct rp_finding *finding);
 /* Segments by ranges that come again under the same or another name. */
 void rp_find_ranges(struct rp_finding *finding);
-/* Ranges that hold others, and launch themselves what an earlier range does: none is proposed. */
+/* Ranges that hold others, launch themselves what an earlier range does, and are not proposed. */
 void rp_find_nested(struct rp_finding *finding);
 /* Segments by launches that come again within a step. */
 void rp_find_launches(struct rp_finding *finding);
@@ -129,6 +130,12 @@ bool rp_find_same_launches(const struct rp_story *story, size_t a, size_t a_end,
 double rp_find_repetition(const struct rp_story *story, const struct rp_story_range *range,
                           const struct rp_story_range *later, bool whole);
 uint64_t rp_find_launches_in(const struct rp_story *story, size_t first, size_t end);
+/* The part of the range that holds all launches of its own, and no other range's: a replay that
+ * holds the replays of what it reads. False where it holds none, or where there is no such part. */
+bool rp_find_core(const struct rp_story *story, uint32_t range, struct rp_story_range *core);
+/* For a range that holds others: the latest earlier range of the step that launches the same
+ * itself; *alike is how much of that reads the same lasting memory, 0 to 1. RP_STORY_NONE: none. */
+uint32_t rp_find_earlier_own(const struct rp_finding *finding, uint32_t later, double *alike);
 /* The step that the call is in, SIZE_MAX for none. */
 size_t rp_find_step_of(const struct rp_finding *finding, size_t call);
 /* Whether the replays pair with the first forward that waits rather than with the latest: then the

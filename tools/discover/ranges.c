@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Segments by NVTX: a range whose launches come again, with the same parameters, in a later range
  * of the same step is a forward, and the later one its replay. */
-#include "tools/discover/finding.h"
+#include "tools/discover/name_pair.h"
 
 #include "tracker/array.h"
 
@@ -12,37 +12,21 @@
 
 enum { MOST_CANDIDATES = 16 }; /* earlier ranges that one range repeats, the latest */
 
-struct pair {
-    uint32_t forward, replay;
-    struct rp_found_segment found; /* its occurrences and how well they agree */
-    double shared, memory;         /* the least of all */
-    size_t doubted;                /* occurrences that something speaks against */
-    enum rp_doubt doubt;           /* the first of them */
-    bool numbered;                 /* the names differ by numbers alone */
-    uint64_t replays;              /* ranges of the replay's name, paired or not */
-    bool taken;
-};
-
-struct pairs {
-    struct pair *items;
-    size_t count, capacity;
-};
-
-static struct pair *pair_of(struct rp_finding *finding, struct pairs *pairs, uint32_t forward,
-                            uint32_t replay)
+static struct rp_name_pair *pair_of(struct rp_finding *finding, struct rp_name_pairs *pairs,
+                                    uint32_t forward, uint32_t replay)
 {
     for (size_t i = 0; i < pairs->count; i++)
         if (pairs->items[i].forward == forward && pairs->items[i].replay == replay)
             return &pairs->items[i];
-    struct pair *grown =
+    struct rp_name_pair *grown =
         rp_array_reserve(pairs->items, &pairs->capacity, pairs->count + 1, sizeof(*grown));
     if (!grown) {
         finding->no_memory = true;
         return NULL;
     }
     pairs->items = grown;
-    struct pair *pair = &pairs->items[pairs->count++];
-    *pair = (struct pair){.forward = forward, .replay = replay, .shared = 1.0,
+    struct rp_name_pair *pair = &pairs->items[pairs->count++];
+    *pair = (struct rp_name_pair){.forward = forward, .replay = replay, .shared = 1.0,
                           .memory = 1.0,
                           .numbered = rp_find_differ_by_numbers(
                               rp_story_name(finding->story, forward),
@@ -71,20 +55,6 @@ double rp_find_repetition(const struct rp_story *story, const struct rp_story_ra
     return is_sure || (is_much && shared >= 0.5) ? shared : 0;
 }
 
-/* Where the text that both end in begins, after a separator: the key of "forward/x" and
- * "recompute/x" is "x". The length of the name when there is none. */
-static size_t key_of(const char *a, const char *b)
-{
-    size_t a_length = strlen(a), b_length = strlen(b), common = 0;
-
-    while (common < a_length && common < b_length &&
-           a[a_length - common - 1] == b[b_length - common - 1])
-        common++;
-    while (common > 0 && (a_length == common || !strchr("/:._- ", a[a_length - common - 1])))
-        common--;
-    return a_length - common;
-}
-
 /* An earlier range that a later one may be the replay of. */
 struct candidate {
     const struct rp_story_range *range; /* NULL: there is none */
@@ -101,9 +71,9 @@ static struct candidate candidate_of(const struct rp_finding *finding,
     const char *name = rp_story_name(story, range->name);
     struct rp_occurrence both = {range->first, range->end, later->first, later->end};
 
+    size_t key = rp_name_pair_key(name, rp_story_name(story, later->name));
     return (struct candidate){range, shared, rp_find_shared_memory(story, range, later),
-                              rp_find_doubt(finding, &both),
-                              key_of(name, rp_story_name(story, later->name)) < strlen(name)};
+                              rp_find_doubt(finding, &both), key < strlen(name)};
 }
 
 /* Nothing speaks against it, and it works on the same memory, outputs included. */
@@ -116,18 +86,19 @@ static bool is_likelier(const struct candidate *one, const struct candidate *tha
     return one->keyed && !than->keyed;
 }
 
-/* The likeliest earlier range of the step that this one repeats, as a whole or in part, and the
- * latest of equals. */
-static struct candidate likeliest(const struct rp_finding *finding, size_t replay, bool whole)
+/* The likeliest range of the step before `at` that `later`, which is range `at` or a part of it,
+ * repeats, as a whole or in part, and the latest of equals. */
+static struct candidate likeliest(const struct rp_finding *finding, size_t at,
+                                  const struct rp_story_range *later, bool whole)
 {
     const struct rp_story *story = finding->story;
-    const struct rp_story_range *later = &story->ranges[replay];
     size_t step = rp_find_step_of(finding, later->first), seen = 0;
     struct candidate best = {0};
 
-    for (size_t i = replay; i-- > 0 && seen < MOST_CANDIDATES;) {
+    for (size_t i = at; i-- > 0 && seen < MOST_CANDIDATES;) {
         const struct rp_story_range *range = &story->ranges[i];
-        if (range->end > later->first || !rp_find_launches_in(story, range->first, range->end))
+        if (range->end > story->ranges[at].first ||
+            !rp_find_launches_in(story, range->first, range->end))
             continue;
         if (rp_find_step_of(finding, range->first) != step)
             break;
@@ -144,13 +115,14 @@ static struct candidate likeliest(const struct rp_finding *finding, size_t repla
     return best;
 }
 
-static struct candidate repeated_by(const struct rp_finding *finding, size_t replay)
+static struct candidate repeated_by(const struct rp_finding *finding, size_t at,
+                                    const struct rp_story_range *later)
 {
-    struct candidate whole = likeliest(finding, replay, true);
-    return whole.range ? whole : likeliest(finding, replay, false);
+    struct candidate whole = likeliest(finding, at, later, true);
+    return whole.range ? whole : likeliest(finding, at, later, false);
 }
 
-static void take_candidate(struct rp_finding *finding, struct pair *pair,
+static void take_candidate(struct rp_finding *finding, struct rp_name_pair *pair,
                            const struct candidate *candidate, const struct rp_story_range *later)
 {
     const struct rp_story_range *range = candidate->range;
@@ -163,31 +135,59 @@ static void take_candidate(struct rp_finding *finding, struct pair *pair,
                        (struct rp_occurrence){range->first, range->end, later->first, later->end});
 }
 
-static void collect(struct rp_finding *finding, struct pairs *pairs)
+/* What the range launches itself comes in pieces, between the ranges that it holds. */
+static struct candidate repeated_in_pieces(const struct rp_finding *finding, uint32_t at)
+{
+    const struct rp_story *story = finding->story;
+    double alike = 0;
+    uint32_t earlier = rp_find_earlier_own(finding, at, &alike);
+    struct rp_story_range core;
+
+    if (earlier == RP_STORY_NONE || alike < 0.5 || rp_find_core(story, at, &core))
+        return (struct candidate){0};
+    return (struct candidate){.range = &story->ranges[earlier], .shared = alike};
+}
+
+/* The range as a whole, or what it launches beside the ranges that it holds. */
+static void collect_range(struct rp_finding *finding, struct rp_name_pairs *pairs, uint32_t at)
+{
+    const struct rp_story *story = finding->story;
+    struct rp_story_range later = story->ranges[at];
+    struct candidate found = repeated_by(finding, at, &later);
+    bool holds = !found.range && rp_find_core(story, at, &later);
+
+    if (holds)
+        found = repeated_by(finding, at, &later);
+    bool in_pieces = !found.range;
+    if (in_pieces)
+        found = repeated_in_pieces(finding, at);
+    if (!found.range)
+        return;
+    struct rp_name_pair *pair = pair_of(finding, pairs, found.range->name, later.name);
+    if (!pair)
+        return;
+    pair->holds |= holds || in_pieces;
+    pair->in_pieces |= in_pieces;
+    take_candidate(finding, pair, &found, &later);
+}
+
+static void collect(struct rp_finding *finding, struct rp_name_pairs *pairs)
 {
     const struct rp_story *story = finding->story;
 
-    for (size_t i = 0; i < story->range_count && !finding->no_memory; i++) {
-        const struct rp_story_range *later = &story->ranges[i];
-        if (!rp_find_launches_in(story, later->first, later->end))
-            continue;
-        struct candidate candidate = repeated_by(finding, i);
-        struct pair *pair = candidate.range ? pair_of(finding, pairs, candidate.range->name,
-                                                      later->name)
-                                            : NULL;
-        if (pair)
-            take_candidate(finding, pair, &candidate, later);
-    }
+    for (uint32_t i = 0; i < story->range_count && !finding->no_memory; i++)
+        if (rp_find_launches_in(story, story->ranges[i].first, story->ranges[i].end))
+            collect_range(finding, pairs, i);
     for (size_t i = 0; i < pairs->count; i++)
         for (size_t at = 0; at < story->range_count; at++)
             pairs->items[i].replays += story->ranges[at].name == pairs->items[i].replay;
 }
 
 /* Where most of what it would explain is other work that does the same, it is none. */
-static void drop_doubted(struct rp_finding *finding, struct pairs *pairs)
+static void drop_doubted(struct rp_finding *finding, struct rp_name_pairs *pairs)
 {
     for (size_t i = 0; i < pairs->count; i++) {
-        struct pair *pair = &pairs->items[i];
+        struct rp_name_pair *pair = &pairs->items[i];
         if (pair->doubted * 2 <= pair->found.count)
             continue;
         pair->taken = true;
@@ -197,7 +197,7 @@ static void drop_doubted(struct rp_finding *finding, struct pairs *pairs)
 }
 
 /* A pair inside of another one, as the layers of a block are, says nothing more. */
-static bool is_part_of(const struct pair *inner, const struct pair *outer)
+static bool is_part_of(const struct rp_name_pair *inner, const struct rp_name_pair *outer)
 {
     for (size_t i = 0; i < inner->found.count; i++) {
         const struct rp_occurrence *in = &inner->found.occurrences[i];
@@ -213,7 +213,7 @@ static bool is_part_of(const struct pair *inner, const struct pair *outer)
     return true;
 }
 
-static void drop_parts(struct pairs *pairs)
+static void drop_parts(struct rp_name_pairs *pairs)
 {
     for (size_t i = 0; i < pairs->count; i++)
         for (size_t at = 0; at < pairs->count && !pairs->items[i].taken; at++)
@@ -224,19 +224,19 @@ static void drop_parts(struct pairs *pairs)
 
 /* ---- names that would be both forward and replay ------------------------------------------ */
 
-static double share_of(const struct pair *pair)
+static double share_of(const struct rp_name_pair *pair)
 {
     return pair->replays ? (double)pair->found.count / (double)pair->replays : 0.0;
 }
 
-static bool may_be_told(const struct pair *pair)
+static bool may_be_told(const struct rp_name_pair *pair)
 {
     return !pair->taken && share_of(pair) >= 0.5;
 }
 
 /* The one's names say more than which of many it is, or it explains more of its replays, and
  * better, or works on the same memory, or came first where both do as well. */
-static bool is_better(const struct pair *pair, const struct pair *other)
+static bool is_better(const struct rp_name_pair *pair, const struct rp_name_pair *other)
 {
     double mine = share_of(pair) * pair->shared, its = share_of(other) * other->shared;
     if (pair->numbered != other->numbered)
@@ -248,9 +248,9 @@ static bool is_better(const struct pair *pair, const struct pair *other)
     return pair < other;
 }
 
-static struct pair *best_unsettled(const struct pairs *pairs, const bool *settled)
+static struct rp_name_pair *best_unsettled(const struct rp_name_pairs *pairs, const bool *settled)
 {
-    struct pair *best = NULL;
+    struct rp_name_pair *best = NULL;
     for (size_t i = 0; i < pairs->count; i++)
         if (!settled[i] && may_be_told(&pairs->items[i]) &&
             (!best || is_better(&pairs->items[i], best)))
@@ -260,16 +260,16 @@ static struct pair *best_unsettled(const struct pairs *pairs, const bool *settle
 
 /* What replays one range is no forward of others, and the other way round: of names in a chain the
  * best pairs are kept. Layers alike that follow each other make such chains. */
-static void drop_chained(struct rp_finding *finding, struct pairs *pairs)
+static void drop_chained(struct rp_finding *finding, struct rp_name_pairs *pairs)
 {
     bool *settled = calloc(pairs->count + 1, sizeof(*settled));
-    struct pair *best;
+    struct rp_name_pair *best;
 
     finding->no_memory |= !settled;
     while (settled && (best = best_unsettled(pairs, settled)) != NULL) {
         settled[best - pairs->items] = true;
         for (size_t i = 0; i < pairs->count; i++) {
-            struct pair *other = &pairs->items[i];
+            struct rp_name_pair *other = &pairs->items[i];
             if (settled[i] || !may_be_told(other) ||
                 (other->forward != best->replay && other->replay != best->forward))
                 continue;
@@ -283,175 +283,18 @@ static void drop_chained(struct rp_finding *finding, struct pairs *pairs)
     free(settled);
 }
 
-/* ---- one glob for many names ------------------------------------------------------------ */
-
-static void take_pair(struct rp_finding *finding, struct rp_found_segment *segment,
-                      struct pair *pair)
-{
-    for (size_t i = 0; i < pair->found.count; i++)
-        rp_find_occurrence(finding, segment, pair->found.occurrences[i]);
-    pair->taken = true;
-}
-
-static bool has_name(const struct rp_finding *finding, const struct rp_found_segment *but,
-                     const char *name)
-{
-    for (size_t i = 0; i < finding->segment_count; i++)
-        if (&finding->segments[i] != but && strcmp(finding->segments[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* After its forward; a number behind it where several segments would have the same name. */
-static void name_segment(const struct rp_finding *finding, struct rp_found_segment *segment,
-                         const char *forward, size_t length)
-{
-    while (length > 0 && strchr("/:._- ", forward[length - 1]))
-        length--;
-    const char *stem = length ? forward : "segment";
-    int shown = (int)(length ? (length < 100 ? length : 100) : strlen(stem));
-    snprintf(segment->name, sizeof(segment->name), "%.*s", shown, stem);
-    for (unsigned next = 2; has_name(finding, segment, segment->name); next++)
-        snprintf(segment->name, sizeof(segment->name), "%.*s_%u", shown, stem, next);
-}
-
-/* An order that forwards without a replay disturb holds as long as these come where they came. */
-static const char *confidence_of(const struct rp_found_segment *segment, uint64_t replays,
-                                 double shared, bool doubtful)
-{
-    double agreeing = replays ? (double)segment->count / (double)replays : 0.0;
-    if (segment->against || doubtful)
-        return "guess";
-    return segment->unreplayed ? "likely" : rp_find_confidence(agreeing, shared);
-}
-
-static void tell_evidence(struct rp_found_segment *segment, uint64_t replays, double shared)
-{
-    char against[200] = "";
-
-    if (segment->against)
-        snprintf(against, sizeof(against),
-                 "; but %zu of them read what another forward that waits has read: replays in "
-                 "another order, and forwards that have none, need ranges of other names",
-                 segment->against);
-    else if (segment->unreplayed)
-        snprintf(against, sizeof(against),
-                 "; %zu forwards have no replay, and fit into this order: under a range of another "
-                 "name they could not be taken for what is replayed",
-                 segment->unreplayed);
-    else if (segment->replays > 1)
-        snprintf(against, sizeof(against), "; each forward is replayed up to %zu times in a step",
-                 segment->replays);
-    snprintf(segment->evidence, sizeof(segment->evidence),
-             "%zu of %llu ranges '%.60s' launch again what the %s '%.60s' launched, with "
-             "%.0f %% of the parameters and state that it read%s",
-             segment->count, (unsigned long long)replays, segment->replay,
-             segment->fifo ? "first waiting" : "latest", segment->forward, shared * 100,
-             against);
-}
-
-/* Another range replays the same forward in the same memory, and this one in other memory. */
-static bool is_second_choice(const struct pairs *pairs, const struct pair *pair)
-{
-    for (size_t i = 0; i < pairs->count; i++)
-        if (pairs->items[i].forward == pair->forward && pairs->items[i].doubted == 0 &&
-            pairs->items[i].memory > pair->memory && pairs->items[i].memory >= 1.0)
-            return true;
-    return false;
-}
-
-struct shares {
-    size_t step, forwards, replays, most;
-};
-
-static void end_step(struct shares *shares)
-{
-    if (shares->forwards && shares->replays % shares->forwards == 0 &&
-        shares->replays / shares->forwards > shares->most)
-        shares->most = shares->replays / shares->forwards;
-    shares->forwards = shares->replays = 0;
-}
-
-/* How often each forward is replayed where those of a step share its replays evenly. */
-static size_t replays_of(const struct rp_finding *finding, const struct pair *pair)
-{
-    const struct rp_story *story = finding->story;
-    struct shares shares = {.step = SIZE_MAX};
-
-    for (size_t i = 0; i < story->range_count; i++) {
-        const struct rp_story_range *range = &story->ranges[i];
-        size_t step = rp_find_step_of(finding, range->first);
-        if ((range->name != pair->forward && range->name != pair->replay) ||
-            !rp_find_launches_in(story, range->first, range->end))
-            continue;
-        if (step != shares.step)
-            end_step(&shares);
-        shares.step = step;
-        shares.forwards += range->name == pair->forward;
-        shares.replays += range->name == pair->replay;
-    }
-    end_step(&shares);
-    return shares.most;
-}
-
-/* `first` and all pairs that differ from it in nothing but the key. */
-static void make_segment(struct rp_finding *finding, struct pairs *pairs, struct pair *first)
-{
-    const char *forward = rp_story_name(finding->story, first->forward);
-    const char *replay = rp_story_name(finding->story, first->replay);
-    size_t cut = key_of(forward, replay), key = strlen(forward) - cut;
-    size_t replay_cut = strlen(replay) - key;
-    struct rp_found_segment *segment = rp_find_segment(finding);
-    uint64_t names = 0, replays = 0;
-    double shared = 1.0;
-    bool doubtful = false;
-
-    if (!segment)
-        return;
-    for (struct pair *pair = first; pair < pairs->items + pairs->count; pair++) {
-        const char *other = rp_story_name(finding->story, pair->forward);
-        const char *others = rp_story_name(finding->story, pair->replay);
-        bool alike = pair == first ||
-                     (key > 0 && key_of(other, others) == cut &&
-                      strncmp(other, forward, cut) == 0 &&
-                      strlen(others) - (strlen(other) - cut) == replay_cut &&
-                      strncmp(others, replay, replay_cut) == 0);
-        if (pair->taken || !alike)
-            continue;
-        size_t each = replays_of(finding, pair);
-        segment->replays = each > segment->replays ? each : segment->replays;
-        take_pair(finding, segment, pair);
-        doubtful |= pair->doubted || pair->numbered || is_second_choice(pairs, pair);
-        names++;
-        replays += pair->replays;
-        shared = pair->shared < shared ? pair->shared : shared;
-    }
-    segment->by_range = true;
-    segment->keyed = names > 1;
-    if (!segment->keyed)
-        rp_find_order(finding, segment, first->forward, first->replay);
-    name_segment(finding, segment, forward, segment->keyed ? cut : strlen(forward));
-    snprintf(segment->forward, sizeof(segment->forward), "%.*s%s",
-             (int)(segment->keyed ? cut : strlen(forward)), forward, segment->keyed ? "*" : "");
-    snprintf(segment->replay, sizeof(segment->replay), "%.*s%s",
-             (int)(segment->keyed ? replay_cut : strlen(replay)), replay,
-             segment->keyed ? "*" : "");
-    segment->confidence = confidence_of(segment, replays, shared, doubtful);
-    tell_evidence(segment, replays, shared);
-}
-
 void rp_find_ranges(struct rp_finding *finding)
 {
-    struct pairs pairs = {0};
+    struct rp_name_pairs pairs = {0};
 
     collect(finding, &pairs);
     drop_doubted(finding, &pairs);
     drop_parts(&pairs);
     drop_chained(finding, &pairs);
     for (size_t i = 0; i < pairs.count && !finding->no_memory; i++) {
-        struct pair *pair = &pairs.items[i];
+        struct rp_name_pair *pair = &pairs.items[i];
         if (may_be_told(pair))
-            make_segment(finding, &pairs, pair);
+            rp_name_pair_segment(finding, &pairs, pair);
     }
     for (size_t i = 0; i < pairs.count; i++)
         free(pairs.items[i].found.occurrences);
