@@ -51,6 +51,7 @@ enum rp_switch {
     RP_SWITCH_PLAIN_STEPS,  /* leave marks out of some steps, for what they take */
     RP_SWITCH_TRADES,       /* leave room for blocks of both sizes where trades would tell */
     RP_SWITCH_LATER,        /* tell what is kept later from what is kept from the forward on */
+    RP_SWITCH_PARTING,      /* keep what is freed in a stream until that has come so far */
     RP_SWITCH_TRIALS,       /* copy after a step, for the price of large copies */
     RP_SWITCH_COUNT
 };

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h> /* program_invocation_short_name: ranks and banks are here too */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,16 +48,28 @@ void driver_check(CUresult result, const char *call)
     exit(1);
 }
 
+static bool pooled;
+
+void device_use_pool(void)
+{
+    pooled = true;
+}
+
 CUdeviceptr device_alloc(size_t bytes)
 {
     CUdeviceptr memory = 0;
-    CU(MemAlloc, &memory, bytes);
+    if (pooled)
+        CU(MemAllocAsync, &memory, bytes, NULL);
+    else
+        CU(MemAlloc, &memory, bytes);
     return memory;
 }
 
 void device_free(CUdeviceptr *memory)
 {
-    if (*memory != 0)
+    if (*memory != 0 && pooled)
+        CU(MemFreeAsync, *memory, NULL);
+    else if (*memory != 0)
         CU(MemFree, *memory);
     *memory = 0;
 }

@@ -27,6 +27,8 @@
     X(StreamSynchronize) \
     X(MemAlloc) \
     X(MemFree) \
+    X(MemAllocAsync) \
+    X(MemFreeAsync) \
     X(MemAllocHost) \
     X(MemFreeHost) \
     X(MemcpyHtoD) \
@@ -51,6 +53,8 @@ extern struct driver driver;
 void driver_open(void);
 void driver_check(CUresult result, const char *call);
 
+/* From now on it comes from the device's pool, in the order of the default stream. */
+void device_use_pool(void);
 /* Device memory; never 0 bytes. */
 CUdeviceptr device_alloc(size_t bytes);
 /* Frees *memory and clears it; nothing happens when it is clear already. */

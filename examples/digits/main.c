@@ -42,6 +42,8 @@ int main(int argc, char **argv)
     free(beside);
 
     driver_open();
+    if (options.pool)
+        device_use_pool();
     struct model model;
     model_create(&model, ptx, options.blocks, options.seed);
     float loss = train(&model, &data.train, &options);

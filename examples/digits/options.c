@@ -23,6 +23,7 @@ static const char help[] =
     "                      made, which stays as it is: a probe\n"
     "      --probe=N       steps of the probe (default 40)\n"
     "  -s, --seed=N        start of all generators (default 1)\n"
+    "      --pool          take device memory from the device's stream-ordered pool\n"
     "      --losses=FILE   write the loss of each step, one hexadecimal float a line\n"
     "      --dump=FILE     write all bytes of the state after the last step\n"
     "      --data=FILE     the digits (default digits.bin beside the program, if it is\n"
@@ -30,12 +31,12 @@ static const char help[] =
     "      --kernels=FILE  the PTX (default kernels.ptx beside the program)\n"
     "  -h, --help          show this\n";
 
-enum { LOSSES = 256, DUMP, DATA, KERNELS, CONTRAST, PROBE };
+enum { LOSSES = 256, DUMP, DATA, KERNELS, CONTRAST, PROBE, POOL };
 static const struct option table[] = {
     {"eager", no_argument, NULL, 'e'},          {"checkpoint", no_argument, NULL, 'c'},
     {"steps", required_argument, NULL, 'n'},    {"batch", required_argument, NULL, 'b'},
     {"blocks", required_argument, NULL, 'l'},   {"contrast", no_argument, NULL, CONTRAST},
-    {"probe", required_argument, NULL, PROBE},
+    {"probe", required_argument, NULL, PROBE},  {"pool", no_argument, NULL, POOL},
     {"seed", required_argument, NULL, 's'},     {"losses", required_argument, NULL, LOSSES},
     {"dump", required_argument, NULL, DUMP},    {"data", required_argument, NULL, DATA},
     {"kernels", required_argument, NULL, KERNELS}, {"help", no_argument, NULL, 'h'},
@@ -66,6 +67,7 @@ static void take(struct options *options, int option, const char *value)
     case 'l': options->blocks = (int)number("blocks", value, BLOCKS, MOST_BLOCKS); break;
     case CONTRAST: options->contrast = true; break;
     case PROBE: options->probe = (int)number("probe", value, 1, 1000000); break;
+    case POOL: options->pool = true; break;
     case 's': options->seed = number("seed", value, 0, UINT64_MAX); break;
     case LOSSES: options->losses = value; break;
     case DUMP: options->dump = value; break;

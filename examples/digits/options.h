@@ -8,6 +8,7 @@
 struct options {
     bool checkpoint;
     bool contrast;
+    bool pool; /* device memory comes from the device's pool */
     int steps, batch, blocks, probe; /* probe: its steps */
     uint64_t seed;
     const char *data, *kernels; /* kernels: NULL for the file beside the program */

@@ -47,6 +47,8 @@ bool rp_handler_is_captured(rp_stream stream);
  * 0 when the host is out of memory. */
 rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t bytes,
                             const char *name);
+/* A budget is enforced: past it the job's call fails as the driver's own would, and is skipped. */
+void rp_handler_keep_budget(struct rp_frame *frame, uint64_t bytes);
 /* The physical allocation that a handle stands for, or 0. */
 rp_alloc_id rp_handler_physical(uint64_t handle);
 /* An allocation is gone: versions, state and record. Wants the lock. */

@@ -106,8 +106,7 @@ static void register_alloc(struct rp_frame *frame, enum rp_alloc_kind kind, cons
     rp_core_unlock();
 }
 
-/* A budget is enforced: past it the job's call fails as the driver's own would. */
-static void keep_budget(struct rp_frame *frame, uint64_t bytes)
+void rp_handler_keep_budget(struct rp_frame *frame, uint64_t bytes)
 {
     if (!rp_budget_is_set())
         return;
@@ -141,8 +140,8 @@ static void alloc_in_its_place(struct rp_frame *frame, const struct rp_args_cuMe
 
 void rp_on_alloc_budget(struct rp_frame *frame)
 {
-    const struct rp_args_cuMemAlloc_v2 *args = frame->args; /* async and pooled start alike */
-    keep_budget(frame, args->bytesize);
+    const struct rp_args_cuMemAlloc_v2 *args = frame->args; /* the older ones start alike */
+    rp_handler_keep_budget(frame, args->bytesize);
     if (frame->id == RP_CALL_cuMemAlloc_v2 && !frame->skip && rp_recompute_is_on())
         alloc_in_its_place(frame, args);
 }
@@ -154,14 +153,14 @@ void rp_on_alloc_pitch_budget(struct rp_frame *frame)
     uint64_t pitch = (args->WidthInBytes + 511) & ~UINT64_C(511), bytes;
     if (__builtin_mul_overflow(pitch, args->Height, &bytes))
         bytes = UINT64_MAX;
-    keep_budget(frame, bytes);
+    rp_handler_keep_budget(frame, bytes);
 }
 
 void rp_on_mem_create_budget(struct rp_frame *frame)
 {
     const struct rp_args_cuMemCreate *args = frame->args;
     if (args->prop && args->prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE)
-        keep_budget(frame, args->size);
+        rp_handler_keep_budget(frame, args->size);
 }
 
 void rp_on_alloc(struct rp_frame *frame)
@@ -201,29 +200,6 @@ void rp_on_alloc_pitch(struct rp_frame *frame)
         register_alloc(frame, RP_ALLOC_DEVICE, args->dptr, *args->pPitch * args->Height);
 }
 
-/* In a capture they make nodes, and the memory comes with the launch of their graph. */
-static bool is_captured(const struct rp_frame *frame)
-{
-    rp_core_lock();
-    bool captured = rp_handler_is_captured(rp_handler_stream(frame));
-    rp_core_unlock();
-    return captured;
-}
-
-void rp_on_alloc_async(struct rp_frame *frame)
-{
-    const struct rp_args_cuMemAllocAsync *args = frame->args;
-    if (!is_captured(frame))
-        register_alloc(frame, RP_ALLOC_POOL, args->dptr, args->bytesize);
-}
-
-void rp_on_alloc_from_pool(struct rp_frame *frame)
-{
-    const struct rp_args_cuMemAllocFromPoolAsync *args = frame->args;
-    if (!is_captured(frame))
-        register_alloc(frame, RP_ALLOC_POOL, args->dptr, args->bytesize);
-}
-
 void rp_on_alloc_managed(struct rp_frame *frame)
 {
     const struct rp_args_cuMemAllocManaged *args = frame->args;
@@ -243,17 +219,20 @@ static bool may_free(const struct rp_frame *frame, rp_alloc_id id)
 static void before_free(struct rp_frame *frame, uint64_t address)
 {
     rp_alloc_id id = 0;
+    rp_stream stream = rp_calls[frame->id].stream_arg < 0 ? 0 : rp_handler_stream(frame);
     rp_core_lock();
     if (address && rp_memory_find(rp_core.bench.memory, address, &id, NULL, NULL) == RP_OK &&
         may_free(frame, id)) {
         frame->scratch[0] = (void *)(uintptr_t)id;
         if (rp_core.segments_wanted)
-            rp_retain_free(id, rp_calls[frame->id].stream_arg < 0 ? 0 : rp_handler_stream(frame));
-        frame->skip = frame->served = rp_recompute_free(id, address);
-        if (frame->served) {
+            rp_retain_free(id, stream);
+        frame->served = (stream && rp_recompute_free_async(id, address, stream, &frame->result)) ||
+                        rp_recompute_free(id, address);
+        frame->skip = frame->served;
+        if (frame->served && frame->result == CUDA_SUCCESS)
             rp_handler_died(id);
+        if (frame->served)
             frame->scratch[0] = NULL;
-        }
     }
     rp_core_unlock();
 }
@@ -273,7 +252,10 @@ void rp_on_free_v1_before(struct rp_frame *frame)
 void rp_on_free_async_before(struct rp_frame *frame)
 {
     const struct rp_args_cuMemFreeAsync *args = frame->args;
-    if (!is_captured(frame))
+    rp_core_lock();
+    bool is_captured = rp_handler_is_captured(rp_handler_stream(frame));
+    rp_core_unlock();
+    if (!is_captured)
         before_free(frame, args->dptr);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/recompute/answer.h"
 
+#include "interpose/recompute/pool.h"
 #include "interpose/run/core.h"
 
 #include <string.h>
@@ -40,8 +41,12 @@ CUresult rp_answer_attribute(const struct rp_backed *backed, uint64_t address,
                              CUpointer_attribute attribute, void *data)
 {
     switch ((int)attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT:
-        GIVE(CUcontext, (uintptr_t)rp_backing_owner(backed));
+    case CU_POINTER_ATTRIBUTE_CONTEXT: /* a pool is the device's, and of no context */
+        GIVE(CUcontext, rp_backing_pool(backed) ? 0 : (uintptr_t)rp_backing_owner(backed));
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+        if (!rp_backing_pool(backed))
+            return CUDA_ERROR_INVALID_VALUE;
+        GIVE(CUmemoryPool, (uintptr_t)rp_pool_handle(rp_backing_pool(backed)));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: GIVE(unsigned, CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: GIVE(CUdeviceptr, address);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
@@ -69,8 +74,8 @@ CUresult rp_answer_one_of(const struct rp_backed *backed, uint64_t address,
                           CUpointer_attribute attribute, void *data)
 {
     CUresult result = rp_answer_attribute(backed, address, attribute, data);
-    if (attribute != CU_POINTER_ATTRIBUTE_HOST_POINTER &&
-        attribute != CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
+    if (result == CUDA_SUCCESS || (attribute != CU_POINTER_ATTRIBUTE_HOST_POINTER &&
+                                   attribute != CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE))
         return result;
     GIVE(void *, NULL);
 }

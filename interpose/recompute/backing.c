@@ -22,6 +22,8 @@ struct rp_backed {
     int device;
     uint64_t context;        /* that it was made in */
     uint64_t number;         /* no other ever has it */
+    struct rp_pool *pool;
+    bool parted;             /* the job has given it back */
     struct granule granules[];
 };
 
@@ -277,7 +279,7 @@ struct rp_backed *rp_backing_find(uint64_t address)
 {
     size_t at = seek(address);
     struct rp_backed *backed = at ? backing.items[at - 1] : NULL;
-    return backed && address - backed->address < backed->span ? backed : NULL;
+    return backed && !backed->parted && address - backed->address < backed->span ? backed : NULL;
 }
 
 struct rp_backed *rp_backing_of(rp_alloc_id id)
@@ -306,6 +308,16 @@ uint64_t rp_backing_number(const struct rp_backed *backed)
     return backed->number;
 }
 
+void rp_backing_put_into(struct rp_backed *backed, struct rp_pool *pool)
+{
+    backed->pool = pool;
+}
+
+struct rp_pool *rp_backing_pool(const struct rp_backed *backed)
+{
+    return backed->pool;
+}
+
 int rp_backing_device(const struct rp_backed *backed)
 {
     return backed->device;
@@ -323,6 +335,12 @@ static enum rp_status enlist(struct rp_backed *backed)
     return RP_OK;
 }
 
+static uint64_t next_number(void)
+{
+    static uint64_t made;
+    return UINT64_C(1) << 62 | ++made; /* the driver's own count from 1 */
+}
+
 enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
 {
     uint64_t count = rp_backing_span(bytes) / backing.granule;
@@ -332,8 +350,7 @@ enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
         return RP_NO_MEMORY;
     backed->bytes = bytes;
     backed->span = count * backing.granule;
-    static uint64_t made;
-    backed->number = UINT64_C(1) << 62 | ++made; /* the driver's own count from 1 */
+    backed->number = next_number();
     backed->device = current_device();
     backed->context = rp_backing_context();
     /* Whose it is must be known: it goes with its context. */
@@ -367,13 +384,33 @@ void rp_backing_destroy(struct rp_backed *backed)
     rp_real.cuMemAddressFree(backed->address, backed->span);
     size_t at = seek(backed->address);
     rp_array_splice(backing.items, &backing.count, at - 1, at, NULL, 0, sizeof backed);
-    backing.span -= backed->span;
+    backing.span -= backed->parted ? 0 : backed->span;
     free(backed);
+}
+
+void rp_backing_part(struct rp_backed *backed)
+{
+    backed->parted = true;
+    backing.span -= backed->span;
+}
+
+void rp_backing_renew(struct rp_backed *backed, uint64_t bytes)
+{
+    backed->parted = false;
+    backing.span += backed->span;
+    backed->bytes = bytes;
+    backed->number = next_number();
+    rp_backing_use(backed, 0, backed->span, rp_core.seq);
 }
 
 void rp_backing_share(void)
 {
-    const CUmemAccessDesc access = {.location = properties(current_device()).location,
+    rp_backing_share_with(current_device());
+}
+
+void rp_backing_share_with(int device)
+{
+    const CUmemAccessDesc access = {.location = properties(device).location,
                                     .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     uint64_t bit = UINT64_C(1) << (access.location.id & 63);
     for (size_t i = 0; !(backing.shared & bit) && i < backing.count; i++)

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 struct rp_backed;
+struct rp_pool;
 
 /* True for an allocation that is worth it: of a granule or more, on a device that can. */
 bool rp_backing_suits(uint64_t bytes);
@@ -28,6 +29,14 @@ uint64_t rp_backing_span(uint64_t bytes); /* what an allocation of so many takes
  * RP_UNSUPPORTED when the driver can't. */
 enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address);
 void rp_backing_destroy(struct rp_backed *backed);
+
+/* It is a stream-ordered pool's; NULL of cuMemAlloc's. */
+void rp_backing_put_into(struct rp_backed *backed, struct rp_pool *pool);
+struct rp_pool *rp_backing_pool(const struct rp_backed *backed);
+/* The job has given it back: only its pool knows it from now on. It comes again, as another one of
+ * as many granules. */
+void rp_backing_part(struct rp_backed *backed);
+void rp_backing_renew(struct rp_backed *backed, uint64_t bytes);
 
 /* The one that `address` lies in, or NULL when the driver made that memory. */
 struct rp_backed *rp_backing_find(uint64_t address);
@@ -72,6 +81,7 @@ bool rp_backing_fits(uint64_t bytes);
 /* Another context than the first works on the device's memory, perhaps another device: what there
  * is can be reached from the current one, and no more is made. */
 void rp_backing_share(void);
+void rp_backing_share_with(int device);
 bool rp_backing_is_shared(void);
 /* The context is gone, and with it what the job had in it. The allocations are about to be counted
  * as dead. */

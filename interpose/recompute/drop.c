@@ -8,6 +8,7 @@
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/gate.h"
 #include "interpose/recompute/holding.h"
+#include "interpose/recompute/pool.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/victim.h"
 #include "interpose/run/budget.h"
@@ -249,9 +250,11 @@ bool rp_drop_make_room(uint64_t bytes)
 {
     uint64_t freed = trim_own(bytes);
     if (freed < bytes)
+        freed += rp_pools_reclaim(bytes - freed, !rp_gates_are_shut());
+    if (freed < bytes)
         freed += take(bytes - freed);
     if (freed < bytes && rp_gates_are_shut() && rp_gates_await())
-        freed += take(bytes - freed);
+        freed += rp_pools_reclaim(bytes - freed, true) + take(bytes - freed);
     if (freed < bytes)
         freed += evict(bytes - freed);
     return freed >= bytes;

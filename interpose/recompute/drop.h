@@ -25,7 +25,8 @@ void rp_drop_unless_plenty(void);
 /* While it is held nothing that stands is dropped. Holds are counted. */
 void rp_drop_hold(bool begins);
 /* Gives at least `bytes` back to the device, or false: idle blocks of the layer's own first, then
- * holdings, then what can only be moved elsewhere (interpose/recompute/exile.h). */
+ * what the job has given back to pools, then holdings, then what can only be moved elsewhere
+ * (interpose/recompute/exile.h). */
 bool rp_drop_make_room(uint64_t bytes);
 /* What it takes for the budget to leave so many more, or false. */
 bool rp_drop_make_room_for(uint64_t bytes);

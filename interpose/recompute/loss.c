@@ -100,12 +100,12 @@ static void lose(struct rp_execution *execution)
 enum { ITS_CODE = 0 }; /* in the place of an allocation: none has this number */
 
 /* Any stream will do, since all others wait for it: the job's own may be gone by now. So does the
- * host, since not every call that takes something away waits for the device. */
-static void make_last(struct rp_execution *execution, rp_alloc_id id)
+ * host, unless what goes waits for streams. */
+static void make_last(struct rp_execution *execution, rp_alloc_id id, bool at_once)
 {
     rp_stream line;
     enum rp_status status = rp_drop_line(&line) ? rp_recall(execution, line) : RP_INVALID;
-    if (status == RP_OK && !rp_drop_wait())
+    if (status == RP_OK && at_once && !rp_drop_wait())
         status = RP_IO;
     if (status == RP_OK)
         rp_loss_let_go(execution);
@@ -133,22 +133,22 @@ static bool has_dropped_elsewhere(const struct rp_execution *execution, rp_alloc
 }
 
 /* Making one may drop what another holds, but no more of what has been let go of. */
-static bool make_one_more(rp_alloc_id id)
+static bool make_one_more(rp_alloc_id id, bool at_once)
 {
     for (size_t i = 0; i < rp_executions_count(); i++) {
         struct rp_execution *execution = rp_executions_at(i);
         if (!knows(execution, id) || execution->recipe->lost ||
             !has_dropped_elsewhere(execution, id))
             continue;
-        make_last(execution, id);
+        make_last(execution, id, at_once);
         return true;
     }
     return false;
 }
 
-void rp_loss_of_memory(rp_alloc_id id)
+void rp_loss_of_memory(rp_alloc_id id, bool at_once)
 {
-    while (make_one_more(id))
+    while (make_one_more(id, at_once))
         ;
     rp_holdings_forget(id);
     for (size_t i = 0; i < rp_executions_count(); i++)
@@ -158,14 +158,14 @@ void rp_loss_of_memory(rp_alloc_id id)
 
 void rp_loss_of_code(void)
 {
-    rp_loss_of_memory(ITS_CODE);
+    rp_loss_of_memory(ITS_CODE, true);
 }
 
 static enum rp_status lose_piece(void *ctx, uint64_t address, uint64_t length, rp_alloc_id id,
                                  uint64_t offset)
 {
     (void)ctx, (void)address, (void)length, (void)offset;
-    rp_loss_of_memory(id);
+    rp_loss_of_memory(id, true);
     return RP_OK;
 }
 

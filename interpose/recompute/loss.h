@@ -17,8 +17,8 @@ void rp_loss_let_go(struct rp_execution *execution);
 bool rp_loss_of_worthless(struct rp_execution *execution, uint64_t bytes);
 /* The same of all that have no outputs any more. */
 void rp_loss_let_go_of_empty(void);
-/* The allocation dies, or its bytes get another address. */
-void rp_loss_of_memory(rp_alloc_id id);
+/* The allocation dies, or its bytes get another address: `at_once`, or in the order of streams. */
+void rp_loss_of_memory(rp_alloc_id id, bool at_once);
 /* The same of all that lies in [address, address + bytes). */
 void rp_loss_of_range(uint64_t address, uint64_t bytes);
 /* Kernels go, or will run otherwise: every recipe may have launched one of them. */

@@ -133,7 +133,8 @@ static bool is_within_device(const struct rp_footprint *call, enum rp_effect eff
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
         const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, reach->id);
-        if (!alloc || alloc->kind != RP_ALLOC_DEVICE || !reach->certain)
+        bool is_there = alloc && (alloc->kind == RP_ALLOC_DEVICE || alloc->kind == RP_ALLOC_POOL);
+        if (!is_there || !reach->certain)
             return false;
         bytes -= reach->effect == effect ? reach->hi - reach->lo : 0;
     }

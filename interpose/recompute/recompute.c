@@ -16,6 +16,7 @@
 #include "interpose/recompute/liveness.h"
 #include "interpose/recompute/loss.h"
 #include "interpose/recompute/need.h"
+#include "interpose/recompute/pool.h"
 #include "interpose/recompute/recall.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/round.h"
@@ -29,6 +30,7 @@ void rp_recompute_step_begins(void)
 {
     if (!rp_recompute_is_on())
         return;
+    rp_pools_settle();
     rp_liveness_step_begins();
     rp_advice_step_begins();
     rp_round_begins();
@@ -315,130 +317,4 @@ CUresult rp_recompute_looked(CUresult result)
 {
     bool is_ours = rp_recompute_is_on() && result == CUDA_ERROR_INVALID_VALUE && !all_stands();
     return is_ours ? CUDA_ERROR_OUT_OF_MEMORY : result;
-}
-
-/* ---- memory ------------------------------------------------------------------------- */
-
-static CUresult alloc_plain(uint64_t bytes, CUdeviceptr *address)
-{
-    CUresult result = rp_real.cuMemAlloc_v2(address, bytes);
-    while (result == CUDA_ERROR_OUT_OF_MEMORY && rp_drop_make_room(bytes))
-        result = rp_real.cuMemAlloc_v2(address, bytes);
-    return result;
-}
-
-/* Without a budget it is what the device has. */
-static void settle_budget(void)
-{
-    size_t free_bytes, total;
-    if (rp_core.config.budget == UINT64_MAX &&
-        rp_real.cuMemGetInfo_v2(&free_bytes, &total) == CUDA_SUCCESS)
-        rp_core.config.budget = rp_budget_used() + free_bytes;
-}
-
-CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)
-{
-    uint64_t place = 0;
-    settle_budget();
-    if (!rp_backing_suits(bytes))
-        return alloc_plain(bytes, address);
-    enum rp_status status = rp_backing_create(bytes, &place);
-    if (status == RP_NO_MEMORY && rp_drop_make_room_for(rp_backing_span(bytes)))
-        status = rp_backing_create(bytes, &place);
-    while (status == RP_NO_MEMORY && rp_drop_make_room(bytes))
-        status = rp_backing_create(bytes, &place);
-    if (status == RP_NO_MEMORY) {
-        rp_recompute_refuses(bytes);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    if (status != RP_OK)
-        return alloc_plain(bytes, address);
-    *address = place;
-    return CUDA_SUCCESS;
-}
-
-void rp_recompute_born(uint64_t address)
-{
-    if (rp_recompute_is_on())
-        rp_need_memory(rp_backing_find(address));
-}
-
-bool rp_recompute_free(rp_alloc_id id, uint64_t address)
-{
-    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
-    if (!rp_recompute_is_on() || alloc->address != address)
-        return false;
-    rp_loss_of_memory(id);
-    rp_loss_let_go_of_empty();
-    struct rp_backed *backed = rp_backing_find(address);
-    if (!backed)
-        return false;
-    if (rp_drop_wait_for_all(rp_backing_owner(backed))) {
-        rp_exile_forget(id);
-        rp_backing_destroy(backed);
-    } else {
-        rp_remark("cuMemFree", "what the job freed while a stream captured, or when the device "
-                               "could not be waited for, is there until the process ends");
-    }
-    rp_core.device_bytes += alloc->bytes; /* its death is about to take them off */
-    return true;
-}
-
-void rp_recompute_moves(uint64_t address, uint64_t bytes)
-{
-    if (rp_recompute_is_on())
-        rp_loss_of_range(address, bytes);
-}
-
-void rp_recompute_code_changes(void)
-{
-    if (rp_recompute_is_on())
-        rp_loss_of_code();
-}
-
-void rp_recompute_died(rp_alloc_id id)
-{
-    if (rp_recompute_is_on())
-        rp_loss_noticed(id);
-}
-
-bool rp_recompute_make_room_for(uint64_t bytes)
-{
-    return rp_recompute_is_on() && rp_drop_make_room_for(bytes);
-}
-
-const struct rp_bench *rp_recompute_refuge(void)
-{
-    return rp_recompute_is_on() ? rp_refuge() : NULL;
-}
-
-void rp_recompute_lost(uint64_t context)
-{
-    if (!rp_recompute_is_on())
-        return;
-    for (size_t i = 0; i < rp_executions_count(); i++) {
-        struct rp_execution *execution = rp_executions_at(i);
-        if (!execution->recipe || RP_HANDLE(execution->recipe->context) != context)
-            continue;
-        rp_holdings_release(execution);
-        execution->recipe->closed = true;
-    }
-    if (!rp_exile_forget_in(context)) {
-        rp_report(RP_HAZARD_NOT_PRESERVED, NULL, NULL, 0, 0, 0, NULL, NULL);
-        rp_exile_forget_all();
-    }
-    rp_backing_lose(context);
-    rp_drop_forget();
-}
-
-void rp_recompute_forget(void)
-{
-    rp_backing_forget();
-    rp_exile_forget_all();
-    rp_holdings_forget_all();
-    rp_drop_forget();
-    rp_liveness_forget();
-    rp_advice_forget();
-    rp_rounds_forget();
-    rp_need_forget();
 }

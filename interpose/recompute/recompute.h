@@ -9,6 +9,8 @@
 #include "interpose/run/core.h"
 #include "interpose/run/execution.h"
 
+struct rp_pool;
+
 static inline bool rp_recompute_is_on(void)
 {
     return rp_core.config.mode == RP_MODE_RECOMPUTE;
@@ -69,11 +71,21 @@ void rp_recompute_refuses(uint64_t bytes);
 /* The job asks for device memory. Returns what the driver would: the address is set on success, and
  * what has come counts for rp_core.device_bytes when it is born, before the lock is given up. */
 CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address);
+/* The same of a stream-ordered pool, with NULL the device's current one. False when the driver has to
+ * answer, as it does for pools that the layer does not stand in for. */
+bool rp_recompute_alloc_async(uint64_t bytes, CUmemoryPool pool, rp_stream stream,
+                              CUdeviceptr *address, CUresult *result);
 /* Memory has come, of whatever kind, and is counted. */
 void rp_recompute_born(uint64_t address);
 /* The job frees `id`, of whatever kind, which lies at `address`. True when the layer has done the
  * driver's part: then it has to die before the lock is given up, for the same reason. */
 bool rp_recompute_free(rp_alloc_id id, uint64_t address);
+/* The job frees memory of a pool in this stream, and nobody waits for that. True when the layer has
+ * answered: on success it has to die, as above. */
+bool rp_recompute_free_async(rp_alloc_id id, uint64_t address, rp_stream stream, CUresult *result);
+/* The job shows a pool to these devices: what the layer has made of it is shown, and nothing goes any
+ * more. False where there is no room for all that there is. */
+bool rp_recompute_shows(struct rp_pool *pool, const CUmemAccessDesc *map, size_t count);
 /* What lies in [address, address + bytes) is about to lose that address. */
 void rp_recompute_moves(uint64_t address, uint64_t bytes);
 /* Kernels are about to be unloaded, or to run otherwise than they did. */

@@ -16,6 +16,7 @@
     } while (0)
 
 static CUcontext context;
+static CUmemoryPool pool;
 
 static void ask_range(CUdeviceptr memory, size_t inside)
 {
@@ -34,6 +35,8 @@ static void ask_one(CUdeviceptr memory, size_t inside, int which)
     CUresult result = cuPointerGetAttribute(value, (CUpointer_attribute)which, memory + inside);
     if (which == CU_POINTER_ATTRIBUTE_CONTEXT)
         value[0] = value[0] == (unsigned long long)(size_t)context;
+    if (which == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE)
+        value[0] = value[0] == (unsigned long long)(size_t)pool;
     if (which == CU_POINTER_ATTRIBUTE_DEVICE_POINTER ||
         which == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR ||
         which == CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR)
@@ -88,10 +91,8 @@ static void go_past(CUdeviceptr memory, size_t bytes)
     free(host);
 }
 
-static void ask(size_t bytes)
+static void ask_all(CUdeviceptr memory, size_t bytes)
 {
-    CUdeviceptr memory;
-    CU(cuMemAlloc(&memory, bytes));
     for (size_t inside = 0; inside < bytes; inside += bytes / 2 + 1) {
         ask_range(memory, inside);
         for (int which = CU_POINTER_ATTRIBUTE_CONTEXT;
@@ -99,6 +100,13 @@ static void ask(size_t bytes)
             ask_one(memory, inside, which);
         ask_many(memory, inside);
     }
+}
+
+static void ask(size_t bytes)
+{
+    CUdeviceptr memory;
+    CU(cuMemAlloc(&memory, bytes));
+    ask_all(memory, bytes);
     free_wrongly(memory);
     go_past(memory, bytes);
     unsigned char *host = calloc(1, bytes);
@@ -110,6 +118,85 @@ static void ask(size_t bytes)
     printf("free twice: %d\n", (int)cuMemFree(memory));
 }
 
+/* ---- pools ----------------------------------------------------------------------------- */
+
+static void ask_pool(const char *when)
+{
+    static const CUmemPool_attribute which[] = {
+        CU_MEMPOOL_ATTR_USED_MEM_CURRENT, CU_MEMPOOL_ATTR_USED_MEM_HIGH,
+        CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH};
+    printf("pool %s:", when);
+    for (int i = 0; i < 4; i++) {
+        cuuint64_t value = 0;
+        CU(cuMemPoolGetAttribute(pool, which[i], &value));
+        printf(" %llu", (unsigned long long)value);
+    }
+    printf("\n");
+}
+
+static void set(CUmemPool_attribute which, cuuint64_t value)
+{
+    CU(cuMemPoolSetAttribute(pool, which, &value));
+}
+
+/* What was given back may come again at once in its stream; elsewhere once that has come so far. */
+static void take_in_turn(CUstream stream, size_t bytes)
+{
+    CUdeviceptr first, second, third;
+    CU(cuMemAllocFromPoolAsync(&first, bytes, pool, stream));
+    CU(cuMemAllocFromPoolAsync(&second, 1000, pool, stream));
+    ask_pool("with two");
+    CU(cuMemFreeAsync(first, stream));
+    CU(cuMemAllocFromPoolAsync(&third, bytes, pool, stream));
+    printf("again: %s\n", third == first ? "the same" : "another");
+    CU(cuStreamSynchronize(stream));
+    ask_pool("with another");
+    CU(cuMemFreeAsync(second, stream));
+    CU(cuMemFreeAsync(third, stream));
+    printf("twice: %d\n", (int)cuMemFreeAsync(third, stream));
+    CU(cuStreamSynchronize(stream));
+    ask_pool("with none");
+}
+
+static void ask_of_pool(size_t bytes)
+{
+    CUdeviceptr memory;
+    CUstream stream;
+    unsigned char *host = calloc(1, bytes);
+    CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU(cuMemAllocFromPoolAsync(&memory, bytes, pool, stream));
+    ask_all(memory, bytes);
+    printf("free inside: %d\n", (int)cuMemFreeAsync(memory + 256, stream));
+    CU(cuMemsetD8Async(memory, 7, bytes, stream));
+    CU(cuMemcpyDtoHAsync(host, memory, bytes, stream));
+    CU(cuMemFreeAsync(memory, stream));
+    CU(cuStreamSynchronize(stream));
+    printf("bytes: %d %d\n", host[0], host[bytes - 1]);
+    take_in_turn(stream, bytes);
+    set(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes);
+    take_in_turn(stream, bytes);
+    CU(cuMemPoolTrimTo(pool, 0));
+    ask_pool("trimmed");
+    set(CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0);
+    set(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0);
+    ask_pool("set back");
+    set(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 0);
+    CU(cuMemAllocFromPoolAsync(&memory, bytes, pool, stream));
+    CU(cuMemFree(memory));
+    ask_pool("freed at once");
+    CU(cuStreamDestroy(stream));
+    free(host);
+}
+
+static void ask_of_own_pool(size_t bytes)
+{
+    const CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                       .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    CU(cuMemPoolCreate(&pool, &properties));
+    ask_of_pool(bytes);
+    CU(cuMemPoolDestroy(pool));
+}
+
 int main(void)
 {
     CU(cuInit(0));
@@ -118,5 +205,8 @@ int main(void)
     ask(1000);
     ask(65536);
     ask(100001);
+    CU(cuDeviceGetDefaultMemPool(&pool, 0));
+    ask_of_pool(100001);
+    ask_of_own_pool(65536);
     return 0;
 }

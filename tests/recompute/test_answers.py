@@ -29,6 +29,7 @@ class Answers(unittest.TestCase):
                 capture_output=True, text=True, env=ENVIRONMENT)
         self.assertEqual((bare.returncode, run.returncode), (0, 0), bare.stdout + run.stderr)
         self.assertIn("attribute", bare.stdout)
+        self.assertIn("pool trimmed", bare.stdout)
         self.assertEqual(run.stdout, bare.stdout)
 
 

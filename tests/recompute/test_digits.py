@@ -151,6 +151,41 @@ class Digits(unittest.TestCase):
                 self.assertFalse(run.code == 0 and run.bytes == self.bare.bytes)
 
 
+class WithAPool(unittest.TestCase):
+    """The job takes its memory from the device's pool, and gives it back in stream order."""
+
+    JOB = ["-n", "3", "-b", "128", "-l", "6", "--pool"]
+
+    @classmethod
+    def setUpClass(cls):
+        cls.bare = Run("-m", "observe", job=cls.JOB)
+
+    def test_less_memory_the_same_bytes(self):
+        for share in (0.7, 0.5):
+            with self.subTest(share=share):
+                budget = int(self.bare.peak * share)
+                run = under(budget, job=self.JOB)
+                self.assertEqual(run.code, 0, run.stderr)
+                self.assertTrue(run.bytes == self.bare.bytes and run.bytes)
+                self.assertLessEqual(run.peak, budget)
+                self.assertGreater(run.recompute["recalls"], 0)
+
+    @unittest.skipUnless(HAS_SWITCHES, "built without switches")
+    def test_dropped_at_every_chance_in_any_order_of_the_device(self):
+        for seed in range(1, 4):
+            with self.subTest(seed=seed):
+                run = under(None, {"REPRISE_TEST_DISABLE": "plenty",
+                                   "REPRISE_SOFT_SCHEDULE": str(seed)}, self.JOB)
+                self.assertEqual(run.code, 0, run.stderr)
+                self.assertTrue(run.bytes == self.bare.bytes and run.bytes)
+                self.assertGreater(run.recompute["recalls"], 20)
+
+    @unittest.skipUnless(HAS_SWITCHES, "built without switches")
+    def test_what_is_given_back_is_there_until_its_stream_has_come_so_far(self):
+        run = under(None, {"REPRISE_TEST_DISABLE": "parting"}, self.JOB)
+        self.assertFalse(run.code == 0 and run.bytes == self.bare.bytes)
+
+
 class WithAProfile(unittest.TestCase):
     """What an earlier run has left says before the first step whether the budget is enough."""
 

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that take memory from stream-ordered pools, and that ask of these or change them: in the
+ * mode recompute the layer makes some of what they have (recompute/pool.h). */
+#include "interpose/calls/handlers.h"
+
+#include "interpose/recompute/pool.h"
+#include "interpose/recompute/recompute.h"
+
+/* One that the layer stands in for, or NULL. Wants the lock. */
+static struct rp_pool *find(CUmemoryPool handle)
+{
+    return rp_recompute_is_on() ? rp_pool_find(handle) : NULL;
+}
+
+/* ---- taking ----------------------------------------------------------------------- */
+
+/* Memory that the job has given back there may come again, which takes no more than there is: the
+ * budget is looked at where that is not so. */
+static void take_from_pool(struct rp_frame *frame, CUdeviceptr *address, uint64_t bytes,
+                           CUmemoryPool pool)
+{
+    rp_core_lock();
+    bool is_ours = rp_recompute_is_on() && address && bytes &&
+                   rp_recompute_alloc_async(bytes, pool, rp_handler_stream(frame), address,
+                                            &frame->result);
+    if (is_ours) {
+        frame->skip = frame->served = true;
+        if (frame->result == CUDA_SUCCESS)
+            rp_handler_born(RP_ALLOC_POOL, *address, bytes, NULL);
+    }
+    rp_core_unlock();
+    if (!is_ours)
+        rp_handler_keep_budget(frame, bytes);
+}
+
+void rp_on_alloc_async_before(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocAsync *args = frame->args;
+    take_from_pool(frame, args->dptr, args->bytesize, NULL);
+}
+
+void rp_on_alloc_from_pool_before(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocFromPoolAsync *args = frame->args;
+    take_from_pool(frame, args->dptr, args->bytesize, args->pool);
+}
+
+static void taken_from_pool(struct rp_frame *frame, const CUdeviceptr *address, uint64_t bytes,
+                            CUmemoryPool pool)
+{
+    if (frame->served || frame->result != CUDA_SUCCESS)
+        return;
+    rp_core_lock();
+    if (!rp_handler_is_captured(rp_handler_stream(frame))) {
+        rp_handler_born(RP_ALLOC_POOL, *address, bytes, NULL);
+        struct rp_pool *known = find(pool);
+        if (known)
+            rp_pool_note(known);
+    }
+    rp_core_unlock();
+}
+
+void rp_on_alloc_async(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocAsync *args = frame->args;
+    taken_from_pool(frame, args->dptr, args->bytesize, NULL);
+}
+
+void rp_on_alloc_from_pool(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemAllocFromPoolAsync *args = frame->args;
+    taken_from_pool(frame, args->dptr, args->bytesize, args->pool);
+}
+
+/* ---- pools -------------------------------------------------------------------------- */
+
+void rp_on_pool_made(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemPoolCreate *args = frame->args;
+    if (frame->result != CUDA_SUCCESS || !rp_recompute_is_on())
+        return;
+    rp_core_lock();
+    rp_pool_made(*args->pool, args->poolProps);
+    rp_core_unlock();
+}
+
+void rp_on_pool_gone(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemPoolDestroy *args = frame->args;
+    if (frame->result != CUDA_SUCCESS || !rp_recompute_is_on())
+        return;
+    rp_core_lock();
+    rp_pool_goes(args->pool);
+    rp_core_unlock();
+}
+
+void rp_on_pool_trimmed(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemPoolTrimTo *args = frame->args;
+    if (frame->result != CUDA_SUCCESS)
+        return;
+    rp_core_lock();
+    struct rp_pool *pool = find(args->pool);
+    if (pool)
+        rp_pool_trim(pool, args->minBytesToKeep);
+    rp_core_unlock();
+}
+
+void rp_on_pool_asked(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemPoolGetAttribute *args = frame->args;
+    if (frame->result != CUDA_SUCCESS)
+        return;
+    rp_core_lock();
+    struct rp_pool *pool = find(args->pool);
+    if (pool)
+        rp_pool_answer(pool, args->attr, args->value);
+    rp_core_unlock();
+}
+
+void rp_on_pool_told(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemPoolSetAttribute *args = frame->args;
+    if (frame->result != CUDA_SUCCESS)
+        return;
+    rp_core_lock();
+    struct rp_pool *pool = find(args->pool);
+    if (pool)
+        rp_pool_reset(pool, args->attr);
+    rp_core_unlock();
+}
+
+/* What the pool has so far is shown too, and stays where it is from then on. */
+void rp_on_pool_shown(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemPoolSetAccess *args = frame->args;
+    rp_core_lock();
+    struct rp_pool *pool = find(args->pool);
+    bool is_done = !pool || !args->map || rp_recompute_shows(pool, args->map, args->count);
+    rp_core_unlock();
+    if (is_done)
+        return;
+    frame->result = CUDA_ERROR_OUT_OF_MEMORY;
+    frame->skip = true;
+}
+
+/* What was given back is free once its stream has come so far. */
+void rp_on_memory_asked(struct rp_frame *frame)
+{
+    (void)frame;
+    rp_core_lock();
+    if (rp_recompute_is_on())
+        rp_pools_settle();
+    rp_core_unlock();
+}

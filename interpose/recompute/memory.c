@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory of the job's that comes and goes, in the mode recompute. */
+#include "interpose/recompute/recompute.h"
+
+#include "cuda/driver_real.h"
+#include "interpose/calls/handlers.h"
+#include "interpose/plan/refuge.h"
+#include "interpose/recompute/advice.h"
+#include "interpose/recompute/drop.h"
+#include "interpose/recompute/exile.h"
+#include "interpose/recompute/holding.h"
+#include "interpose/recompute/liveness.h"
+#include "interpose/recompute/loss.h"
+#include "interpose/recompute/need.h"
+#include "interpose/recompute/pool.h"
+#include "interpose/recompute/recall.h"
+#include "interpose/recompute/recipe.h"
+#include "interpose/recompute/round.h"
+#include "interpose/run/budget.h"
+#include "interpose/run/report.h"
+
+static CUresult alloc_plain(uint64_t bytes, CUdeviceptr *address)
+{
+    CUresult result = rp_real.cuMemAlloc_v2(address, bytes);
+    while (result == CUDA_ERROR_OUT_OF_MEMORY && rp_drop_make_room(bytes))
+        result = rp_real.cuMemAlloc_v2(address, bytes);
+    return result;
+}
+
+/* Without a budget it is what the device has. */
+static void settle_budget(void)
+{
+    size_t free_bytes, total;
+    if (rp_core.config.budget == UINT64_MAX &&
+        rp_real.cuMemGetInfo_v2(&free_bytes, &total) == CUDA_SUCCESS)
+        rp_core.config.budget = rp_budget_used() + free_bytes;
+}
+
+/* RP_UNSUPPORTED where the driver has to make it. */
+static enum rp_status create(uint64_t bytes, uint64_t *address)
+{
+    enum rp_status status = rp_backing_create(bytes, address);
+    if (status == RP_NO_MEMORY && rp_drop_make_room_for(rp_backing_span(bytes)))
+        status = rp_backing_create(bytes, address);
+    while (status == RP_NO_MEMORY && rp_drop_make_room(bytes))
+        status = rp_backing_create(bytes, address);
+    if (status == RP_NO_MEMORY)
+        rp_recompute_refuses(bytes);
+    return status;
+}
+
+CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)
+{
+    uint64_t place = 0;
+    settle_budget();
+    enum rp_status status =
+        rp_backing_suits(bytes) ? create(bytes, &place) : RP_UNSUPPORTED;
+    if (status == RP_NO_MEMORY)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (status != RP_OK)
+        return alloc_plain(bytes, address);
+    *address = place;
+    return CUDA_SUCCESS;
+}
+
+static bool knows_stream(rp_stream stream)
+{
+    unsigned flags;
+    return rp_real.cuStreamGetFlags(rp_driver_stream(stream), &flags) == CUDA_SUCCESS;
+}
+
+/* The driver is left what it would refuse, and what it has to note in a graph. */
+bool rp_recompute_alloc_async(uint64_t bytes, CUmemoryPool handle, rp_stream stream,
+                              CUdeviceptr *address, CUresult *result)
+{
+    uint64_t place = 0;
+    settle_budget();
+    struct rp_pool *pool = rp_core.captures ? NULL : rp_pool_find(handle);
+    if (!rp_pool_suits(pool, bytes) || !knows_stream(stream))
+        return false;
+    struct rp_backed *backed = rp_pool_take_again(pool, bytes, stream);
+    enum rp_status status = backed ? RP_OK : create(bytes, &place);
+    if (!backed && status == RP_OK) {
+        backed = rp_backing_find(place);
+        rp_pool_take(pool, backed);
+    }
+    *result = status == RP_OK ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (backed)
+        *address = rp_backing_address(backed);
+    return status == RP_OK || status == RP_NO_MEMORY;
+}
+
+void rp_recompute_born(uint64_t address)
+{
+    if (rp_recompute_is_on())
+        rp_need_memory(rp_backing_find(address));
+}
+
+bool rp_recompute_free(rp_alloc_id id, uint64_t address)
+{
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
+    if (!rp_recompute_is_on() || alloc->address != address)
+        return false;
+    rp_loss_of_memory(id, true);
+    rp_loss_let_go_of_empty();
+    struct rp_backed *backed = rp_backing_find(address);
+    if (!backed)
+        return false;
+    if (rp_drop_wait_for_all(rp_backing_owner(backed))) {
+        rp_exile_forget(id);
+        rp_pool_drop(backed);
+        rp_backing_destroy(backed);
+    } else {
+        rp_remark("cuMemFree", "what the job freed while a stream captured, or when the device "
+                               "could not be waited for, is there until the process ends");
+    }
+    rp_core.device_bytes += alloc->bytes; /* its death is about to take them off */
+    return true;
+}
+
+bool rp_recompute_free_async(rp_alloc_id id, uint64_t address, rp_stream stream, CUresult *result)
+{
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
+    struct rp_backed *backed = rp_recompute_is_on() ? rp_backing_find(address) : NULL;
+    if (!backed || !rp_backing_pool(backed) || alloc->address != address || rp_core.captures)
+        return false;
+    rp_loss_of_memory(id, false);
+    rp_loss_let_go_of_empty();
+    *result = rp_pool_give(backed, stream);
+    if (*result == CUDA_SUCCESS) {
+        rp_exile_forget(id);
+        rp_core.device_bytes += alloc->bytes; /* its death is about to take them off */
+    }
+    return true;
+}
+
+/* To be reached by another device is what a second context would do (recompute.h, share). */
+static bool show_to(int device)
+{
+    rp_stream line;
+    if (rp_backings_count() && (!rp_drop_line(&line) || rp_recall_all(line) != RP_OK))
+        return false;
+    rp_need_everything();
+    rp_backing_share_with(device);
+    return true;
+}
+
+bool rp_recompute_shows(struct rp_pool *pool, const CUmemAccessDesc *map, size_t count)
+{
+    CUdevice own;
+    bool is_done = rp_real.cuCtxGetDevice(&own) == CUDA_SUCCESS;
+    for (size_t i = 0; is_done && i < count; i++) {
+        if (map[i].location.id == own || map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
+            continue;
+        rp_pool_shown(pool);
+        is_done = show_to(map[i].location.id);
+    }
+    return is_done;
+}
+
+void rp_recompute_moves(uint64_t address, uint64_t bytes)
+{
+    if (rp_recompute_is_on())
+        rp_loss_of_range(address, bytes);
+}
+
+void rp_recompute_code_changes(void)
+{
+    if (rp_recompute_is_on())
+        rp_loss_of_code();
+}
+
+void rp_recompute_died(rp_alloc_id id)
+{
+    if (rp_recompute_is_on())
+        rp_loss_noticed(id);
+}
+
+bool rp_recompute_make_room_for(uint64_t bytes)
+{
+    return rp_recompute_is_on() && rp_drop_make_room_for(bytes);
+}
+
+const struct rp_bench *rp_recompute_refuge(void)
+{
+    return rp_recompute_is_on() ? rp_refuge() : NULL;
+}
+
+void rp_recompute_lost(uint64_t context)
+{
+    if (!rp_recompute_is_on())
+        return;
+    for (size_t i = 0; i < rp_executions_count(); i++) {
+        struct rp_execution *execution = rp_executions_at(i);
+        if (!execution->recipe || RP_HANDLE(execution->recipe->context) != context)
+            continue;
+        rp_holdings_release(execution);
+        execution->recipe->closed = true;
+    }
+    if (!rp_exile_forget_in(context)) {
+        rp_report(RP_HAZARD_NOT_PRESERVED, NULL, NULL, 0, 0, 0, NULL, NULL);
+        rp_exile_forget_all();
+    }
+    rp_pools_lose(context);
+    rp_backing_lose(context);
+    rp_drop_forget();
+}
+
+void rp_recompute_forget(void)
+{
+    rp_pools_forget();
+    rp_backing_forget();
+    rp_exile_forget_all();
+    rp_holdings_forget_all();
+    rp_drop_forget();
+    rp_liveness_forget();
+    rp_advice_forget();
+    rp_rounds_forget();
+    rp_need_forget();
+}
