@@ -71,8 +71,8 @@ void rp_recompute_refuses(uint64_t bytes);
 /* The job asks for device memory. Returns what the driver would: the address is set on success, and
  * what has come counts for rp_core.device_bytes when it is born, before the lock is given up. */
 CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address);
-/* The same of a stream-ordered pool, with NULL the device's current one. False when the driver has to
- * answer, as it does for pools that the layer does not stand in for. */
+/* The same of a stream-ordered pool, with NULL the device's current one. False when the driver has
+ * to answer, as it does for pools that the layer does not stand in for. */
 bool rp_recompute_alloc_async(uint64_t bytes, CUmemoryPool pool, rp_stream stream,
                               CUdeviceptr *address, CUresult *result);
 /* Memory has come, of whatever kind, and is counted. */
@@ -83,8 +83,8 @@ bool rp_recompute_free(rp_alloc_id id, uint64_t address);
 /* The job frees memory of a pool in this stream, and nobody waits for that. True when the layer has
  * answered: on success it has to die, as above. */
 bool rp_recompute_free_async(rp_alloc_id id, uint64_t address, rp_stream stream, CUresult *result);
-/* The job shows a pool to these devices: what the layer has made of it is shown, and nothing goes any
- * more. False where there is no room for all that there is. */
+/* The job shows a pool to these devices: what the layer has made of it is shown, and nothing goes
+ * any more. False where there is no room for all that there is. */
 bool rp_recompute_shows(struct rp_pool *pool, const CUmemAccessDesc *map, size_t count);
 /* What lies in [address, address + bytes) is about to lose that address. */
 void rp_recompute_moves(uint64_t address, uint64_t bytes);
