@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/calls/unseen.h"
 
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/report.h"
 
@@ -17,6 +18,7 @@ void rp_unseen_share(rp_alloc_id id, const char *why)
 {
     rp_remark("memory", why);
     rp_versions_disown(rp_core.bench.versions, id);
+    rp_recompute_shared(id);
     if (shared_count == shared_capacity) {
         size_t capacity = shared_capacity ? shared_capacity * 2 : 16;
         struct shared *bigger = realloc(shared, capacity * sizeof *bigger);

@@ -164,6 +164,12 @@ void rp_recompute_moves(uint64_t address, uint64_t bytes)
         rp_loss_of_range(address, bytes);
 }
 
+void rp_recompute_shared(rp_alloc_id id)
+{
+    if (rp_recompute_is_on())
+        rp_loss_of_memory(id, true);
+}
+
 void rp_recompute_code_changes(void)
 {
     if (rp_recompute_is_on())

@@ -3,6 +3,7 @@
 
 #include "cuda/driver_real.h"
 #include "interpose/calls/handlers.h"
+#include "interpose/calls/unseen.h"
 #include "tracker/array.h"
 
 void rp_recipe_destroy(struct rp_recipe *recipe)
@@ -42,6 +43,17 @@ bool rp_recipe_is_good(const struct rp_execution *execution)
 
 /* ---- recording ------------------------------------------------------------------- */
 
+/* To write there again would be to write over what nobody saw come. */
+static bool writes_where_others_do(const struct rp_footprint *call)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, call->reaches[i].id);
+        if (call->reaches[i].effect == RP_WRITE && alloc && rp_unseen_why(alloc))
+            return true;
+    }
+    return false;
+}
+
 void rp_recipe_expect(struct rp_execution *execution, const struct rp_footprint *call)
 {
     struct rp_recipe *recipe = recipe_of(execution);
@@ -60,6 +72,8 @@ void rp_recipe_expect(struct rp_execution *execution, const struct rp_footprint 
         rp_recipe_retain(execution, "it is launched as a graph");
     else if (call->writes >= RP_VERDICT_REACHABLE || call->reads >= RP_VERDICT_REACHABLE)
         rp_recipe_retain(execution, "what a launch of it reads or writes is not proved");
+    else if (writes_where_others_do(call))
+        rp_recipe_retain(execution, "it writes memory that others may write, unseen");
 }
 
 static bool make_room(struct rp_recipe *recipe, size_t params, size_t reaches)

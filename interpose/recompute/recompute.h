@@ -88,6 +88,8 @@ bool rp_recompute_free_async(rp_alloc_id id, uint64_t address, rp_stream stream,
 bool rp_recompute_shows(struct rp_pool *pool, const CUmemAccessDesc *map, size_t count);
 /* What lies in [address, address + bytes) is about to lose that address. */
 void rp_recompute_moves(uint64_t address, uint64_t bytes);
+/* Others may read and write `id` from now on, unseen. */
+void rp_recompute_shared(rp_alloc_id id);
 /* Kernels are about to be unloaded, or to run otherwise than they did. */
 void rp_recompute_code_changes(void);
 /* `id` counts as dead from now on, whoever did it. */

@@ -191,6 +191,47 @@ static void copied_by_rows(void)
     show("out", out);
 }
 
+/* What its kernel has written there the host has read, and has put something else in its place. */
+static void pinned(void)
+{
+    CUdeviceptr in = device_words(7), out = device_words(0);
+    unsigned *words;
+    CU(cuMemAllocHost((void **)&words, BYTES));
+    nvtxRangePushA("forward/0");
+    affine((CUdeviceptr)(size_t)words, in, 3);
+    affine(out, in, 5);
+    nvtxRangePop();
+    CU(cuStreamSynchronize(stream));
+    memset(words, 0, BYTES);
+    device_words(0);
+    show("out", out);
+    printf("words %u %u\n", words[0], words[WORDS - 1]);
+}
+
+/* The same, of memory that is given to other processes after the forward. */
+static void exported(void)
+{
+    CUdeviceptr in = device_words(7), small, out = device_words(0);
+    CUfunction function;
+    unsigned factor = 3, words[16], zero[16] = {0};
+    CUipcMemHandle handle;
+    CU(cuMemAlloc(&small, 64));
+    void *params[] = {&small, &in, &factor};
+    CU(cuModuleGetFunction(&function, module, "affine"));
+    nvtxRangePushA("forward/0");
+    CU(cuLaunchKernel(function, 1, 1, 1, 16, 1, 1, 0, stream, params, NULL));
+    affine(out, in, 5);
+    nvtxRangePop();
+    CU(cuStreamSynchronize(stream));
+    CU(cuIpcGetMemHandle(&handle, small));
+    for (int i = 0; i < 8; i++)
+        device_words(0);
+    CU(cuMemcpyHtoD(small, zero, sizeof zero)); /* as another process would */
+    show("out", out);
+    CU(cuMemcpyDtoH(words, small, sizeof words));
+    printf("words %u %u\n", words[0], words[15]);
+}
+
 static void unloaded(void)
 {
     CUdeviceptr in = device_words(7), out = device_words(0);
@@ -257,7 +298,8 @@ static void counted(void)
 static const struct job_case cases[] = {
     {"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
     {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
-    {"timed", timed}, {"counted", counted}, {"asked", asked}, {NULL, NULL},
+    {"pinned", pinned}, {"exported", exported}, {"timed", timed}, {"counted", counted},
+    {"asked", asked}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

@@ -114,6 +114,11 @@ class Losses(unittest.TestCase):
         self.retained("timed", "reads a clock")
         self.retained("counted", "order of its atomic operations")
 
+    def test_what_others_may_write_is_not_written_again(self):
+        self.retained("pinned", "memory that others may write")
+        summary = self.same("exported", "-b", "112KiB", disabled="")
+        self.assertEqual(summary["recompute"]["drops"], 0)
+
     def test_copies_by_rows_are_not_issued_again(self):
         self.retained("rows", "that is not issued again")
 
