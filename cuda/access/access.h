@@ -29,14 +29,14 @@ const char *rp_verdict_name(enum rp_verdict verdict); /* "none", "exact", "bound
 
 enum rp_effect { RP_READ = 1, RP_WRITE = 2, RP_READ_WRITE = 3 };
 
-/* One line of an access set, in addresses. For NONE..BOUNDED the bytes are [lo, hi). For
- * ROOT only `root` counts: the whole allocation that holds it. `exact` on a write means
- * that every byte of [lo, hi) is certainly written; on a read that it is certainly read.
- * An order of effect is implied within one call: reads see the bytes before the call's
- * own writes, except where `after_write` says that the call reads only what itself wrote. */
+/* One line of an access set, in addresses. For NONE..BOUNDED the bytes are [lo, hi). For ROOT only
+ * `root` counts: the whole allocation that holds it, or ends there. `exact` on a write means that
+ * every byte of [lo, hi) is certainly written; on a read that it is certainly read. An order of
+ * effect is implied within one call: reads see the bytes before the call's own writes. */
 struct rp_access {
     uint64_t lo, hi;       /* device addresses */
-    uint64_t root;         /* the pointer argument (or global) that it was derived from */
+    uint64_t root;         /* the pointer argument (or global) that it was derived from; 0: of none,
+                            * or of several */
     uint32_t root_param;   /* byte offset of the root in the parameter block, or UINT32_MAX */
     uint8_t effect;        /* enum rp_effect: READ or WRITE; both are two entries */
     uint8_t verdict;       /* enum rp_verdict */

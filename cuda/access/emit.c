@@ -145,7 +145,7 @@ static void emit(struct emission *at, uint64_t lo, uint64_t hi, enum rp_verdict 
     const struct rp_root *root = at->kind.root ? &proof->roots[at->kind.root - 1] : NULL;
     struct rp_access access = {
         .lo = lo, .hi = hi, .effect = at->kind.effect, .verdict = (uint8_t)verdict,
-        .root = root ? (uint64_t)at->run->root_numbers[at->kind.root - 1] : lo,
+        .root = root ? (uint64_t)at->run->root_numbers[at->kind.root - 1] : 0,
         .root_param = root ? root->param : UINT32_MAX, .exact = verdict == RP_VERDICT_EXACT,
         .atomic = at->kind.atomic, .updates = at->kind.updates};
     enum rp_status status = rp_access_set_add(at->out, &access);

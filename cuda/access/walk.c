@@ -364,7 +364,7 @@ enum rp_status rp_walk_emit(struct rp_walk *walk, struct rp_access_set *out)
         struct rp_access access = {
             .lo = at->lo, .hi = at->hi, .effect = RP_WRITE, .exact = exact,
             .verdict = exact ? RP_VERDICT_EXACT : RP_VERDICT_BOUNDED,
-            .root = kind->root ? (uint64_t)run->root_numbers[kind->root - 1] : at->lo,
+            .root = kind->root ? (uint64_t)run->root_numbers[kind->root - 1] : 0,
             .root_param = kind->root ? run->proof->roots[kind->root - 1].param : UINT32_MAX,
             .atomic = kind->atomic, .updates = kind->updates};
         status = rp_access_set_add(out, &access);

@@ -30,6 +30,30 @@ static bool reach_near(struct rp_footprint *call, uint64_t lo, uint64_t hi, uint
     return true;
 }
 
+/* The memory that a pointer may belong to: what it points into and, as a pointer may be one past the
+ * last byte of its memory, what ends there. False: neither is tracked. */
+static bool find_home(uint64_t address, uint64_t *start, uint64_t *end)
+{
+    uint64_t before, until;
+    bool into = rp_memory_run(rp_core.bench.memory, address, start, end) == RP_OK;
+    if ((into && *start < address) ||
+        rp_memory_run(rp_core.bench.memory, address - 1, &before, &until) != RP_OK ||
+        until != address)
+        return into;
+    *start = before;
+    *end = into ? *end : until;
+    return true;
+}
+
+static bool stays_in_bounds(struct rp_footprint *call, const char *otherwise)
+{
+    const struct rp_contract *contract = rp_core.config.contract;
+    if (!contract || contract->assume_in_bounds)
+        return true;
+    call->reason = otherwise;
+    return false;
+}
+
 /* A range that leaves the memory of its root is clipped to it, under the contract's stated
  * assumption; without that assumption nothing is known any more. Where the assumption is wrong for
  * certain, as each byte of an exact range is touched or none of it is the root's, the addresses
@@ -42,23 +66,33 @@ static enum rp_status reach_range(struct rp_footprint *call, const struct rp_acc
     if (access->lo >= access->hi ||
         reach_near(call, access->lo - address, access->hi - address, address, &like, &status))
         return status;
-    if (rp_memory_run(rp_core.bench.memory, address, &start, &end) != RP_OK) {
-        /* No tracked memory is there: host memory of the job's own, or a wild pointer. */
+    if (!access->root || !find_home(address, &start, &end)) {
+        /* Of no pointer in particular; or host memory of the job's own, or a wild pointer. */
         like.certain = false;
         return rp_footprint_reach(call, access->lo, access->hi - access->lo, like, NULL);
     }
     bool leaves = access->lo < start || access->hi > end;
-    const struct rp_contract *contract = rp_core.config.contract;
-    if (leaves && contract && !contract->assume_in_bounds) {
-        call->reason = "a range leaves its allocation and \"assume_in_bounds\" is false";
+    if (leaves &&
+        !stays_in_bounds(call, "a range leaves its allocation and \"assume_in_bounds\" is false"))
         return rp_footprint_everything(call, like.effect);
-    }
     bool elsewhere = access->exact || access->hi <= start || access->lo >= end;
     uint64_t lo = access->lo < start && !elsewhere ? start : access->lo;
     uint64_t hi = access->hi > end && !elsewhere ? end : access->hi;
     like.certain = like.certain && !leaves;
     hi = claimed_end(lo, hi, like.effect);
     return lo < hi ? rp_footprint_reach(call, lo, hi - lo, like, NULL) : RP_OK;
+}
+
+/* Somewhere about a pointer. */
+static enum rp_status reach_root(struct rp_footprint *call, uint64_t root, struct rp_reach like)
+{
+    uint64_t start, end;
+    if (!stays_in_bounds(call, "an index that nobody knows, and \"assume_in_bounds\" is false"))
+        return rp_footprint_everything(call, like.effect);
+    like.certain = false;
+    return find_home(root, &start, &end)
+               ? rp_footprint_reach(call, start, end - start, like, NULL)
+               : RP_OK; /* the job's own host memory */
 }
 
 static struct rp_reach reach_like(const struct rp_access *access)
@@ -77,10 +111,7 @@ static enum rp_status reach_access(struct rp_footprint *call, const struct rp_la
     case RP_VERDICT_NONE: return RP_OK;
     case RP_VERDICT_EXACT:
     case RP_VERDICT_BOUNDED: return reach_range(call, access, like);
-    case RP_VERDICT_ROOT: {
-        enum rp_status status = rp_footprint_root(call, access->root, like);
-        return status == RP_NOT_FOUND ? RP_OK : status; /* the job's own host memory */
-    }
+    case RP_VERDICT_ROOT: return reach_root(call, access->root, like);
     case RP_VERDICT_REACHABLE: return rp_suspect_reachable(call, launch, access->effect);
     case RP_VERDICT_EVERYTHING: return rp_footprint_everything(call, like.effect);
     }

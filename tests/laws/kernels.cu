@@ -51,6 +51,24 @@ extern "C" __global__ void enqueue_somewhere(unsigned *queue, const unsigned *x,
         queue[row[0] * n + i] = x[i] ^ 0x5bd1e995u;
 }
 
+/* Backwards from where the queue ends. */
+extern "C" __global__ void enqueue_back(unsigned *end, const unsigned *x, const int *at, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        end[i - at[0]] = x[i] ^ 0x5bd1e995u;
+}
+
+/* What it writes has no pointer's name any more: the line that holds it, and some words on. */
+extern "C" __global__ void enqueue_near_line(unsigned *queue, const unsigned *x, const unsigned *at,
+                                             int n)
+{
+    unsigned *line = (unsigned *)((unsigned long long)queue & ~15ull);
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        line[(long long)(at[0] & 127) - 64 + i] = x[i] ^ 0x5bd1e995u;
+}
+
 extern "C" __global__ void gradient(const unsigned *y, unsigned *g, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -88,6 +88,12 @@ SUITES = {
                           environment={"REPRISE_SOFT_CAPABILITY": "9.0"}),
         "discarded": dict(**SHARED, unknown=["memory"]),  # as managed memory it is the host's too
     },
+    # Pointers that lead to other memory than what they point into.
+    "pointers": {
+        "from-the-end": dict(finds=STALE_QUEUE, guards=BOTH),
+        "from-where-a-neighbour-begins": dict(finds=STALE_QUEUE, guards=BOTH),
+        "from-a-rounded-pointer": dict(finds=STALE_QUEUE, guards=BOTH),
+    },
     # Each process sees its own writes; what the other writes, it says that it can't see.
     "shared": {
         "written-by-another-process": dict(finds=set(), unseen=True, unknown=["memory"],
