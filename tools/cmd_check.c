@@ -5,6 +5,7 @@
 #include "tools/output.h"
 #include "tools/reading.h"
 #include "tools/say.h"
+#include "tracker/hazard.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -51,23 +52,12 @@ static uint64_t count_harmful(const json_t *hazards)
 
 /* ---- for people --------------------------------------------------------------- */
 
-static const char *meaning_of(const char *kind)
+/* A trace of another version may have kinds of its own. */
+static const char *meaning_of(const char *name)
 {
-    static const char *const meanings[][2] = {
-        {"stale-read", "a replay read bytes that were overwritten since its forward"},
-        {"foreign-read", "a replay read bytes that its forward did not read"},
-        {"state-left", "a replay left live state changed"},
-        {"live-read", "a call outside the replay read bytes while they were rewound"},
-        {"not-preserved", "bytes were overwritten before they could be copied"},
-        {"unproved", "it is not known what a call reads or writes"},
-        {"unpaired", "a replay began that no forward belongs to"},
-        {"diverged", "a replay launched something else than its forward"},
-        {"assumed", "nothing tells what was meant: a warning"},
-    };
-    for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
-        if (strcmp(meanings[i][0], kind) == 0)
-            return meanings[i][1];
-    return "";
+    enum rp_hazard_kind kind = rp_hazard_kind_find(name);
+
+    return kind < RP_HAZARD_KIND_COUNT ? rp_hazard_kind_meaning(kind) : "";
 }
 
 static void print_bytes(const struct check *check, const json_t *hazard)

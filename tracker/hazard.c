@@ -7,23 +7,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[RP_HAZARD_KIND_COUNT] = {
-    [RP_HAZARD_STALE_READ] = "stale-read",       [RP_HAZARD_FOREIGN_READ] = "foreign-read",
-    [RP_HAZARD_STATE_LEFT] = "state-left",       [RP_HAZARD_LIVE_READ] = "live-read",
-    [RP_HAZARD_NOT_PRESERVED] = "not-preserved", [RP_HAZARD_UNPROVED] = "unproved",
-    [RP_HAZARD_UNPAIRED] = "unpaired",           [RP_HAZARD_DIVERGED] = "diverged",
-    [RP_HAZARD_ASSUMED] = "assumed",
+static const struct {
+    const char *name, *meaning;
+} kinds[RP_HAZARD_KIND_COUNT] = {
+    [RP_HAZARD_STALE_READ] = {"stale-read",
+                              "a replay read bytes that were overwritten since its forward"},
+    [RP_HAZARD_FOREIGN_READ] = {"foreign-read",
+                                "a replay read bytes that its forward did not read"},
+    [RP_HAZARD_STATE_LEFT] = {"state-left", "a replay left live state changed"},
+    [RP_HAZARD_LIVE_READ] = {"live-read",
+                             "a call outside the replay read bytes while they were rewound"},
+    [RP_HAZARD_NOT_PRESERVED] = {"not-preserved",
+                                 "bytes were overwritten before they could be copied"},
+    [RP_HAZARD_UNPROVED] = {"unproved", "it is not known what a call reads or writes"},
+    [RP_HAZARD_UNPAIRED] = {"unpaired", "a replay began that no forward belongs to"},
+    [RP_HAZARD_DIVERGED] = {"diverged", "a replay launched something else than its forward"},
+    [RP_HAZARD_ASSUMED] = {"assumed", "nothing tells what was meant: a warning"},
 };
 
 const char *rp_hazard_kind_name(enum rp_hazard_kind kind)
 {
-    return names[kind];
+    return kinds[kind].name;
+}
+
+const char *rp_hazard_kind_meaning(enum rp_hazard_kind kind)
+{
+    return kinds[kind].meaning;
 }
 
 enum rp_hazard_kind rp_hazard_kind_find(const char *name)
 {
     int kind = 0;
-    while (kind < RP_HAZARD_KIND_COUNT && strcmp(names[kind], name) != 0)
+    while (kind < RP_HAZARD_KIND_COUNT && strcmp(kinds[kind].name, name) != 0)
         kind++;
     return (enum rp_hazard_kind)kind;
 }

@@ -25,6 +25,7 @@ enum rp_hazard_kind {
 };
 
 const char *rp_hazard_kind_name(enum rp_hazard_kind kind); /* "stale-read", ... */
+const char *rp_hazard_kind_meaning(enum rp_hazard_kind kind); /* the same in a sentence */
 /* RP_HAZARD_KIND_COUNT when no kind has the name. */
 enum rp_hazard_kind rp_hazard_kind_find(const char *name);
 /* True when the bytes of such a hazard were wanted at another version than they were met at. */

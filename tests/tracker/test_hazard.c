@@ -286,6 +286,7 @@ static void advice_depends_on_what_was_tried(void **state)
     for (int kind = 0; kind < RP_HAZARD_KIND_COUNT; kind++) {
         hazard.kind = (enum rp_hazard_kind)kind;
         assert_true(*rp_hazard_advice(&hazard) && *rp_hazard_kind_name(hazard.kind));
+        assert_true(*rp_hazard_kind_meaning(hazard.kind));
     }
 }
 
