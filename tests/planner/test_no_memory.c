@@ -1,52 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When the host is out of memory, the planner says so, hands nothing out and leaks nothing (the
- * build with sanitizers looks). The linker routes all allocations through the wrappers below. */
+ * build with sanitizers looks). */
 #include "tests/planner/walker.h"
+#include "tests/scarce.h"
 
 #include "planner/baseline.h"
 #include "planner/picture.h"
 
-#include <limits.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-char *__real_strdup(const char *text);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-char *__wrap_strdup(const char *text);
-
-static atomic_int good_allocations = INT_MAX; /* how many may still succeed */
-
-static bool refused(void)
-{
-    return good_allocations != INT_MAX && atomic_fetch_sub(&good_allocations, 1) <= 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return refused() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return refused() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return refused() ? NULL : __real_realloc(old, size);
-}
-
-char *__wrap_strdup(const char *text)
-{
-    return refused() ? NULL : __real_strdup(text);
-}
 
 /* Runs `attempt` with no memory, then with a few allocations more each time, until it succeeds.
  * There must be failures. */
@@ -56,9 +19,9 @@ static void fail_until_it_succeeds(enum rp_status (*attempt)(void *), void *cont
     int allowed = 0;
 
     for (; status != RP_OK; allowed += stride) {
-        good_allocations = allowed;
+        scarce_allow(allowed);
         status = attempt(context);
-        good_allocations = INT_MAX;
+        scarce_allow(INT_MAX);
         assert_true(status == RP_OK || status == RP_NO_MEMORY);
     }
     assert_true(allowed > stride);

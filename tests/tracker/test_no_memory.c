@@ -1,53 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the host is out of memory, an operation fails whole: what stood before still stands.
- * The linker routes the tracker's allocations through the wrappers below. */
+/* When the host is out of memory, an operation fails whole: what stood before still stands. */
+#include "tests/scarce.h"
 #include "tests/tracker/check.h"
 #include "tracker/contract.h"
 #include "tracker/memory.h"
 #include "tracker/span.h"
 #include "tracker/version.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define assert_ok(call) assert_int_equal(call, RP_OK)
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-char *__real_strdup(const char *text);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-char *__wrap_strdup(const char *text);
-
-static int good_allocations = INT_MAX; /* how many may still succeed */
-
-static bool refused(void)
-{
-    return good_allocations == INT_MAX ? false : good_allocations-- <= 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return refused() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return refused() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return refused() ? NULL : __real_realloc(old, size);
-}
-
-char *__wrap_strdup(const char *text)
-{
-    return refused() ? NULL : __real_strdup(text);
-}
 
 /* Runs `call` with no memory, then with one allocation more each time, until it succeeds;
  * `unchanged` must hold after each failure. There must be a failure. */
@@ -56,9 +19,9 @@ char *__wrap_strdup(const char *text)
         enum rp_status status_ = RP_NO_MEMORY;                                                   \
         int allowed_ = 0;                                                                        \
         for (; status_ != RP_OK; allowed_++) {                                                   \
-            good_allocations = allowed_;                                                         \
+            scarce_allow(allowed_);                                                              \
             status_ = (call);                                                                    \
-            good_allocations = INT_MAX;                                                          \
+            scarce_allow(INT_MAX);                                                               \
             if (status_ != RP_OK) {                                                              \
                 assert_int_equal(status_, RP_NO_MEMORY);                                         \
                 unchanged;                                                                       \
@@ -124,11 +87,11 @@ static void memory(void **state)
 
     ASSERT_FAILS_WHOLE(rp_memory_create(&memory), assert_null(memory));
     for (uint64_t i = 0; i < 20; i++) { /* each growth of each array comes by */
-        good_allocations = 0;
+        scarce_allow(0);
         assert_int_equal(
             rp_memory_add(memory, RP_ALLOC_GLOBAL, 64, 0x1000 + i * 128, 0, 1, "x", &id),
             RP_NO_MEMORY);
-        good_allocations = INT_MAX;
+        scarce_allow(INT_MAX);
         ASSERT_FAILS_WHOLE(
             rp_memory_add(memory, RP_ALLOC_GLOBAL, 64, 0x1000 + i * 128, 0, 1, "x", &id),
             assert_memory(memory, i));
@@ -137,9 +100,9 @@ static void memory(void **state)
     }
     /* Holes until one more needs room. */
     for (uint64_t i = 0; i < 40; i++) {
-        good_allocations = 0;
+        scarce_allow(0);
         enum rp_status status = rp_memory_unmap(memory, 0x1000 + i % 20 * 128 + 8 + i, 1);
-        good_allocations = INT_MAX;
+        scarce_allow(INT_MAX);
         assert_true(status == RP_OK || status == RP_NO_MEMORY);
         assert_true(rp_memory_validate(memory));
         assert_ok(rp_memory_unmap(memory, 0x1000 + i % 20 * 128 + 8 + i, 1));
@@ -186,10 +149,10 @@ static void contract(void **state)
 
     /* jansson takes a token that it has no room for as an error of syntax: either status. */
     for (enum rp_status status = RP_NO_MEMORY; status != RP_OK; failures++) {
-        good_allocations = failures;
+        scarce_allow(failures);
         status = rp_contract_parse(text, sizeof(text) - 1, "c", &contract, message,
                                    sizeof(message));
-        good_allocations = INT_MAX;
+        scarce_allow(INT_MAX);
         assert_true(status == RP_OK || status == RP_NO_MEMORY || status == RP_INVALID);
         assert_true(status == RP_OK || (contract == NULL && strncmp(message, "c:", 2) == 0));
     }
