@@ -9,6 +9,7 @@ struct line {
     bool retired;          /* the event stands at the stream's end */
     bool behind;           /* it captured at a release, and has not waited for it */
     bool marked;           /* the event stands at the latest mark, or further on */
+    bool sealed;           /* the event stands where it began to capture */
 };
 
 struct rp_order {
@@ -72,16 +73,40 @@ static enum rp_status line_get(struct rp_order *order, rp_stream stream, struct 
     return RP_OK;
 }
 
-enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_stream earlier)
+/* An event in a stream that captures would be a node, and draw in whoever waits for it: such a
+ * stream is left out, unless it was sealed. */
+static enum rp_status after(struct rp_order *order, rp_stream stream, rp_stream earlier,
+                            bool *left_out)
 {
-    if (stream == earlier)
-        return RP_OK;
     const struct rp_driver *driver = order->driver;
     struct line *line;
+    bool captures = false;
     enum rp_status status = line_get(order, earlier, &line);
     if (status == RP_OK && !line->retired)
+        status = driver->capturing(driver->self, earlier, &captures);
+    *left_out = status == RP_OK && captures && !line->sealed;
+    if (status == RP_OK && !line->retired && !captures)
         status = driver->event_record(driver->self, line->event, earlier);
-    return status == RP_OK ? driver->stream_wait(driver->self, stream, line->event) : status;
+    return status == RP_OK && !*left_out ? driver->stream_wait(driver->self, stream, line->event)
+                                         : status;
+}
+
+enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_stream earlier)
+{
+    bool left_out = false;
+    enum rp_status status = stream == earlier ? RP_OK : after(order, stream, earlier, &left_out);
+    return left_out ? RP_UNSUPPORTED : status;
+}
+
+enum rp_status rp_order_seal(struct rp_order *order, rp_stream stream)
+{
+    struct line *line = line_find(order, stream);
+    if (!line || line->retired)
+        return RP_OK;
+    enum rp_status status =
+        order->driver->event_record(order->driver->self, line->event, stream);
+    line->sealed = status == RP_OK;
+    return status;
 }
 
 enum rp_status rp_order_mark(struct rp_order *order, rp_stream stream)
@@ -140,22 +165,19 @@ static enum rp_status catch_up(struct rp_order *order, struct line *line)
 enum rp_status rp_order_meet(struct rp_order *order, rp_stream stream)
 {
     struct line *known = line_find(order, stream);
+    if (known)
+        known->sealed = false; /* it is given something that runs */
     if (known && !known->retired)
         return known->behind ? catch_up(order, known) : RP_OK;
     struct line *line;
     enum rp_status status = line_get(order, stream, &line);
+    /* One by an old handle comes after what that one held: who waits for the one waits for both. */
+    if (status == RP_OK && line->retired)
+        status = order->driver->stream_wait(order->driver->self, stream, line->event);
     if (status != RP_OK)
         return status;
     line->retired = line->behind = line->marked = false;
     return order->released ? rp_order_after(order, stream, order->released) : RP_OK;
-}
-
-static enum rp_status after_unless_captured(struct rp_order *order, rp_stream stream,
-                                            rp_stream earlier)
-{
-    bool captures;
-    enum rp_status status = order->driver->capturing(order->driver->self, earlier, &captures);
-    return status != RP_OK || captures ? status : rp_order_after(order, stream, earlier);
 }
 
 /* A stream that captures waits once that is over. */
@@ -177,11 +199,9 @@ enum rp_status rp_order_gather(struct rp_order *order, rp_stream stream)
 {
     enum rp_status status = rp_order_meet(order, stream);
     for (size_t i = 0; status == RP_OK && i < order->count; i++) {
-        rp_stream other = order->lines[i].stream;
-        if (other == stream)
-            continue;
-        status = order->lines[i].retired ? rp_order_after(order, stream, other)
-                                         : after_unless_captured(order, stream, other);
+        bool left_out;
+        if (order->lines[i].stream != stream)
+            status = after(order, stream, order->lines[i].stream, &left_out);
     }
     return status;
 }

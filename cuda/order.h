@@ -15,8 +15,11 @@ void rp_order_destroy(struct rp_order *order);
 void rp_order_abandon(struct rp_order *order);
 
 /* Later work in `stream` runs after all work that `earlier` holds now. Nothing to do when
- * they are one stream. When `earlier` was destroyed, after all that it held then. */
+ * they are one stream. When `earlier` was destroyed, after all that it held then. RP_UNSUPPORTED
+ * where it captures, and was not sealed. */
 enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_stream earlier);
+/* `stream` is about to capture: until it is met again, others wait for what it holds now. */
+enum rp_status rp_order_seal(struct rp_order *order, rp_stream stream);
 
 /* The same of what `earlier` held at its latest mark, or of a little more. A mark costs an event
  * where there is another stream; where there is none yet, whoever comes waits for all of it. */
@@ -34,8 +37,8 @@ bool rp_order_knows(const struct rp_order *order, bool (*is)(rp_stream stream, u
 /* `stream` waits for all that every other known stream holds now. */
 enum rp_status rp_order_gather(struct rp_order *order, rp_stream stream);
 /* Every other known stream waits for all that `stream` holds now. Streams that are being
- * captured are left out of both: an event would drag the others into the capture. They wait for
- * what was released when they are met after it. */
+ * captured are left out of both, where they were not sealed: an event would drag the others into
+ * the capture. They wait for what was released when they are met after it. */
 enum rp_status rp_order_release(struct rp_order *order, rp_stream stream);
 
 /* All that `stream`, which must be known, was given is done; an error, or a capture, counts as not
@@ -44,7 +47,7 @@ bool rp_order_is_done(struct rp_order *order, rp_stream stream);
 
 /* The job is about to destroy `stream`: remembers its end for those who must wait for it. */
 enum rp_status rp_order_retire(struct rp_order *order, rp_stream stream);
-/* A stream was created; its handle may be that of a retired one. */
+/* A stream was created; its handle may be that of a retired one, whose end it waits for then. */
 void rp_order_revive(struct rp_order *order, rp_stream stream);
 
 #endif

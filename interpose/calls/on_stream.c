@@ -53,9 +53,10 @@ void rp_on_stream_created(struct rp_frame *frame)
 
 void rp_on_capture_begins(struct rp_frame *frame)
 {
-    (void)frame;
     rp_core_lock();
     rp_recompute_look_begins();
+    if (is_guarding() && rp_order_seal(rp_core.bench.order, rp_handler_stream(frame)) != RP_OK)
+        rp_remark(rp_name(rp_handler_name(frame->id)), "what its stream holds could not be marked");
     rp_core_unlock();
 }
 

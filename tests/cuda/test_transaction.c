@@ -440,6 +440,39 @@ static void a_stream_that_captured_waits_for_what_was_released_meanwhile(void **
     end_world(&world);
 }
 
+static void what_a_stream_held_when_it_began_to_capture_is_waited_for(void **state)
+{
+    (void)state;
+    struct world world = begin_world();
+    count_waits(&world);
+    assert_int_equal(rp_order_seal(world.bench.order, 2), RP_OK);
+    rp_host_capture(world.host, 2);
+    assert_int_equal(rp_order_after(world.bench.order, 1, 2), RP_OK);
+    assert_int_equal(waits, 1);
+    assert_int_equal(rp_order_gather(world.bench.order, 1), RP_OK);
+    assert_int_equal(waits, 3);
+    rp_host_capture(world.host, 3); /* drawn in by another: where it stood then nobody knows */
+    assert_int_equal(rp_order_after(world.bench.order, 1, 3), RP_UNSUPPORTED);
+    assert_int_equal(waits, 3);
+    rp_host_capture(world.host, 0);
+    end_world(&world);
+}
+
+static void a_stream_by_an_old_handle_comes_after_what_that_one_held(void **state)
+{
+    (void)state;
+    struct world world = begin_world();
+    count_waits(&world);
+    assert_int_equal(rp_order_retire(world.bench.order, 2), RP_OK);
+    rp_order_revive(world.bench.order, 2);
+    assert_int_equal(waits, 0);
+    assert_int_equal(rp_order_meet(world.bench.order, 2), RP_OK);
+    assert_int_equal(waits, 1);
+    assert_int_equal(rp_order_meet(world.bench.order, 2), RP_OK);
+    assert_int_equal(waits, 1);
+    end_world(&world);
+}
+
 static void what_is_restored_late_is_seen_by_all_streams_of_the_replay(void **state)
 {
     (void)state;
@@ -607,6 +640,8 @@ int main(void)
         cmocka_unit_test(the_stash_serves_other_instances),
         cmocka_unit_test(nobody_waits_where_nothing_is_rewound),
         cmocka_unit_test(a_stream_that_captured_waits_for_what_was_released_meanwhile),
+        cmocka_unit_test(what_a_stream_held_when_it_began_to_capture_is_waited_for),
+        cmocka_unit_test(a_stream_by_an_old_handle_comes_after_what_that_one_held),
         cmocka_unit_test(what_is_restored_late_is_seen_by_all_streams_of_the_replay),
         cmocka_unit_test(halves_hold_what_a_single_copy_holds),
         cmocka_unit_test(what_the_store_has_no_room_for_takes_refuge),

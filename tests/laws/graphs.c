@@ -62,3 +62,45 @@ void scenario_graph_seed(void)
     CU(GraphInstantiate, &exec, graph, 0);
     run_steps(launch_graph, set_seed);
 }
+
+static CUstream filling, working;
+
+static void read_filled(void)
+{
+    int one = 1;
+    LAUNCH_IN(working, "read_queue", n, &state_, &x, &y, &one, &n);
+}
+
+/* The stream that has filled the state, perhaps not all of it yet, captures when it is overwritten:
+ * whoever waits for the fill is not drawn into the capture. */
+static void overwrite_while_capturing(void)
+{
+    CUgraph captured;
+    unsigned value = 99;
+    CU(StreamBeginCapture, filling, CU_STREAM_CAPTURE_MODE_RELAXED);
+    LAUNCH_IN(filling, "fill", n, &scratch, &value, &n);
+    LAUNCH_IN(working, "fill", n, &state_, &value, &n);
+    CU(StreamEndCapture, filling, &captured);
+    CU(GraphDestroy, captured);
+    synchronize();
+}
+
+void scenario_captured_meanwhile(void)
+{
+    CUevent filled;
+    int rounds = 100000;
+    begin_job();
+    result("state", &state_, WORDS(n));
+    scratch = allocate(WORDS(n));
+    CU(StreamCreate, &filling, CU_STREAM_NON_BLOCKING);
+    CU(StreamCreate, &working, CU_STREAM_DEFAULT); /* in turn with the default stream */
+    CU(EventCreate, &filled, CU_EVENT_DISABLE_TIMING);
+    for (int step = 1; step <= STEPS; step++) {
+        unsigned value = 7u * (unsigned)step;
+        synchronize();
+        LAUNCH_IN(filling, "slow_fill", n, &state_, &value, &n, &rounds);
+        CU(EventRecord, filled, filling);
+        CU(StreamWaitEvent, working, filled, 0);
+        run_step(step, read_filled, overwrite_while_capturing);
+    }
+}

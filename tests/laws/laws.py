@@ -44,6 +44,7 @@ CROWD = kernel("crowd", "read_queue", 0)
 HISTORY = kernel("history", "roll", 0)
 OWN = kernel("own", "step_state", 0)
 JOURNAL = kernel("journal", "append", 0)
+STATE_READ = kernel("state", "read_queue", 0)
 PATCHED = kernel("state", "patch", 0)
 HOST = {"name": "host", "at": {"host_symbol": "host_generator"}}
 
@@ -117,6 +118,8 @@ SCENARIOS = {
                              finds={("stale-read", "own[2]")}),
     "only-last-by-seed": dict(buffers=[OWN], discover=True, finds={("stale-read", "own[2]")}),
     "turned-outputs": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "captured-meanwhile": dict(buffers=[STATE_READ], discover=True,
+                               finds={("stale-read", "state")}),
     "interleaved": dict(buffers=[PATCHED], discover=True, finds={("stale-read", "state")}),
     "interleaved-before": dict(buffers=[PATCHED], discover=True, finds={("stale-read", "state")}),
     "interleaved-inside": dict(buffers=[PATCHED], discover=True, finds={("stale-read", "state")}),
