@@ -30,8 +30,8 @@ static bool reach_near(struct rp_footprint *call, uint64_t lo, uint64_t hi, uint
     return true;
 }
 
-/* The memory that a pointer may belong to: what it points into and, as a pointer may be one past the
- * last byte of its memory, what ends there. False: neither is tracked. */
+/* The memory that a pointer may belong to: what it points into and, as a pointer may be one past
+ * the last byte of its memory, what ends there. False: neither is tracked. */
 static bool find_home(uint64_t address, uint64_t *start, uint64_t *end)
 {
     uint64_t before, until;
