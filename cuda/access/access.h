@@ -56,11 +56,17 @@ void rp_access_set_clear(struct rp_access_set *set);
 void rp_access_set_release(struct rp_access_set *set);
 enum rp_status rp_access_set_add(struct rp_access_set *set, const struct rp_access *access);
 
+/* What stands in memory when the launch runs, before it writes: copies the bytes at `address` to
+ * `out`, or returns false where that is not known. Asked for tables of pointers. */
+typedef bool (*rp_known_fn)(void *ctx, uint64_t address, uint64_t bytes, void *out);
+
 struct rp_launch {
     uint32_t grid[3], block[3];
     uint32_t shared_bytes;
     const unsigned char *params; /* the parameter block, copied before the call */
     size_t param_bytes;
+    rp_known_fn known; /* NULL: nothing is */
+    void *known_ctx;
 };
 
 /* Where module globals stand at run time: returns 0 when `symbol` is unknown. */

@@ -44,6 +44,9 @@ static struct origin origin_of(const struct rp_proof *proof, const struct origin
         return out;
     case RP_OP_NEAR: out.near = true; return out;
     case RP_OP_PUNKNOWN: out.knowledge = FUZZY; return out;
+    case RP_OP_LOAD: case RP_OP_FIELD: /* of known bytes */
+        out.rooted = op->from == 64;
+        return out;
     case RP_OP_PHI:
         for (uint32_t i = 0; i < op->b; i++) {
             const struct origin *from = &known[proof->phi_args[op->a + i].value];

@@ -196,6 +196,13 @@ void rp_translate_results(struct rp_builder *build, uint32_t node, const struct 
                           unsigned type_bits, bool is_signed);
 uint32_t rp_translate_root(struct rp_builder *build, const struct rp_ptx_var *var, uint32_t param);
 
+/* load.c */
+/* The results of a load at `address` + `offset`; RP_NONE: it is not known where. */
+void rp_load_results(struct rp_builder *build, uint32_t node, const struct rp_step *step,
+                     uint32_t address, int64_t offset);
+/* Tells the loads apart, as soon as all values are there. */
+void rp_loads_settle(struct rp_builder *build);
+
 /* loop.c */
 void rp_loop_understand(struct rp_builder *build);
 /* Which of a, b, c are values; false when none is. The arguments of a phi are apart. */

@@ -19,7 +19,7 @@ static void note(struct rp_run *run, enum rp_verdict verdict, const char *reason
 static void give_root(struct rp_run *run, const struct rp_touch *touch,
                       const struct rp_form *address, const char *reason)
 {
-    run->lacks_walk |= touch->walks;
+    run->lacks_walk |= touch->walks && !rp_run_is_untold(run, touch);
     bool rooted = address->root && !(address->flags & RP_FORM_WILD) &&
                   run->root_known[address->root - 1];
     if (!rooted) {
@@ -109,8 +109,8 @@ static void cover(struct rp_run *run, const struct rp_touch *touch, const struct
     }
     if (out.lo == out.hi)
         return;
-    out.exact &= touch->certain;
-    run->lacks_walk |= !out.exact && touch->walks;
+    out.exact &= touch->certain && !run->one_of_several;
+    run->lacks_walk |= !out.exact && touch->walks && !rp_run_is_untold(run, touch);
     bool worth_it = touch->effect == RP_WRITE && touch->best == RP_VERDICT_EXACT;
     if (!out.exact && worth_it && rp_run_halve(run, touch))
         return;
@@ -146,28 +146,49 @@ static bool repeats_last(struct rp_run *run, const struct rp_touch *touch)
     return true;
 }
 
+static void touch_form(struct rp_run *run, const struct rp_touch *touch, struct rp_form *address)
+{
+    if (address->flags & RP_FORM_NEAR) {
+        if (touch->generic)
+            return; /* shared or local after all */
+        address->flags |= RP_FORM_WILD;
+        give_root(run, touch, address, NULL);
+    } else if (touch->verdict >= RP_VERDICT_ROOT) {
+        give_root(run, touch, address, touch->reason);
+    } else if ((address->flags & RP_FORM_TOP) || address->fuzz >= RP_HUGE_FUZZ) {
+        if (!rp_run_halve(run, touch))
+            give_root(run, touch, address, data_address);
+    } else {
+        cover(run, touch, address);
+    }
+}
+
+/* By one of several pointers: as if by each of them. */
+static void touch_group(struct rp_run *run, const struct rp_touch *touch,
+                        const struct rp_group *group, struct rp_form *address)
+{
+    run->one_of_several = true;
+    for (uint32_t i = 0; i < group->count; i++) {
+        address->root = group->first + (int32_t)(i * group->step);
+        touch_form(run, touch, address);
+    }
+    run->one_of_several = false;
+}
+
 static void touch_address(struct rp_run *run, const struct rp_touch *touch)
 {
     struct rp_form address;
+    uint32_t covers = run->found.cover_count;
     rp_form_copy(&address, &run->forms[touch->address]);
     if (__builtin_add_overflow(address.c, touch->offset, &address.c))
         address.flags |= RP_FORM_TOP;
-    if (address.flags & RP_FORM_NEAR) {
-        if (touch->generic)
-            return; /* shared or local after all */
-        address.flags |= RP_FORM_WILD;
-        give_root(run, touch, &address, NULL);
-    } else if (touch->verdict >= RP_VERDICT_ROOT) {
-        give_root(run, touch, &address, touch->reason);
-    } else if ((address.flags & RP_FORM_TOP) || address.fuzz >= RP_HUGE_FUZZ) {
-        if (!rp_run_halve(run, touch))
-            give_root(run, touch, &address, data_address);
-    } else {
-        uint32_t covers = run->found.cover_count;
-        cover(run, touch, &address);
-        if (run->found.cover_count > covers)
-            run->last_touch = touch;
-    }
+    const struct rp_group *group = rp_run_group(run, address.root);
+    if (group)
+        touch_group(run, touch, group, &address);
+    else
+        touch_form(run, touch, &address);
+    if (run->found.cover_count > covers && !group)
+        run->last_touch = touch;
 }
 
 void rp_run_touch(struct rp_run *run, const struct rp_touch *touch)

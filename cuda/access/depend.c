@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* On which coordinates of a thread a touch depends: along these a launch may be cut into pieces
  * until the touch is affine in each. What depends on data is no better known in any piece, and
- * best.c says so. */
+ * best.c says so; on memory, not unless the launch knows what stands there. */
 #include "cuda/access/build.h"
 
 uint8_t rp_depends_on_register(int64_t sreg)
@@ -65,7 +65,7 @@ static uint8_t of_value(const struct rp_proof *proof, const uint8_t *known, uint
     rp_op_operands(op, used);
     for (int i = 0; i < 3; i++)
         out |= used[i] ? known[operands[i]] : 0;
-    return out;
+    return op->kind == RP_OP_LOAD ? out | RP_DEPENDS_MEMORY : out;
 }
 
 void rp_depends_find(struct rp_builder *build, struct rp_proof *proof)

@@ -141,12 +141,10 @@ struct emission {
 
 static void emit(struct emission *at, uint64_t lo, uint64_t hi, enum rp_verdict verdict)
 {
-    const struct rp_proof *proof = at->run->proof;
-    const struct rp_root *root = at->kind.root ? &proof->roots[at->kind.root - 1] : NULL;
     struct rp_access access = {
         .lo = lo, .hi = hi, .effect = at->kind.effect, .verdict = (uint8_t)verdict,
-        .root = root ? (uint64_t)at->run->root_numbers[at->kind.root - 1] : 0,
-        .root_param = root ? root->param : UINT32_MAX, .exact = verdict == RP_VERDICT_EXACT,
+        .root = at->kind.root ? (uint64_t)at->run->root_numbers[at->kind.root - 1] : 0,
+        .root_param = rp_run_root_param(at->run, at->kind.root), .exact = verdict == RP_VERDICT_EXACT,
         .atomic = at->kind.atomic, .updates = at->kind.updates};
     enum rp_status status = rp_access_set_add(at->out, &access);
     if (status != RP_OK)
@@ -224,7 +222,7 @@ static uint32_t emit_kind(struct emission *at, uint32_t first, uint32_t past)
 
 static void emit_roots(struct emission *at, enum rp_effect effect)
 {
-    for (uint32_t i = 0; i < at->run->proof->root_count; i++) {
+    for (uint32_t i = 0; i < at->run->proof->root_count + at->run->slot_count; i++) {
         uint8_t marks = at->run->root_marks[i];
         if (!(marks & effect))
             continue;

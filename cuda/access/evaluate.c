@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evaluation of a proof at a launch. */
 #include "cuda/access/scratch.h"
+#include "cuda/access/told.h"
 #include "cuda/access/walk.h"
 
 #include <string.h>
@@ -37,7 +38,7 @@ static enum rp_status run_once(struct rp_run *run, bool grains, struct rp_access
 {
     rp_access_set_clear(out);
     memset(&run->found, 0, sizeof run->found);
-    memset(run->root_marks, 0, run->proof->root_count);
+    memset(run->root_marks, 0, rp_root_limit(run->proof));
     run->no_grains = !grains;
     rp_run_pieces(run);
     return rp_run_emit(run, out);
@@ -62,7 +63,7 @@ static enum rp_status run_all(struct rp_run *run, struct rp_effort *effort,
 
 enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_launch *launch,
                                rp_symbol_fn symbols, void *symbols_ctx, struct rp_effort *effort,
-                               bool *used, struct rp_access_set *out)
+                               bool *used, struct rp_told *told, struct rp_access_set *out)
 {
     rp_access_set_clear(out);
     if (proof->refused)
@@ -76,11 +77,20 @@ enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_lau
     if (!scratch)
         return RP_NO_MEMORY;
     struct rp_run run;
+    struct rp_launch untold = *launch;
+    untold.known = NULL;
     rp_scratch_prepare(scratch, proof, launch, &run);
     find_roots(&run, symbols, symbols_ctx);
     enum rp_status status = run_all(&run, effort, out);
+    if (status == RP_OK && rp_run_contradicts(&run, out)) { /* it may load what it has written */
+        rp_scratch_prepare(scratch, proof, &untold, &run);
+        find_roots(&run, symbols, symbols_ctx);
+        status = run_all(&run, effort, out);
+    }
     if (used)
         memcpy(used, run.root_used, proof->root_count);
+    if (told)
+        rp_told_take(&run, told);
     rp_scratch_give(scratch);
     return status;
 }
@@ -90,5 +100,5 @@ enum rp_status rp_proof_evaluate(const struct rp_proof *proof, const struct rp_l
                                  struct rp_access_set *out)
 {
     struct rp_effort all = {.grains = true, .walks = true};
-    return rp_run_evaluate(proof, launch, symbols, symbols_ctx, &all, NULL, out);
+    return rp_run_evaluate(proof, launch, symbols, symbols_ctx, &all, NULL, NULL, out);
 }

@@ -25,6 +25,8 @@ bool rp_run_halve(struct rp_run *run, const struct rp_touch *touch)
     const struct rp_box *box = &run->piece->box;
     uint64_t grains = 1, most = 1;
     uint32_t widest = 0;
+    if (rp_run_is_untold(run, touch))
+        return false;
     run->lacks_walk |= touch->walks;
     if (touch->best > RP_VERDICT_BOUNDED || !rp_switch_on(RP_SWITCH_GRAINS))
         return false;

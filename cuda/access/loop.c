@@ -124,7 +124,7 @@ bool rp_op_operands(const struct rp_op *op, bool used[3])
     case RP_OP_NEAR: case RP_OP_PUNKNOWN: case RP_OP_PHI: case RP_OP_CARRIED: case RP_OP_PEXIT:
         return false;
     case RP_OP_NOT: case RP_OP_ABS: case RP_OP_CONVERT: case RP_OP_HIGH: case RP_OP_EXIT:
-    case RP_OP_PNOT:
+    case RP_OP_PNOT: case RP_OP_LOAD: case RP_OP_FIELD:
         used[0] = true;
         return true;
     case RP_OP_SELECT: case RP_OP_PSELECT: case RP_OP_GRID:

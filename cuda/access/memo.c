@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/access/memo.h"
 
-#include "cuda/access/run.h"
+#include "cuda/access/told.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,7 @@ struct stretch {
  * Behind the items stands the key. */
 struct evaluation {
     struct rp_remembered what;
+    struct rp_told *told; /* what it rests on besides, or NULL */
     uint64_t used; /* when last, as the memo counts what it is asked */
     struct rp_access items[]; /* lo and hi from the pointer on, where that is a parameter */
 };
@@ -39,6 +40,7 @@ struct rp_memo {
     unsigned char key[MAX_KEY_BYTES];
     bool *used;          /* by root: its value counts, not only where it points */
     bool *used_now;      /* by the evaluation at hand */
+    struct rp_told *told; /* ... and what else that rests on; NULL: the kernel loads nothing */
     unsigned char *wanted; /* by parameter byte: addresses or guards are made of it */
 };
 
@@ -113,28 +115,32 @@ static uint64_t pointer_of(const struct rp_access *access, const struct rp_launc
     return pointer;
 }
 
-/* False where the set would reach over the end of the address space: then the evaluation
- * says what that means. */
-static bool holds(const struct rp_remembered *what, const struct rp_launch *launch)
+/* False where the set would reach over the end of the address space, or where it is not what the
+ * evaluation was told: then that says what this means. */
+static bool holds(const struct evaluation *made, const struct rp_launch *launch)
 {
-    for (size_t i = 0; i < what->count; i++) {
-        const struct rp_access *item = &what->items[i];
+    for (size_t i = 0; i < made->what.count; i++) {
+        const struct rp_access *item = &made->what.items[i];
         uint64_t pointer = pointer_of(item, launch);
         bool absolute = item->root_param == UINT32_MAX;
         uint64_t lo = item->lo + pointer, hi = item->hi + pointer;
         if (!absolute && (lo > hi || hi > HIGHEST_ADDRESS))
             return false;
+        if (made->told && item->effect == RP_WRITE && rp_told_meets(made->told, launch, lo, hi))
+            return false;
     }
-    return true;
+    return !made->told || rp_told_holds(made->told, launch);
 }
 
 /* The key is the one that was gathered. */
-static struct evaluation *find(const struct rp_memo *memo, uint64_t hash, size_t first)
+static struct evaluation *find(const struct rp_memo *memo, const struct rp_launch *launch,
+                               uint64_t hash, size_t first)
 {
     for (size_t i = first; i < first + WAYS; i++) {
         struct evaluation *at = memo->slots[i];
         if (memo->hashes[i] == hash &&
-            memcmp(&at->items[at->what.count], memo->key, memo->key_bytes) == 0)
+            memcmp(&at->items[at->what.count], memo->key, memo->key_bytes) == 0 &&
+            holds(at, launch))
             return at;
     }
     return NULL;
@@ -147,8 +153,8 @@ const struct rp_remembered *rp_memo_find(struct rp_memo *memo, const struct rp_l
     if (launch->param_bytes < memo->param_bytes || memo->key_bytes > MAX_KEY_BYTES)
         return NULL;
     uint64_t hash = hash_of(memo, launch, &first);
-    struct evaluation *found = find(memo, hash, first);
-    if (!found || !holds(&found->what, launch))
+    struct evaluation *found = find(memo, launch, hash, first);
+    if (!found)
         return NULL;
     found->used = memo->asked;
     memo->remembered++;
@@ -171,6 +177,8 @@ struct rp_access rp_remembered_access(const struct rp_access *item,
 
 static void forget(struct rp_memo *memo, size_t slot)
 {
+    if (memo->slots[slot])
+        free(memo->slots[slot]->told);
     free(memo->slots[slot]);
     memo->slots[slot] = NULL;
     memo->hashes[slot] = 0;
@@ -210,12 +218,17 @@ static void remember(struct rp_memo *memo, const struct rp_launch *launch,
                      const struct rp_access_set *set)
 {
     size_t first;
-    if (memo->key_bytes > MAX_KEY_BYTES || set->count > MAX_ITEMS)
+    if (memo->key_bytes > MAX_KEY_BYTES || set->count > MAX_ITEMS ||
+        (memo->told && memo->told->overfull))
         return;
     uint64_t hash = hash_of(memo, launch, &first);
     struct evaluation *made = make_evaluation(memo, launch, set);
     if (!made)
         return;
+    if (memo->told && memo->told->count && !(made->told = rp_told_keep(memo->told))) {
+        free(made);
+        return;
+    }
     size_t slot = oldest(memo, first);
     forget(memo, slot);
     memo->slots[slot] = made;
@@ -250,7 +263,9 @@ enum rp_status rp_memo_create(const struct rp_proof *proof, struct rp_memo **out
     memo->used_now = calloc(proof->root_count + 1, sizeof *memo->used_now);
     memo->wanted = calloc(proof->param_bytes + 1, 1);
     memo->stretches = calloc(proof->param_bytes / 2 + 1, sizeof *memo->stretches);
-    if (memo->used && memo->used_now && memo->wanted && memo->stretches) {
+    memo->told = proof->loads ? calloc(1, sizeof *memo->told) : NULL;
+    bool has_told = memo->told || !proof->loads;
+    if (memo->used && memo->used_now && memo->wanted && memo->stretches && has_told) {
         plan_key(memo);
         return RP_OK;
     }
@@ -269,6 +284,7 @@ void rp_memo_destroy(struct rp_memo *memo)
     free(memo->used_now);
     free(memo->wanted);
     free(memo->stretches);
+    free(memo->told);
     free(memo);
 }
 
@@ -295,7 +311,7 @@ static enum rp_status evaluate_anew(struct rp_memo *memo, const struct rp_launch
     memset(memo->used_now, 0, memo->proof->root_count + 1);
     struct rp_effort effort = effort_for(memo);
     enum rp_status status = rp_run_evaluate(memo->proof, launch, symbols, ctx, &effort,
-                                            memo->used_now, out);
+                                            memo->used_now, memo->told, out);
     memo->walked += effort.walked;
     if (status != RP_OK)
         return status;

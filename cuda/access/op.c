@@ -76,7 +76,7 @@ static void induct(struct rp_run *run, const struct rp_op *op, struct rp_form *o
 static void convert(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
 {
     rp_form_copy(out, &run->forms[op->a]);
-    if (op->from >= 64)
+    if (op->from >= 64 && op->bits >= 64)
         return; /* as wide as before */
     uint8_t near = out->flags & RP_FORM_NEAR;
     rp_op_unroot(run, out);
@@ -236,6 +236,7 @@ void rp_run_op(struct rp_run *run, uint32_t value)
     case RP_OP_SREG: special(run, op, out); return;
     case RP_OP_ROOT: rp_form_set(out, 0); out->root = (int32_t)op->imm + 1; return;
     case RP_OP_NEAR: rp_op_unknown(out, op->bits, RP_FORM_NEAR); return;
+    case RP_OP_LOAD: case RP_OP_FIELD: rp_run_load(run, op, out); return;
     case RP_OP_GRID:
         if (run->merged[op->imm]) {
             rp_form_copy(out, &run->piece->tid[op->imm]);

@@ -108,7 +108,7 @@ static bool is_made_of_data(const struct rp_path *path, const struct rp_op *op)
 {
     const uint32_t operands[3] = {op->a, op->b, op->c};
     bool used[3];
-    if (rp_path_is_data(op) || rp_path_is_fickle(path, op) ||
+    if (rp_path_is_data(op) || op->kind == RP_OP_LOAD || rp_path_is_fickle(path, op) ||
         (rp_path_is_merge(op) && merges_data(path, op)))
         return true;
     rp_path_operands(op, used);

@@ -99,7 +99,7 @@ void rp_run_pieces(struct rp_run *run)
 {
     struct rp_piece *pieces = run->pieces;
     unsigned count = 1, used = 1, restarts = 0;
-    size_t marks = run->proof->root_count + 1;
+    size_t marks = rp_root_limit(run->proof) + 1;
     first_piece(run, &pieces[0]);
     while (count) {
         struct rp_piece *piece = &pieces[count - 1];

@@ -22,7 +22,10 @@ enum rp_op_kind {
     RP_OP_PARAM,     /* imm: byte offset; `from` bits */
     RP_OP_SREG,      /* imm: enum rp_ptx_sreg */
     RP_OP_ROOT,      /* imm: index in roots */
-    RP_OP_NEAR,      /* the address of a shared, local or param variable, or the grid's barrier */
+    RP_OP_NEAR,      /* the address of a shared, local or param variable, or the grid's barrier;
+                      * of a parameter of the kernel: imm is 1, it is the bytes [b, c) of the block */
+    RP_OP_LOAD,      /* `from` bits from memory at a + imm, which may be known at a launch */
+    RP_OP_FIELD,     /* ... from the parameter block at a + imm, if that is in [b, c) */
     RP_OP_ADD, RP_OP_SUB, RP_OP_MUL,
     RP_OP_MUL_WIDE,  /* operands of `from` bits */
     RP_OP_MUL_HI, RP_OP_SHL, RP_OP_SHR, RP_OP_AND, RP_OP_OR, RP_OP_XOR, RP_OP_NOT, RP_OP_DIV,
@@ -98,8 +101,8 @@ struct rp_root {
     char *name;         /* for people */
 };
 
-/* Coordinates of a thread: x, and the two bits above for y and z. */
-enum { RP_DEPENDS_TID = 1, RP_DEPENDS_CTAID = 8 };
+/* Coordinates of a thread: x, and the two bits above for y and z; and what memory holds. */
+enum { RP_DEPENDS_TID = 1, RP_DEPENDS_CTAID = 8, RP_DEPENDS_MEMORY = 64 };
 
 struct rp_touch {
     uint8_t effect;     /* RP_READ or RP_WRITE */
@@ -174,6 +177,7 @@ struct rp_proof {
     bool grid[3];            /* tid and ctaid of this dimension meet in RP_OP_GRID only */
     uint32_t grid_scale[3];  /* the value that ctaid is multiplied with */
     uint64_t param_bytes;    /* that the slice reads */
+    bool loads;              /* it has RP_OP_LOAD or RP_OP_FIELD */
     const char *refused;     /* not analysed at all: everything, and why */
     enum rp_verdict best_reads, best_writes;
     enum rp_varies varies;

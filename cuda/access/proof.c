@@ -32,6 +32,7 @@ static bool build_program(struct rp_builder *build, struct rp_proof *proof)
     rp_graph_build(build);
     translate_nodes(build);
     rp_ssa_finish(build);
+    rp_loads_settle(build);
     rp_loop_understand(build);
     rp_slice(build, proof);
     rp_best_verdicts(build, proof);

@@ -97,6 +97,29 @@ enum rp_mark {
     RP_MARK_READ = RP_READ, RP_MARK_WRITE = RP_WRITE, RP_MARK_PLAIN_SHIFT = 2, RP_MARK_BLIND = 16
 };
 
+/* ---- what is known of memory (known.c) -------------------------------------------- */
+
+#define RP_MAX_WINDOWS 8
+#define RP_WINDOW_BYTES 4096 /* of one, and of all that are not of parameters */
+#define RP_MAX_SLOTS 512     /* pointers in them */
+#define RP_MAX_GROUPS 64
+
+/* Bytes that the evaluation was told, and so rests on. */
+struct rp_window {
+    uint64_t lo, hi;  /* addresses, or offsets in the parameter block */
+    bool of_params;
+    int32_t root;     /* that lo is counted from, index + 1, or 0 */
+    int32_t first;    /* its first eight bytes as a root, and so on: index + 1, or 0 */
+    const unsigned char *bytes; /* NULL: they are not known */
+};
+
+/* A root that is one of several pointers, and nobody knows which: those from `first` on. Its number
+ * is not known. */
+struct rp_group {
+    int32_t first; /* index + 1 */
+    uint32_t count, step;
+};
+
 struct rp_findings {
     uint32_t cover_count;
     uint8_t worst[4]; /* by effect: REACHABLE or EVERYTHING, or 0 */
@@ -110,6 +133,13 @@ struct rp_run {
     int64_t *root_numbers;
     bool *root_known;
     bool *root_used; /* its number was asked for, other than as the start of an address */
+    /* behind the roots of the proof: the pointers in windows, and groups of these */
+    struct rp_window windows[RP_MAX_WINDOWS];
+    struct rp_group groups[RP_MAX_GROUPS];
+    uint32_t window_count, slot_count, group_count, told_bytes;
+    unsigned char *told;  /* RP_WINDOW_BYTES */
+    bool untold;          /* some were asked for and are not known */
+    bool one_of_several;  /* the touch at hand goes by a group */
 
     struct rp_piece *piece;
     bool no_requests; /* out of pieces: be inexact instead */
@@ -143,6 +173,19 @@ static inline struct rp_box *rp_run_box(const struct rp_run *run)
     return &run->boxes[run->now->box];
 }
 
+/* How many there can be of a proof. */
+static inline size_t rp_root_limit(const struct rp_proof *proof)
+{
+    return proof->root_count + (proof->loads ? RP_MAX_SLOTS + RP_MAX_GROUPS : 0);
+}
+
+/* The parameter that a root is, or UINT32_MAX. */
+static inline uint32_t rp_run_root_param(const struct rp_run *run, int32_t root)
+{
+    bool named = root && (size_t)root <= run->proof->root_count;
+    return named ? run->proof->roots[root - 1].param : UINT32_MAX;
+}
+
 /* scratch.c */
 size_t rp_run_scratch_bytes(const struct rp_proof *proof);
 
@@ -161,10 +204,25 @@ struct rp_effort {
 
 /* evaluate.c
  * rp_proof_evaluate, with so much effort. used[i] becomes true where the result depends on the
- * number that root i is, and not only as lo and hi of its own entries do. `used` may be NULL. */
+ * number that root i is, and not only as lo and hi of its own entries do; `told` says what else it
+ * rests on (told.h). Either may be NULL. */
+struct rp_told;
 enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_launch *launch,
                                rp_symbol_fn symbols, void *symbols_ctx, struct rp_effort *effort,
-                               bool *used, struct rp_access_set *out);
+                               bool *used, struct rp_told *told, struct rp_access_set *out);
+
+/* known.c */
+void rp_run_load(struct rp_run *run, const struct rp_op *op, struct rp_form *out);
+/* The group that a root stands for, or NULL. */
+const struct rp_group *rp_run_group(const struct rp_run *run, int32_t root);
+/* True where looking closer at the touch leads nowhere, as what is in memory is not known. */
+bool rp_run_is_untold(const struct rp_run *run, const struct rp_touch *touch);
+/* One value of a load at `at`, an address or an offset in the parameter block, in a window that is
+ * known; false when it is in none. */
+bool rp_run_told(const struct rp_run *run, const struct rp_op *op, uint64_t at, uint64_t *value,
+                 int32_t *root);
+/* True where the set may write what the run was told of memory. */
+bool rp_run_contradicts(const struct rp_run *run, const struct rp_access_set *set);
 
 /* op.c */
 void rp_run_op(struct rp_run *run, uint32_t value);

@@ -10,7 +10,7 @@
 
 struct layout {
     size_t forms, contexts, boxes, facts, trips, given_up, covers, stretches, numbers, known, used,
-        marks, saved_marks, walked, pieces, walk, total;
+        marks, saved_marks, walked, told, pieces, walk, total;
 };
 
 static size_t place(size_t *total, size_t bytes)
@@ -32,12 +32,13 @@ static struct layout lay_out(const struct rp_proof *proof)
     at.given_up = place(&at.total, (proof->loop_count + 1) * sizeof(bool));
     at.covers = place(&at.total, RP_MAX_SETS * sizeof(struct rp_cover));
     at.stretches = place(&at.total, RP_MAX_STRETCHES * sizeof(struct rp_stretch));
-    at.numbers = place(&at.total, (proof->root_count + 1) * sizeof(int64_t));
-    at.known = place(&at.total, proof->root_count + 1);
-    at.used = place(&at.total, proof->root_count + 1);
-    at.marks = place(&at.total, proof->root_count + 1);
-    at.saved_marks = place(&at.total, proof->root_count + 1);
+    at.numbers = place(&at.total, (rp_root_limit(proof) + 1) * sizeof(int64_t));
+    at.known = place(&at.total, rp_root_limit(proof) + 1);
+    at.used = place(&at.total, rp_root_limit(proof) + 1);
+    at.marks = place(&at.total, rp_root_limit(proof) + 1);
+    at.saved_marks = place(&at.total, rp_root_limit(proof) + 1);
     at.walked = place(&at.total, proof->touch_count + 1);
+    at.told = place(&at.total, proof->loads ? RP_WINDOW_BYTES : 0);
     at.pieces = place(&at.total, RP_MOST_PIECES * sizeof(struct rp_piece));
     at.walk = place(&at.total, rp_walk_bytes(proof));
     return at;
@@ -95,7 +96,8 @@ void rp_scratch_prepare(struct rp_scratch *own, const struct rp_proof *proof,
     run->root_marks = (uint8_t *)(scratch + at.marks);
     run->saved_marks = (uint8_t *)(scratch + at.saved_marks);
     memset(run->given_up, 0, proof->loop_count + 1);
-    memset(scratch + at.known, 0, at.pieces - at.known);
+    memset(scratch + at.known, 0, at.told - at.known);
+    run->told = (unsigned char *)scratch + at.told;
     run->walked = (bool *)(scratch + at.walked);
     run->pieces = (struct rp_piece *)(scratch + at.pieces);
     run->walk_scratch = scratch + at.walk;

@@ -148,7 +148,10 @@ static void load_param(const struct context *at)
     const struct rp_ptx_operand *to = &at->ptx->operands[0], *from = &at->ptx->operands[1];
     uint32_t bytes = at->ptx->type_count ? rp_ptx_type_bytes(at->ptx->type[0]) : 0;
     if (from->kind != RP_PTX_OPERAND_ADDRESS || from->base != RP_PTX_OPERAND_VAR || !bytes) {
-        rp_translate_results(at->build, at->node, at->step, 0, false);
+        int64_t offset = 0;
+        bool by_register = from->kind == RP_PTX_OPERAND_ADDRESS && !from->item_count && bytes;
+        uint32_t address = by_register ? address_value(at, from, &offset) : RP_NONE;
+        rp_load_results(at->build, at->node, at->step, address, offset);
         return;
     }
     bool vector = to->kind == RP_PTX_OPERAND_VECTOR;
@@ -190,10 +193,14 @@ static void translate_load(const struct context *at)
         load_param(at);
         return;
     }
-    if (touches_global(at, &ptx->operands[1]))
-        touch_at(at, RP_READ, &ptx->operands[1], width_of(ptx));
-    uint32_t bytes = ptx->type_count ? rp_ptx_type_bytes(ptx->type[0]) : 0;
-    rp_translate_results(at->build, at->node, at->step, bytes * 8, has_signed_type(ptx));
+    uint32_t address = RP_NONE;
+    int64_t offset = 0;
+    if (touches_global(at, &ptx->operands[1])) {
+        const struct rp_touch *touch = touch_at(at, RP_READ, &ptx->operands[1], width_of(ptx));
+        address = touch->address;
+        offset = touch->offset;
+    }
+    rp_load_results(at->build, at->node, at->step, address, offset);
 }
 
 /* A store over what the same thread has loaded on every way to it: the one value is the address of

@@ -101,7 +101,7 @@ static void translate_move(struct rp_translation *at)
 
 static bool is_local_space(enum rp_ptx_space space)
 {
-    return space == RP_PTX_SHARED || space == RP_PTX_LOCAL || space == RP_PTX_PARAM;
+    return space == RP_PTX_SHARED || space == RP_PTX_LOCAL;
 }
 
 /* Generic addresses and those of a space are the same numbers to us; what is known is which

@@ -70,7 +70,7 @@ static uint32_t sreg_value(struct rp_builder *build, enum rp_ptx_sreg sreg, unsi
 }
 
 /* The address of a variable. */
-static uint32_t variable_value(struct rp_builder *build, uint32_t node,
+static uint32_t variable_value(struct rp_builder *build, uint32_t node, uint32_t frame,
                                const struct rp_ptx_operand *operand)
 {
     const struct rp_ptx_var *var = operand->var;
@@ -78,6 +78,10 @@ static uint32_t variable_value(struct rp_builder *build, uint32_t node,
     if (var->space == RP_PTX_GLOBAL || var->space == RP_PTX_CONST) {
         op.kind = RP_OP_ROOT;
         op.imm = rp_translate_root(build, var, RP_NONE);
+    } else if (rp_flow_is_kernel_param(build, frame, var)) {
+        op.imm = 1;
+        op.b = (uint32_t)var->offset;
+        op.c = (uint32_t)(var->offset + var->bytes);
     }
     uint32_t base = rp_ssa_op(build, op);
     if (!operand->imm)
@@ -105,7 +109,7 @@ uint32_t rp_translate_operand(struct rp_builder *build, uint32_t node, uint32_t 
     case RP_PTX_OPERAND_SREG:
         return sreg_value(build, operand->sreg, bits);
     case RP_PTX_OPERAND_VAR:
-        return variable_value(build, node, operand);
+        return variable_value(build, node, frame, operand);
     case RP_PTX_OPERAND_ADDRESS:
     case RP_PTX_OPERAND_LABEL:
     case RP_PTX_OPERAND_VECTOR:

@@ -365,7 +365,7 @@ enum rp_status rp_walk_emit(struct rp_walk *walk, struct rp_access_set *out)
             .lo = at->lo, .hi = at->hi, .effect = RP_WRITE, .exact = exact,
             .verdict = exact ? RP_VERDICT_EXACT : RP_VERDICT_BOUNDED,
             .root = kind->root ? (uint64_t)run->root_numbers[kind->root - 1] : 0,
-            .root_param = kind->root ? run->proof->roots[kind->root - 1].param : UINT32_MAX,
+            .root_param = rp_run_root_param(run, kind->root),
             .atomic = kind->atomic, .updates = kind->updates};
         status = rp_access_set_add(out, &access);
         if (!exact && !out->reason)

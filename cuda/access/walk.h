@@ -11,7 +11,7 @@
 #define RP_WALK_RANGES 400 /* more become fewer that are not exact */
 #define RP_WALK_DEPTH 12 /* of ways aside from ways aside */
 #define RP_WALK_STRETCHES 4096
-#define RP_WALK_KINDS 32
+#define RP_WALK_KINDS 128
 
 /* What makes bytes of one root different from others. */
 struct rp_walk_kind {

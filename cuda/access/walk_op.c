@@ -210,6 +210,13 @@ static bool converted(const struct rp_walk *walk, const struct rp_op *op, uint64
     return !walk->unknown[op->a];
 }
 
+static bool load(const struct rp_walk *walk, const struct rp_op *op, uint64_t *out, int32_t *root)
+{
+    if (walk->unknown[op->a])
+        return false;
+    return rp_run_told(walk->run, op, walk->values[op->a] + (uint64_t)op->imm, out, root);
+}
+
 /* False when it is not known, as data are in it, or not defined. */
 static bool evaluate(const struct rp_walk *walk, const struct rp_op *op, uint64_t *out,
                      int32_t *root)
@@ -224,6 +231,7 @@ static bool evaluate(const struct rp_walk *walk, const struct rp_op *op, uint64_
         return true;
     case RP_OP_SREG: *out = special(walk, op->imm); return true;
     case RP_OP_ROOT: return module_global(walk, op, out, root);
+    case RP_OP_LOAD: case RP_OP_FIELD: return load(walk, op, out, root);
     case RP_OP_ADD: case RP_OP_GRID: case RP_OP_SUB: return sum(walk, op, out, root);
     case RP_OP_SELECT: case RP_OP_PSELECT:
         return !walk->unknown[op->c] && copy(walk, values[op->c] ? op->a : op->b, out, root);

@@ -107,8 +107,9 @@ static bool compare(const struct rp_access_set *set, const struct claim *expecte
     return good;
 }
 
-void claim_check(const struct rp_ptx_module *module, const char *kernel, struct claim_size grid,
-                 struct claim_size block, const char *words, const struct claim *expected)
+void claim_check_knowing(const struct rp_ptx_module *module, const char *kernel,
+                         struct claim_size grid, struct claim_size block, const char *words,
+                         rp_known_fn known, void *known_ctx, const struct claim *expected)
 {
     const struct rp_ptx_function *entry = rp_ptx_find(module, kernel);
     unsigned char params[CLAIM_PARAM_BYTES];
@@ -120,7 +121,8 @@ void claim_check(const struct rp_ptx_module *module, const char *kernel, struct 
     struct rp_launch launch = {.grid = {grid.x, grid.y, grid.z},
                                .block = {block.x, block.y, block.z},
                                .params = params,
-                               .param_bytes = entry->param_bytes};
+                               .param_bytes = entry->param_bytes,
+                               .known = known, .known_ctx = known_ctx};
     assert_int_equal(rp_proof_build(module, entry, &proof), RP_OK);
     assert_int_equal(rp_proof_evaluate(proof, &launch, find_symbol, NULL, &set), RP_OK);
     bool good = compare(&set, expected);
@@ -137,6 +139,12 @@ void claim_check(const struct rp_ptx_module *module, const char *kernel, struct 
     rp_proof_destroy(proof);
     if (!good || !explained)
         fail_msg("%s with %s is not what was expected", kernel, words);
+}
+
+void claim_check(const struct rp_ptx_module *module, const char *kernel, struct claim_size grid,
+                 struct claim_size block, const char *words, const struct claim *expected)
+{
+    claim_check_knowing(module, kernel, grid, block, words, NULL, NULL, expected);
 }
 
 char *claim_file(const char *path, size_t *length)

@@ -12,7 +12,7 @@
 /* One line of a set. Pointers are letters; bytes count from where the letter points. */
 struct claim {
     enum rp_effect effect; /* 0 ends a list */
-    char root;             /* '*' for REACHABLE and EVERYTHING */
+    char root;             /* '*' for REACHABLE and EVERYTHING; '?': none, the bytes are addresses */
     enum rp_verdict verdict;
     int64_t lo, hi;
     bool atomic;
@@ -47,6 +47,10 @@ uint64_t claim_address(char letter);
 /* Evaluates and compares; the order of lines does not matter. Fails the test with both sets. */
 void claim_check(const struct rp_ptx_module *module, const char *kernel, struct claim_size grid,
                  struct claim_size block, const char *words, const struct claim *expected);
+/* The same where something is known of memory. */
+void claim_check_knowing(const struct rp_ptx_module *module, const char *kernel,
+                         struct claim_size grid, struct claim_size block, const char *words,
+                         rp_known_fn known, void *known_ctx, const struct claim *expected);
 
 char *claim_file(const char *path, size_t *length); /* to be freed; a missing file fails */
 

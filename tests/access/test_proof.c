@@ -471,6 +471,22 @@ static void pointers_are_followed(void **state)
           "red.global.add.u32 [%rd10], 1;", 1, 1, words, CLAIMS(READS('B', 0, 4), ADDS_IN('A')));
 }
 
+/* Half of a pointer is a number: what is made of it has no root. */
+static void halves_of_a_pointer_are_numbers(void **state)
+{
+    (void)state;
+    const char *words = "A B C 20 7 0 0 D 0";
+    const int64_t a = (int64_t)claim_address('A');
+    prove("mov.b64 {%r9, %r10}, %rd1; add.u32 %r9, %r9, 64; mov.b64 %rd9, {%r9, %r10};"
+          "st.global.u32 [%rd9], 0;", 1, 1, words, CLAIMS(WRITES('?', a + 64, a + 68)));
+    prove("mov.b64 {%r9, %r10}, %rd1; mov.u32 %r11, 0;\nL: mov.b64 %rd9, {%r9, %r10};"
+          "st.global.u32 [%rd9], 0; add.u32 %r9, %r9, 4; add.u32 %r11, %r11, 1;"
+          "setp.lt.u32 %p1, %r11, 20; @%p1 bra L;", 1, 1, words, CLAIMS(WRITES('?', a, a + 80)));
+    prove("mov.b64 {%r9, %r10}, %rd1; selp.b32 %r11, %r9, %r10, %p1; cvt.u64.u32 %rd9, %r9;"
+          "add.s64 %rd10, %rd2, %rd9; st.global.u32 [%rd10+8], 0;", 1, 1, words,
+          CLAIMS(WRITES('B', 8, 12)));
+}
+
 static void pointers_of_unknown_origin(void **state)
 {
     (void)state;
@@ -534,7 +550,7 @@ static void shared_and_local_memory_do_not_count(void **state)
     prove("cvt.u64.u32 %rd9, %r4; cvta.shared.u64 %rd10, %rd9; st.u32 [%rd10], 0;", 1, 32, words,
           NOTHING);
     prove("mov.u64 %rd9, a; cvta.param.u64 %rd10, %rd9; ld.u64 %rd11, [%rd10]; st.u32 [%rd11], 0;"
-          , 1, 32, words, CLAIMS(WRITES_ANY));
+          , 1, 32, words, CLAIMS(WRITES('A', 0, 4)));
     /* but a store that says global means it */
     prove("mov.u64 %rd9, sh; st.global.u32 [%rd9], 0;", 1, 32, words, CLAIMS(WRITES_ANY));
     /* a shared address less another, plus a pointer, is nothing that we know */
@@ -828,6 +844,7 @@ int main(void)
         cmocka_unit_test(no_way_is_forgotten),
         cmocka_unit_test(choices_are_bounded),
         cmocka_unit_test(pointers_are_followed),
+        cmocka_unit_test(halves_of_a_pointer_are_numbers),
         cmocka_unit_test(pointers_of_unknown_origin),
         cmocka_unit_test(shared_and_local_memory_do_not_count),
         cmocka_unit_test(instructions_that_write),

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pointers that kernels load: from tables in memory, as far as it is known what stands there, and
+ * from parameters by an index. */
+#include "cuda/access/memo.h"
+#include "tests/access/claim.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CLAIMS(...) ((const struct claim[]){__VA_ARGS__, {0}})
+#define TABLES 3
+
+/* What is known of memory: tables, of pointers by letters, at the places of letters. */
+struct memory {
+    struct {
+        char at;
+        const char *letters; /* '-': NULL */
+    } tables[TABLES];
+    unsigned asked;
+};
+
+static bool known(void *ctx, uint64_t address, uint64_t bytes, void *out)
+{
+    struct memory *memory = ctx;
+    memory->asked++;
+    for (int i = 0; i < TABLES && memory->tables[i].at; i++) {
+        const char *letters = memory->tables[i].letters;
+        uint64_t offset = address - claim_address(memory->tables[i].at);
+        if (offset % 8 || offset > 8 * strlen(letters) || bytes > 8 * strlen(letters) - offset)
+            continue;
+        for (uint64_t at = 0; at < bytes; at += 8) {
+            char letter = letters[(offset + at) / 8];
+            uint64_t pointer = letter == '-' ? 0 : claim_address(letter);
+            memcpy((char *)out + at, &pointer, 8);
+        }
+        return true;
+    }
+    return false;
+}
+
+/* Parameters: a table, two numbers, and a struct of 4 pointers and 8 bytes that count. %r3 is the
+ * index of the thread, %r5 that of its block; %rd1 the table, %r1 and %r2 the numbers. */
+#define HEAD                                                                                     \
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 table,"        \
+    ".param .u32 n, .param .u32 m, .param .align 8 .b8 s[40])\n{\n.reg .b32 %r<99>;"             \
+    ".reg .b64 %rd<99>; .reg .pred %p<9>; .reg .f32 %f<9>; .reg .b16 %rs<9>;\n"                  \
+    "ld.param.u64 %rd1, [table]; ld.param.u32 %r1, [n]; ld.param.u32 %r2, [m];"                  \
+    "mov.u32 %r4, %tid.x; mov.u32 %r5, %ctaid.x; mov.u32 %r6, %ntid.x;"                          \
+    "mad.lo.s32 %r3, %r5, %r6, %r4;\n"
+/* %rd9 is the pointer of the table that `index` picks. */
+#define PICK(index) "mul.wide.u32 %rd8, " index ", 8; add.s64 %rd7, %rd1, %rd8;" \
+    "ld.global.u64 %rd9, [%rd7];\n"
+/* Stores 4 bytes at `pointer`, by the index of the thread in its block. */
+#define STORE(pointer) "mul.wide.u32 %rd90, %r4, 4; add.s64 %rd91, " pointer ", %rd90;" \
+    "st.global.u32 [%rd91], 0;\n"
+
+static void prove(const char *body, unsigned blocks, unsigned threads, const char *words,
+                  struct memory *memory, const struct claim *expected)
+{
+    char text[8192], message[160];
+    struct rp_ptx_module *module;
+    snprintf(text, sizeof text, "%s%s\nret;\n}\n", HEAD, body);
+    if (rp_ptx_parse(text, strlen(text), &module, message, sizeof message) != RP_OK)
+        fail_msg("%s\n%s", message, text);
+    claim_check_knowing(module, "k", (struct claim_size){blocks, 1, 1},
+                        (struct claim_size){threads, 1, 1}, words, known, memory, expected);
+    rp_ptx_destroy(module);
+}
+
+#define WORDS "T 20 7 A B C D 0"
+
+/* ---- tables in memory --------------------------------------------------------- */
+
+static void a_pointer_from_a_known_table_is_a_root(void **state)
+{
+    (void)state;
+    struct memory memory = {.tables = {{'T', "ABCD"}}};
+    prove("ld.global.u64 %rd9, [%rd1+8];" STORE("%rd9"), 1, 32, WORDS, &memory,
+          CLAIMS(READS('T', 8, 16), WRITES('B', 0, 128)));
+    /* one for each block, as in a batched product */
+    prove(PICK("%r5") STORE("%rd9"), 3, 32, WORDS, &memory,
+          CLAIMS(READS('T', 0, 24), WRITES('A', 0, 128), WRITES('B', 0, 128),
+                 WRITES('C', 0, 128)));
+    /* a number from the arguments picks it */
+    prove(PICK("%r2") STORE("%rd9"), 1, 32, "T 20 3 A B C D 0", &memory,
+          CLAIMS(READS('T', 24, 32), WRITES('D', 0, 128)));
+    /* two of them, loaded at once */
+    prove("ld.global.v2.u64 {%rd9, %rd10}, [%rd1+16];" STORE("%rd9") STORE("%rd10"), 1, 8, WORDS,
+          &memory, CLAIMS(READS('T', 16, 32), WRITES('C', 0, 32), WRITES('D', 0, 32)));
+}
+
+static void a_table_may_lie_in_a_table(void **state)
+{
+    (void)state;
+    struct memory memory = {.tables = {{'T', "UV"}, {'U', "AB"}, {'V', "CD"}}};
+    prove("ld.global.u64 %rd10, [%rd1+8]; ld.global.u64 %rd9, [%rd10];" STORE("%rd9"), 1, 32, WORDS,
+          &memory, CLAIMS(READS('T', 8, 16), READS('V', 0, 8), WRITES('C', 0, 128)));
+}
+
+static void one_of_many_is_any_of_them(void **state)
+{
+    (void)state;
+    struct memory memory = {.tables = {{'T', "ABCDEFGHIJKLMNO"}}};
+    const struct claim each[] = {MAY_WRITE('A', 0, 80), MAY_WRITE('B', 0, 80), MAY_WRITE('C', 0, 80),
+        MAY_WRITE('D', 0, 80), MAY_WRITE('E', 0, 80), MAY_WRITE('F', 0, 80), MAY_WRITE('G', 0, 80),
+        MAY_WRITE('H', 0, 80), MAY_WRITE('I', 0, 80), MAY_WRITE('J', 0, 80), MAY_WRITE('K', 0, 80),
+        MAY_WRITE('L', 0, 80), MAY_WRITE('M', 0, 80), MAY_WRITE('N', 0, 80), MAY_WRITE('O', 0, 80),
+        READS('T', 0, 120), {0}};
+    struct claim all[sizeof each / sizeof *each];
+    /* more blocks than a launch is cut into pieces, and more threads than are walked */
+    const char *body = PICK("%r5") "setp.ge.u32 %p1, %r4, %r1; @%p1 ret;" STORE("%rd9");
+    prove(body, 15, 1 << 16, WORDS, &memory, each);
+    /* few threads are walked */
+    memcpy(all, each, sizeof each);
+    for (size_t i = 0; all[i].effect == RP_WRITE; i++)
+        all[i].verdict = RP_VERDICT_EXACT;
+    prove(body, 15, 32, WORDS, &memory, all);
+    /* the distance of two is no number, though both come from one place */
+    prove(PICK("%r5") "ld.global.u64 %rd10, [%rd7+8]; sub.s64 %rd11, %rd9, %rd10;"
+          "add.s64 %rd12, %rd1, %rd11;" STORE("%rd12"), 14, 1 << 16, WORDS, &memory,
+          CLAIMS(READS('T', 0, 120), WRITES_ANY));
+}
+
+static void what_is_not_known_is_data(void **state)
+{
+    (void)state;
+    struct memory nothing = {.tables = {{0}}}, shorter = {.tables = {{'T', "ABC"}}};
+    prove(PICK("%r5") STORE("%rd9"), 3, 32, WORDS, &nothing,
+          CLAIMS(READS('T', 0, 24), WRITES_ANY));
+    prove(PICK("%r5") STORE("%rd9"), 4, 32, WORDS, &shorter,
+          CLAIMS(READS('T', 0, 32), WRITES_ANY));
+    /* and so is what is no pointer: indices are asked for by nobody */
+    struct memory table = {.tables = {{'T', "ABCD"}}};
+    prove("ld.global.u32 %r9, [%rd1]; mul.wide.u32 %rd8, %r9, 4; add.s64 %rd9, %rd1, %rd8;"
+          "st.global.u32 [%rd9+64], 0;", 1, 1, WORDS, &table,
+          CLAIMS(READS('T', 0, 4), WRITES_IN('T')));
+    assert_int_equal(table.asked, 0);
+}
+
+static void a_kernel_that_may_write_its_table_is_told_nothing(void **state)
+{
+    (void)state;
+    struct memory memory = {.tables = {{'T', "ABTD"}}};
+    /* by the table's own pointer, */
+    prove("st.global.u64 [%rd1+8], %rd1;" PICK("%r5") STORE("%rd9"), 3, 32, WORDS, &memory,
+          CLAIMS(READS('T', 0, 24), WRITES('T', 8, 16), WRITES_ANY));
+    /* and by one that lies in it */
+    prove(PICK("%r5") STORE("%rd9"), 3, 32, WORDS, &memory,
+          CLAIMS(READS('T', 0, 24), WRITES_ANY));
+    prove(PICK("%r5") STORE("%rd9"), 2, 32, WORDS, &memory,
+          CLAIMS(READS('T', 0, 16), WRITES('A', 0, 128), WRITES('B', 0, 128)));
+    /* at a place that is not known, it may as well */
+    prove(PICK("%r5") "ld.global.u32 %r9, [%rd9]; mul.wide.u32 %rd10, %r9, 4;"
+          "add.s64 %rd11, %rd9, %rd10; st.global.u32 [%rd11], 0;", 2, 1, WORDS, &memory,
+          CLAIMS(READS('T', 0, 16), READS_ANY, WRITES_ANY));
+}
+
+/* ---- parameters by an index --------------------------------------------------- */
+
+/* %rd9 is the pointer of s that `index` picks. */
+#define FIELD(index) "mov.b64 %rd6, s; mul.wide.u32 %rd8, " index ", 8; add.s64 %rd7, %rd6, %rd8;" \
+    "ld.param.u64 %rd9, [%rd7];\n"
+
+static void an_index_picks_a_parameter(void **state)
+{
+    (void)state;
+    struct memory nothing = {.tables = {{0}}};
+    prove(FIELD("%r5") STORE("%rd9"), 4, 32, WORDS, &nothing,
+          CLAIMS(WRITES('A', 0, 128), WRITES('B', 0, 128), WRITES('C', 0, 128),
+                 WRITES('D', 0, 128)));
+    /* in a loop over all of them */
+    prove("mov.b64 %rd6, s; mov.u32 %r9, 0;\nL: mul.wide.u32 %rd8, %r9, 8; add.s64 %rd7, %rd6, %rd8;"
+          "ld.param.u64 %rd9, [%rd7];" STORE("%rd9") "add.s32 %r9, %r9, 1; setp.lt.u32 %p1, %r9, 3;"
+          "@%p1 bra L;", 1, 32, WORDS, &nothing,
+          CLAIMS(WRITES('A', 0, 128), WRITES('B', 0, 128), WRITES('C', 0, 128)));
+    /* a byte says which: block 0 has 2, block 1 has 1, as multi_tensor_apply of PyTorch does it */
+    prove("mov.b64 %rd6, s; cvt.u64.u32 %rd5, %r5; add.s64 %rd7, %rd6, %rd5;"
+          "ld.param.u8 %rs1, [%rd7+32]; cvt.u32.u16 %r9, %rs1;" FIELD("%r9") STORE("%rd9"), 2, 32,
+          "T 20 7 A B C D 0x102", &nothing, CLAIMS(WRITES('B', 0, 128), WRITES('C', 0, 128)));
+    /* by its address as any other */
+    prove("mov.b64 %rd6, s; cvta.param.u64 %rd7, %rd6; ld.u64 %rd9, [%rd7+16];" STORE("%rd9"), 1, 32,
+          WORDS, &nothing, CLAIMS(WRITES('C', 0, 128)));
+    assert_int_equal(nothing.asked, 0);
+}
+
+static void an_index_past_the_parameter_is_not_followed(void **state)
+{
+    (void)state;
+    struct memory nothing = {.tables = {{0}}};
+    prove(FIELD("%r5") STORE("%rd9"), 6, 1 << 20, WORDS, &nothing, CLAIMS(WRITES_ANY));
+    prove("mov.b64 %rd6, s; ld.param.u64 %rd9, [%rd6-8];" STORE("%rd9"), 1, 32, WORDS, &nothing,
+          CLAIMS(WRITES_ANY));
+    /* by data */
+    prove("ld.global.u32 %r9, [%rd1];" FIELD("%r9") STORE("%rd9"), 1, 32, WORDS, &nothing,
+          CLAIMS(READS('T', 0, 4), WRITES_ANY));
+}
+
+/* ---- memos ---------------------------------------------------------------------- */
+
+static const char batched[] = HEAD PICK("%r5") STORE("%rd9") "ret;\n}\n";
+
+struct remembering {
+    struct rp_memo *memo;
+    struct memory memory;
+    struct { /* as the kernel's parameters lie */
+        uint64_t table;
+        uint32_t n, m;
+        uint64_t pointers[4], bytes;
+    } params;
+};
+
+/* Where the block of the launch writes, or 0 where that is not known. */
+static uint64_t place(struct remembering *at)
+{
+    struct rp_access_set set = {0};
+    struct rp_launch launch = {.grid = {1, 1, 1}, .block = {32, 1, 1},
+                               .params = (const unsigned char *)&at->params,
+                               .param_bytes = sizeof at->params,
+                               .known = known, .known_ctx = &at->memory};
+    assert_int_equal(rp_memo_evaluate(at->memo, &launch, NULL, NULL, &set), RP_OK);
+    uint64_t lo = 0;
+    for (size_t i = 0; i < set.count; i++)
+        if (set.items[i].effect == RP_WRITE && set.items[i].verdict == RP_VERDICT_EXACT)
+            lo = set.items[i].lo;
+    rp_access_set_release(&set);
+    return lo;
+}
+
+static uint64_t remembered(const struct remembering *at)
+{
+    uint64_t asked, found;
+    rp_memo_counts(at->memo, &asked, &found);
+    return found;
+}
+
+static void what_was_told_is_asked_again(void **state)
+{
+    (void)state;
+    char message[160];
+    struct rp_ptx_module *module;
+    struct rp_proof *proof;
+    struct remembering at = {.memory = {.tables = {{'T', "A"}, {'U', "A"}}},
+                             .params = {.table = claim_address('T')}};
+    assert_int_equal(rp_ptx_parse(batched, strlen(batched), &module, message, sizeof message),
+                     RP_OK);
+    assert_int_equal(rp_proof_build(module, rp_ptx_find(module, "k"), &proof), RP_OK);
+    assert_int_equal(rp_memo_create(proof, &at.memo), RP_OK);
+    assert_int_equal(place(&at), claim_address('A'));
+    assert_int_equal(place(&at), claim_address('A'));
+    assert_int_equal(remembered(&at), 1);
+    at.params.table = claim_address('U'); /* another table, which says the same */
+    assert_int_equal(place(&at), claim_address('A'));
+    assert_int_equal(remembered(&at), 2);
+    at.memory.tables[1].letters = "B"; /* and now something else */
+    assert_int_equal(place(&at), claim_address('B'));
+    assert_int_equal(remembered(&at), 2);
+    at.memory.tables[1].at = 'X'; /* and nobody knows any more */
+    assert_int_equal(place(&at), 0);
+    at.params.table = claim_address('T');
+    assert_int_equal(place(&at), claim_address('A'));
+    at.params.table = claim_address('A'); /* a table that the kernel writes, by what it says */
+    at.memory.tables[0].at = 'A';
+    assert_int_equal(place(&at), 0);
+    rp_memo_destroy(at.memo);
+    rp_proof_destroy(proof);
+    rp_ptx_destroy(module);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pointer_from_a_known_table_is_a_root),
+        cmocka_unit_test(a_table_may_lie_in_a_table),
+        cmocka_unit_test(one_of_many_is_any_of_them),
+        cmocka_unit_test(what_is_not_known_is_data),
+        cmocka_unit_test(a_kernel_that_may_write_its_table_is_told_nothing),
+        cmocka_unit_test(an_index_picks_a_parameter),
+        cmocka_unit_test(an_index_past_the_parameter_is_not_followed),
+        cmocka_unit_test(what_was_told_is_asked_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
