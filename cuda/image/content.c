@@ -76,19 +76,19 @@ static enum rp_status add_entry(struct rp_content *content, const struct rp_fatb
     return RP_OK;
 }
 
-/* Only the newest: the others are never compiled. */
+/* Only the newest, of equals the first: the others are never compiled. */
 static void keep_newest(struct rp_content *content)
 {
     struct rp_content_part *texts = content->texts;
-    while (content->text_count > 1) {
-        size_t last = --content->text_count;
-        if (texts[last].arch > texts[0].arch) {
-            struct rp_content_part swap = texts[0];
-            texts[0] = texts[last];
-            texts[last] = swap;
+    for (size_t i = 1; i < content->text_count; i++) {
+        struct rp_content_part other = texts[i];
+        if (other.arch > texts[0].arch) {
+            other = texts[0];
+            texts[0] = texts[i];
         }
-        free(texts[last].bytes);
+        free(other.bytes);
     }
+    content->text_count = content->text_count ? 1 : 0;
 }
 
 static enum rp_status read_container(const void *image, size_t bytes,

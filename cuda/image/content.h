@@ -19,7 +19,7 @@
 struct rp_target {
     unsigned arch;           /* 90 for compute capability 9.0; 0: not known */
     bool runs_machine_code;  /* false: it compiles PTX and nothing else */
-    bool takes_newest_ptx;   /* of several PTX texts, for certain */
+    bool takes_newest_ptx;   /* of several PTX texts that are not too new for `arch`, for certain */
 };
 
 struct rp_content_part {

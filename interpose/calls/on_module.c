@@ -39,22 +39,48 @@ static void meet_global(void *ctx, const char *symbol, uint64_t declared_bytes)
     rp_buffer_meet_allocation(alloc);
 }
 
-/* The device that the image was loaded for. */
-static struct rp_target target_now(void)
+/* 0: not known */
+static unsigned arch_of(CUdevice device)
 {
-    bool both = rp_real_runs_machine_code() || !rp_switch_on(RP_SWITCH_SOFT_KNOWLEDGE);
-    struct rp_target target = {.runs_machine_code = both && !rp_core.config.only_ptx,
-                               .takes_newest_ptx = !both};
-    CUdevice device;
     int major = 0, minor = 0;
-    if (rp_real.cuCtxGetDevice(&device) != CUDA_SUCCESS ||
-        rp_real.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+    if (rp_real.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
                                      device) != CUDA_SUCCESS ||
         rp_real.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
                                      device) != CUDA_SUCCESS)
-        return target;
-    target.arch = (unsigned)(major * 10 + minor);
-    return target;
+        return 0;
+    return (unsigned)(major * 10 + minor);
+}
+
+static unsigned arch_now(void)
+{
+    CUdevice device;
+    return rp_real.cuCtxGetDevice(&device) == CUDA_SUCCESS ? arch_of(device) : 0;
+}
+
+/* Libraries may be loaded without a context, for every device that is there. */
+static unsigned arch_of_all(void)
+{
+    int count = 0;
+    CUdevice device;
+    unsigned arch = 0;
+    if (rp_real.cuDeviceGetCount(&count) != CUDA_SUCCESS)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        unsigned other = rp_real.cuDeviceGet(&device, i) == CUDA_SUCCESS ? arch_of(device) : 0;
+        if (!other || (i && other != arch))
+            return 0;
+        arch = other;
+    }
+    return arch;
+}
+
+/* The device that the image is loaded for. */
+static struct rp_target target_of(const struct loading *loading)
+{
+    bool both = rp_real_runs_machine_code() || !rp_switch_on(RP_SWITCH_SOFT_KNOWLEDGE);
+    unsigned arch = loading->is_library ? arch_of_all() : arch_now();
+    return (struct rp_target){.arch = arch, .runs_machine_code = both && !rp_core.config.only_ptx,
+                              .takes_newest_ptx = !both && arch};
 }
 
 /* A linker that answers with PTX has said all; for machine code, what it was given counts. */
@@ -73,12 +99,9 @@ static const struct rp_image *read_image(const void *data, size_t bytes,
     return linked ? rp_image_read_linked(data, linked) : rp_image_read(data, bytes, target);
 }
 
-/* Libraries may be loaded without a context, for every device that is there. */
 static void load(struct loading *loading, const void *data, size_t bytes)
 {
-    struct rp_target target = target_now();
-    if (loading->is_library)
-        target.arch = 0;
+    const struct rp_target target = target_of(loading);
     rp_core_lock();
     const struct rp_image *image = read_image(data, bytes, &target);
     rp_kernel_load(RP_HANDLE(loading->module), image);

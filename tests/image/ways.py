@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """However a kernel was loaded and launched, the same is known of it.
-usage: ways.py JOB FOLDER REPRISE"""
+usage: ways.py JOB FOLDER REPRISE SEVERAL"""
 import collections
 import json
 import os
@@ -13,12 +13,12 @@ import tempfile
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 from tap import claim, finish  # noqa: E402
 
-JOB, FOLDER, REPRISE = map(os.path.abspath, sys.argv[1:4])
+JOB, FOLDER, REPRISE, SEVERAL = map(os.path.abspath, sys.argv[1:5])
 
 events = []  # of the latest run
 
 
-def run(contract=None, **environment):
+def run(contract=None, job=JOB, **environment):
     """What the job printed, and what the layer said: launches and accesses by their number."""
     mode = ["-m", "observe"]
     if contract is not None:
@@ -27,7 +27,7 @@ def run(contract=None, **environment):
             json.dumps({"version": 1, "segments": [segment], "buffers": []} | contract))
         mode = ["-m", "check", "-c", "contract.json"]
     done = subprocess.run([REPRISE, "run", "--device", "soft", "-q", *mode, "-o", "data",
-                           "--", JOB, FOLDER], capture_output=True, text=True, timeout=60,
+                           "--", job, FOLDER], capture_output=True, text=True, timeout=60,
                           check=False, env=os.environ | environment)
     dump = subprocess.run([REPRISE, "dump", "--json", "data"], capture_output=True, text=True,
                           timeout=60, check=True)
@@ -111,6 +111,15 @@ with tempfile.TemporaryDirectory() as folder_:
     done, launches, accesses = run({"trust_ptx": True}, **off)
     claim("with trust_ptx it is proved like the others",
           {launch["verdict"] for launch in by_kernel(launches, "increase")} == {"exact"}, launches)
+
+    # Of several PTX texts the device takes the newest that is not too new for it.
+    for capability in ("8.0", "9.0"):
+        done, launches, accesses = run(job=SEVERAL, REPRISE_SOFT_CAPABILITY=capability)
+        wrote = [int(line) for line in done.stdout.split()]
+        wrong = [launch for launch, at in zip(launches, wrote)
+                 if accesses[launch["seq"]] != {("write", "exact", at, 1)}]
+        claim(f"of several texts the one that a device of {capability} takes is proved",
+              len(wrote) == len(launches) == 3 and not wrong, done, launches, accesses)
 
     # A real driver's linker makes machine code of PTX: then what it was given is what counts.
     done, launches, accesses = run(REPRISE_TEST_DISABLE="linked-text")
