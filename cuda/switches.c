@@ -31,6 +31,7 @@ static const char *const names[RP_SWITCH_COUNT] = {
     [RP_SWITCH_HALVES] = "halves",
     [RP_SWITCH_GRAINS] = "grains",           [RP_SWITCH_WALKS] = "walks",
     [RP_SWITCH_PARTING] = "parting",
+    [RP_SWITCH_TABLES] = "tables",           [RP_SWITCH_OVERTAKEN] = "overtaken",
     [RP_SWITCH_TRIALS] = "trials",           [RP_SWITCH_LATER] = "later",
     [RP_SWITCH_TRADES] = "trades",
     [RP_SWITCH_PLAIN_STEPS] = "plain-steps",

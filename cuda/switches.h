@@ -52,6 +52,8 @@ enum rp_switch {
     RP_SWITCH_TRADES,       /* leave room for blocks of both sizes where trades would tell */
     RP_SWITCH_LATER,        /* tell what is kept later from what is kept from the forward on */
     RP_SWITCH_PARTING,      /* keep what is freed in a stream until that has come so far */
+    RP_SWITCH_TABLES,       /* know the pointers that the host has copied to the device */
+    RP_SWITCH_OVERTAKEN,    /* ... and who may write over them before a launch has looked */
     RP_SWITCH_TRIALS,       /* copy after a step, for the price of large copies */
     RP_SWITCH_COUNT
 };

@@ -35,8 +35,8 @@ enum rp_effect { RP_READ = 1, RP_WRITE = 2, RP_READ_WRITE = 3 };
  * effect is implied within one call: reads see the bytes before the call's own writes. */
 struct rp_access {
     uint64_t lo, hi;       /* device addresses */
-    uint64_t root;         /* the pointer argument (or global) that it was derived from; 0: of none,
-                            * or of several */
+    uint64_t root;         /* the pointer that it was derived from: an argument, a global, or from a
+                            * table that was known; 0: of none, or of several */
     uint32_t root_param;   /* byte offset of the root in the parameter block, or UINT32_MAX */
     uint8_t effect;        /* enum rp_effect: READ or WRITE; both are two entries */
     uint8_t verdict;       /* enum rp_verdict */

@@ -144,7 +144,8 @@ static void emit(struct emission *at, uint64_t lo, uint64_t hi, enum rp_verdict 
     struct rp_access access = {
         .lo = lo, .hi = hi, .effect = at->kind.effect, .verdict = (uint8_t)verdict,
         .root = at->kind.root ? (uint64_t)at->run->root_numbers[at->kind.root - 1] : 0,
-        .root_param = rp_run_root_param(at->run, at->kind.root), .exact = verdict == RP_VERDICT_EXACT,
+        .root_param = rp_run_root_param(at->run, at->kind.root),
+        .exact = verdict == RP_VERDICT_EXACT,
         .atomic = at->kind.atomic, .updates = at->kind.updates};
     enum rp_status status = rp_access_set_add(at->out, &access);
     if (status != RP_OK)

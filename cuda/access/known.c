@@ -172,8 +172,9 @@ static int32_t make_group(struct rp_run *run, int32_t first, uint32_t count, uin
 {
     uint32_t at = 0;
     size_t root = run->proof->root_count + RP_MAX_SLOTS;
-    while (at < run->group_count && (run->groups[at].first != first ||
-                                     run->groups[at].count != count || run->groups[at].step != step))
+    const struct rp_group *known = run->groups;
+    while (at < run->group_count && (known[at].first != first || known[at].count != count ||
+                                     known[at].step != step))
         at++;
     if (at == RP_MAX_GROUPS)
         return 0;

@@ -85,7 +85,8 @@ static struct rp_op field(struct rp_builder *build, const struct rp_op *load,
     out.a = place->index;
     out.b = base->b;
     out.c = base->c;
-    bool inside = !overflow && out.imm >= (int64_t)out.b && out.imm + load->from / 8 <= (int64_t)out.c;
+    bool inside = !overflow && out.imm >= (int64_t)out.b &&
+                  out.imm + load->from / 8 <= (int64_t)out.c;
     if (place->index != RP_NONE)
         return overflow ? opaque_like(load) : out;
     if (!inside)

@@ -22,8 +22,8 @@ enum rp_op_kind {
     RP_OP_PARAM,     /* imm: byte offset; `from` bits */
     RP_OP_SREG,      /* imm: enum rp_ptx_sreg */
     RP_OP_ROOT,      /* imm: index in roots */
-    RP_OP_NEAR,      /* the address of a shared, local or param variable, or the grid's barrier;
-                      * of a parameter of the kernel: imm is 1, it is the bytes [b, c) of the block */
+    RP_OP_NEAR,      /* the address of a shared, local or param variable, or the grid's barrier; of
+                      * a parameter of the kernel, bytes [b, c) of the block: imm is 1 */
     RP_OP_LOAD,      /* `from` bits from memory at a + imm, which may be known at a launch */
     RP_OP_FIELD,     /* ... from the parameter block at a + imm, if that is in [b, c) */
     RP_OP_ADD, RP_OP_SUB, RP_OP_MUL,

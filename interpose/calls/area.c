@@ -197,10 +197,14 @@ static void note_line(struct rp_footprint *call, const struct rp_area *to,
     call->is_upload = call->is_upload || from_host;
     call->taken_bytes = 0;
     call->brought = (struct rp_provenance){0};
+    call->upload_bytes = 0;
     if (!is_alone || rp_core.graph_seq || !is_worth_hashing(from))
         return;
-    if (from_host && !is_host(to) && !call->is_content_doubtful && fits(to))
+    if (from_host && !is_host(to) && !call->is_content_doubtful && fits(to)) {
         call->brought = rp_offload_find((const void *)(uintptr_t)from->base, from->width);
+        call->upload = (const void *)(uintptr_t)from->base;
+        call->upload_bytes = from->width;
+    }
     if (!from_host && is_host(to)) {
         call->taken = (const void *)(uintptr_t)to->base;
         call->taken_bytes = from->width;

@@ -5,6 +5,7 @@
 #include "interpose/calls/audit.h"
 #include "interpose/calls/launch.h"
 #include "interpose/calls/repeat.h"
+#include "interpose/calls/upload.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/segment.h"
 
@@ -66,6 +67,8 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
         return;
     }
     launched->kernel = rp_kernel_find(RP_HANDLE(function));
+    launched->geometry.known = rp_upload_known;
+    launched->geometry.known_ctx = &stream;
     rp_repeat_meet(launched->kernel);
     rp_launched_gather(launched, params, extra);
     struct rp_footprint *call = rp_handler_footprint(frame);

@@ -75,6 +75,7 @@ void rp_handler_track(struct rp_frame *frame, struct rp_footprint *call, enum rp
     if (rp_calls[frame->id].stream_arg >= 0) { /* it need not be over when the call returns: */
         call->taken_bytes = 0;                 /* nothing may have come to the host yet, ... */
         call->brought = (struct rp_provenance){0}; /* ... and what goes out may yet change there */
+        call->upload_bytes = 0;
     }
     call->landing.is_over = rp_calls[frame->id].stream_arg < 0;
     call->on_device = call->is_launch || rp_call_in_class(frame->id, "write.memset") ||

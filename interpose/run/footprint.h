@@ -49,6 +49,8 @@ struct rp_footprint {
     const void *taken;            /* a copy to the host: where to, and how much; 0 bytes where it */
     uint64_t taken_bytes;         /* ... has company in its call, or need not be over with it */
     struct rp_landing landing;
+    const void *upload;    /* a copy from the host that is over when it returns: where from, ... */
+    uint64_t upload_bytes; /* ... and how much; 0 where it has company in its call, or is none */
     rp_stream stream;
     uint64_t remarks;   /* rp_remarks_made when it was begun */
     bool audited; /* a launch that is compared with what is claimed here */

@@ -12,6 +12,7 @@
 #include "interpose/calls/object.h"
 #include "interpose/calls/repeat.h"
 #include "interpose/calls/unseen.h"
+#include "interpose/calls/upload.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/estimate.h"
 #include "interpose/plan/policy.h"
@@ -108,6 +109,7 @@ void rp_layer_forked(void)
     rp_segments_forget();
     rp_undecided_forget_all();
     rp_overtake_forget_all();
+    rp_upload_forget_all();
     rp_cost_forget();
     rp_policy_forget();
     rp_refuge_forget();

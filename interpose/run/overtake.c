@@ -81,8 +81,7 @@ void rp_overtake_settled_event(uint64_t event)
 
 /* ---- calls -------------------------------------------------------------------------- */
 
-/* There is but one line, and every copy that comes is known. */
-static bool is_plain(void)
+bool rp_overtake_is_plain(void)
 {
     return (!turns || rp_turns_are_plain(turns)) && rp_context_is_one();
 }
@@ -165,7 +164,7 @@ void rp_overtake_meet(struct rp_footprint *call)
     call->is_in_turn = !call->is_copy || is_waited_for || is_trusted;
     if (is_trusted)
         return;
-    if (!is_plain() && has_turns()) {
+    if (!rp_overtake_is_plain() && has_turns()) {
         rp_turns_take(turns, line_of(call->stream), call->seq);
         doubt_copies(call);
         call->is_in_turn = call->is_in_turn && (!vouches || is_last(call));

@@ -13,6 +13,8 @@
 
 #include "interpose/run/footprint.h"
 
+/* All streams there are wait for the legacy default stream of the one context, and it for them. */
+bool rp_overtake_is_plain(void);
 /* The call is about to go out. */
 void rp_overtake_meet(struct rp_footprint *call);
 /* The allocation is gone. */

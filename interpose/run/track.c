@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/run/track.h"
 
+#include "interpose/calls/upload.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/retain.h"
 #include "interpose/recompute/recompute.h"
@@ -130,6 +131,7 @@ void rp_track(struct rp_footprint *call)
     call->launch = call->is_launch ? rp_core.launch_in_step++ : rp_core.launch_in_step;
     if (!rp_core.segments_wanted)
         return;
+    rp_upload_meet(call);
     if (rp_core_keeps()) {
         rp_order_meet(rp_core.bench.order, call->stream);
         rp_keep_let_copy(call);
@@ -179,6 +181,7 @@ void rp_track_death(rp_alloc_id id)
     rp_undecided_forget(id);
     rp_overtake_forget(id);
     rp_crossing_forget(rp_core.bench.crossing, id);
+    rp_upload_forget(id);
     rp_versions_forget(rp_core.bench.versions, id);
     rp_state_forget(rp_core.state, id);
 }

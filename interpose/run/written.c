@@ -4,6 +4,7 @@
 #include "cuda/switches.h"
 #include "interpose/calls/offload.h"
 #include "interpose/calls/unseen.h"
+#include "interpose/calls/upload.h"
 #include "interpose/run/core.h"
 #include "interpose/run/keep.h"
 #include "interpose/run/overtake.h"
@@ -179,6 +180,7 @@ void rp_written_note(const struct rp_footprint *call)
         else
             rp_versions_write(rp_core.bench.versions, reach->id, reach->lo, reach->hi, &writer);
     }
+    rp_upload_note(call);
     if (!call->taken_bytes)
         return;
     if (call->is_in_turn)

@@ -12,7 +12,7 @@
 /* One line of a set. Pointers are letters; bytes count from where the letter points. */
 struct claim {
     enum rp_effect effect; /* 0 ends a list */
-    char root;             /* '*' for REACHABLE and EVERYTHING; '?': none, the bytes are addresses */
+    char root;             /* '*' for REACHABLE and EVERYTHING; '?' of none: bytes are addresses */
     enum rp_verdict verdict;
     int64_t lo, hi;
     bool atomic;

@@ -107,7 +107,8 @@ static void one_of_many_is_any_of_them(void **state)
 {
     (void)state;
     struct memory memory = {.tables = {{'T', "ABCDEFGHIJKLMNO"}}};
-    const struct claim each[] = {MAY_WRITE('A', 0, 80), MAY_WRITE('B', 0, 80), MAY_WRITE('C', 0, 80),
+    const struct claim each[] = {
+        MAY_WRITE('A', 0, 80), MAY_WRITE('B', 0, 80), MAY_WRITE('C', 0, 80),
         MAY_WRITE('D', 0, 80), MAY_WRITE('E', 0, 80), MAY_WRITE('F', 0, 80), MAY_WRITE('G', 0, 80),
         MAY_WRITE('H', 0, 80), MAY_WRITE('I', 0, 80), MAY_WRITE('J', 0, 80), MAY_WRITE('K', 0, 80),
         MAY_WRITE('L', 0, 80), MAY_WRITE('M', 0, 80), MAY_WRITE('N', 0, 80), MAY_WRITE('O', 0, 80),
@@ -175,8 +176,8 @@ static void an_index_picks_a_parameter(void **state)
           CLAIMS(WRITES('A', 0, 128), WRITES('B', 0, 128), WRITES('C', 0, 128),
                  WRITES('D', 0, 128)));
     /* in a loop over all of them */
-    prove("mov.b64 %rd6, s; mov.u32 %r9, 0;\nL: mul.wide.u32 %rd8, %r9, 8; add.s64 %rd7, %rd6, %rd8;"
-          "ld.param.u64 %rd9, [%rd7];" STORE("%rd9") "add.s32 %r9, %r9, 1; setp.lt.u32 %p1, %r9, 3;"
+    prove("mov.b64 %rd6, s; mov.u32 %r9, 0;\nL: mul.wide.u32 %rd8, %r9, 8;"
+          "add.s64 %rd7, %rd6, %rd8; ld.param.u64 %rd9, [%rd7];" STORE("%rd9") "add.s32 %r9, %r9, 1; setp.lt.u32 %p1, %r9, 3;"
           "@%p1 bra L;", 1, 32, WORDS, &nothing,
           CLAIMS(WRITES('A', 0, 128), WRITES('B', 0, 128), WRITES('C', 0, 128)));
     /* a byte says which: block 0 has 2, block 1 has 1, as multi_tensor_apply of PyTorch does it */
@@ -184,8 +185,8 @@ static void an_index_picks_a_parameter(void **state)
           "ld.param.u8 %rs1, [%rd7+32]; cvt.u32.u16 %r9, %rs1;" FIELD("%r9") STORE("%rd9"), 2, 32,
           "T 20 7 A B C D 0x102", &nothing, CLAIMS(WRITES('B', 0, 128), WRITES('C', 0, 128)));
     /* by its address as any other */
-    prove("mov.b64 %rd6, s; cvta.param.u64 %rd7, %rd6; ld.u64 %rd9, [%rd7+16];" STORE("%rd9"), 1, 32,
-          WORDS, &nothing, CLAIMS(WRITES('C', 0, 128)));
+    prove("mov.b64 %rd6, s; cvta.param.u64 %rd7, %rd6; ld.u64 %rd9, [%rd7+16];" STORE("%rd9"), 1,
+          32, WORDS, &nothing, CLAIMS(WRITES('C', 0, 128)));
     assert_int_equal(nothing.asked, 0);
 }
 

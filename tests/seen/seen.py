@@ -10,6 +10,8 @@ finds    check finds exactly these hazards (kind, buffer); none: the job is righ
 guards   contract states under which a guarded replay leaves the bytes of the eager run
 stops    contract states under which guard stops it, and on which hazard
 unknown  calls that are reported as unknown writers, by name
+unproved the job is wrong by itself, and of the kernel that would tell nothing is known
+verdicts what its kernels are said to write, by kernel
 unseen   the job is wrong by itself, and no call could tell: a declared guard says so last of all
 environment of the job, beside that of all
 racy     unguarded, the replay races with a write: it may be right by chance"""
@@ -35,6 +37,10 @@ WRITTEN = STALE_QUEUE | LEFT
 BOTH = ("declared", "discovered")
 # Memory that others may write unseen: what it is declared to be is held, what is discovered is not.
 SHARED = dict(finds=STALE_QUEUE, guards=("declared",), stops={"discovered": "unproved"})
+
+EXACT, REACHABLE = {"step_rows": {"exact"}}, {"step_rows": {"reachable"}}
+UNKNOWN_TABLE = dict(finds=set(), guards=("declared",), stops={"discovered": "unproved"},
+                     unproved=True, unknown=["step_rows"], verdicts=REACHABLE)
 
 SUITES = {
     "rejected": {
@@ -101,6 +107,20 @@ SUITES = {
                                            other={"writes": "enqueue", "unknown":
                                                   "cuIpcOpenMemHandle_v2"}),
     },
+    # What is not known of a table leaves nothing to discover.
+    "tables": {
+        "table-copied-before": dict(finds=STEPPED, guards=BOTH, verdicts=EXACT),
+        "table-copied-in-forward": dict(finds=STEPPED, guards=BOTH, verdicts=EXACT),
+        "table-changed-between": dict(finds={("stale-read", None), ("foreign-read", None)},
+                                      stops={"declared": "stale-read", "discovered": "unproved"}),
+        "table-put-by-kernel": UNKNOWN_TABLE,
+        "table-copied-in-a-stream": UNKNOWN_TABLE,
+        "table-in-host-memory": UNKNOWN_TABLE,
+        "table-beside-a-free-stream": UNKNOWN_TABLE,
+        "table-overtaken": dict(finds=STEPPED | {("stale-read", None)},
+                                stops={"declared": "stale-read", "discovered": "unproved"},
+                                verdicts={"put_rows": {"everything"}}),
+    },
     "writers": {
         "copy-batch": dict(finds=STALE_QUEUE, guards=BOTH),
         "write-value": dict(finds=STALE_QUEUE, guards=BOTH),
@@ -132,6 +152,7 @@ SUITES = {
 # Scenarios whose check or guard goes wrong without a mechanism.
 RED = {"rejection": {"rejected-between", "rejected-in-forward"},
        "graphs": {"graph-forward", "graph-kernel", "graph-copy", "graph-child"}}
+MISJUDGED = {"tables": "table-copied-before", "overtaken": "table-overtaken"}  # their verdicts do
 
 
 def contract(state, policy="regions"):
@@ -159,6 +180,22 @@ def run(name, way, mode=None, state="declared", policy="regions", off="", schedu
                           timeout=120, check=False, env=os.environ | environment)
     found = [json.loads(path.read_text()) for path in pathlib.Path("data").glob("summary-*")]
     return done, max(found, key=lambda summary: summary["launches"], default={})
+
+
+def verdicts(name, off=""):
+    """What was said of each kernel's writes, in a run that is checked."""
+    pathlib.Path("contract.json").write_text(json.dumps(contract("declared")))
+    subprocess.run([REPRISE, "run", "--device", "soft", "-q", "-o", "traced", "-m", "check", "-c",
+                    "contract.json", "--", JOB, KERNELS, name, "replay"], capture_output=True,
+                   timeout=120, check=False, env=os.environ | {"REPRISE_TEST_DISABLE": off})
+    dump = subprocess.run([REPRISE, "dump", "--json", "traced"], capture_output=True, text=True,
+                          check=True)
+    found = {}
+    for event in map(json.loads, dump.stdout.splitlines()):
+        if event.get("name") == "launch":
+            launch = event["fields"]
+            found.setdefault(launch["kernel"], set()).add(launch["verdict"])
+    return found
 
 
 def hazards(summary):
@@ -234,12 +271,15 @@ def examine(name, scenario):
           bare.stderr)
     if scenario.get("racy"):
         pass
-    elif scenario["finds"] or scenario.get("unseen"):
+    elif scenario["finds"] or scenario.get("unseen") or scenario.get("unproved"):
         claim(f"{name}: a real hazard, wrong without a guard", bare.stdout != eager.stdout)
     else:
         claim(f"{name}: right without a guard", bare.stdout == eager.stdout)
     check(name, scenario, bare.stdout)
     guard(name, scenario, eager.stdout)
+    if "verdicts" in scenario:
+        found = verdicts(name)
+        claim(f"{name}: {scenario['verdicts']}", scenario["verdicts"].items() <= found.items(), found)
     if "other" in scenario:
         both_processes(name, scenario["other"])
 
@@ -253,6 +293,10 @@ def mechanisms():
             guarded = run(name, "replay", "guard", off=mechanism)[0]
             claim(f"{name}: goes wrong without {mechanism}",
                   found != scenarios[name]["finds"] or guarded.stdout != eager)
+    for mechanism, name in MISJUDGED.items():
+        if not JOB.endswith("per_thread"):
+            claim(f"{name}: is misjudged without {mechanism}",
+                  not scenarios[name]["verdicts"].items() <= verdicts(name, mechanism).items())
     if JOB.endswith("per_thread"):  # elsewhere the legacy stream brings order by itself
         eager = run("threads", "eager")[0].stdout
         wrong = [seed for seed in range(1, 33) if run("threads", "replay", "guard", off="threads",
