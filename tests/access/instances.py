@@ -6,7 +6,8 @@ the software device saw it touch.
 A byte that is written or read and was not claimed is a false safe verdict, and fails, but where the
 verdict is "reachable": that is speculation and called so; it is counted. A table says,
 by kernel, how many launches claimed more than they wrote, and how many bytes. The jobs launch from
-one thread, have no kernel called "copy" or "fill" and no virtual memory of their own making.
+one thread of one process (others may ask the driver something), have no kernel called "copy" or "fill"
+and no virtual memory of their own making.
 
 usage: instances.py REPRISE FEWEST JOB [ARG...] [-- JOB [ARG...]]...
 FEWEST: how many launches there must be in all"""
@@ -135,16 +136,16 @@ def judge(launch, name, reads, writes):
 
 def run(job):
     with tempfile.TemporaryDirectory() as place:
-        oracle = pathlib.Path(place, "oracle")
         done = subprocess.run([REPRISE, "run", "--device", "soft", "-q", "-o", f"{place}/data", "--",
-                               *job], env=os.environ | {"REPRISE_SOFT_ORACLE": str(oracle)},
+                               *job], env=os.environ | {"REPRISE_SOFT_ORACLE": f"{place}/oracle-%p"},
                               capture_output=True, text=True, check=False)
         if done.returncode != 0:
             wrong.append(f"{job[0]}: exit {done.returncode}: {done.stderr[-400:]}")
             return
         claims = Claims(f"{place}/data").launches
         kernels = {launch["kernel"] for launch in claims}
-        seen = sorted(record for record in records(oracle) if record[1] in kernels)
+        seen = sorted(record for path in pathlib.Path(place).glob("oracle-*")
+                      for record in records(path) if record[1] in kernels)
         if len(seen) != len(claims):
             wrong.append(f"{job[0]}: {len(claims)} launches in the trace, {len(seen)} on the device")
         for launch, (_, *record) in zip(claims, seen):
