@@ -91,32 +91,45 @@ class Reports(unittest.TestCase):
         self.assertEqual(own - named, set())
 
     def last_argument(self):
-        """(accesses, launches) of a kernel of machine code, a pointer its last parameter."""
+        """[(kernel, verdict, [(allocation, offset, bytes) written])] of each launch of a kernel of
+        machine code, whose last parameter is a pointer."""
         env = os.environ | {"LD_PRELOAD": ":".join(RUNTIME + [LAYER]), "REPRISE_DRIVER": FAKE,
                             "REPRISE_MODE": "observe", "REPRISE_TRACE": "1",
                             "REPRISE_OUTPUT": self.place.name, "ASAN_OPTIONS": "detect_leaks=0"}
         done = subprocess.run([LAST_ARGUMENT, TESTS / "image" / "layouts_sm_80.cubin"], env=env,
                               capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        dump = subprocess.run([REPRISE, "dump", "--json", self.place.name], check=True,
+        return self.launches(self.place.name)
+
+    def notes(self, folder="out"):
+        dump = subprocess.run([REPRISE, "dump", "--json", folder], check=True, cwd=self.place.name,
                               capture_output=True, text=True).stdout
-        events = [json.loads(line) for line in dump.splitlines()]
-        return [[event["fields"] for event in events
-                 if event.get("name") == name and event.get("class") == "note"]
-                for name in ("access", "launch")]
+        events = map(json.loads, dump.splitlines())
+        return [event for event in events if event.get("class") == "note"]
+
+    def launches(self, folder="out"):
+        notes = self.notes(folder)
+        accesses = [note["fields"] for note in notes if note["name"] == "access"]
+        return [(launch["kernel"], launch["verdict"],
+                 [(access["allocation"], access["offset"], access["bytes"])
+                  for access in accesses
+                  if access["seq"] == launch["seq"] and access["effect"] == "write"])
+                for launch in (note["fields"] for note in notes if note["name"] == "launch")]
 
     def test_aprender_2060_no_parameter_beyond_the_last_is_read(self):
         """Behind the array of parameters there is memory that can't be read."""
-        _, launches = self.last_argument()
-        self.assertEqual([launch["kernel"] for launch in launches], ["two_blocks"] * 3)
+        self.assertEqual([kernel for kernel, *_ in self.last_argument()], ["two_blocks"] * 4)
 
     def test_phos_0_the_last_bytes_of_a_parameter_count(self):
         """A pointer in the last eight bytes of the last parameter, and no proof."""
-        accesses, launches = self.last_argument()
-        self.assertEqual({launch["verdict"] for launch in launches}, {"reachable"})
-        written = [(access["offset"], access["bytes"]) for access in accesses
-                   if access["effect"] == "write"]
-        self.assertEqual(written, [(0, 4096)] * 3)
+        launches = self.last_argument()
+        self.assertEqual({verdict for _, verdict, _ in launches}, {"reachable"})
+        self.assertEqual([written for *_, written in launches[1:3]], [[(1, 0, 4096)]] * 2)
+
+    def test_phos_1_a_pointer_that_is_null_at_first_is_followed_later(self):
+        """Nothing is concluded from the first launch: as a parameter, and within a structure."""
+        first, *_, last = [written for *_, written in self.last_argument()]
+        self.assertEqual((first, sorted(last)), ([], [(1, 0, 4096), (2, 0, 4096)]))
 
     def test_hami_core_187_physical_memory_on_the_host(self):
         """It is no device memory: a budget of the device has nothing to do with it."""
@@ -169,24 +182,29 @@ print(resident() - before)
         self.assertLess(layered - bare, 2048, "KiB")
 
     def test_hami_core_311_memory_is_freed_from_another_thread(self):
-        """What is freed is found by its address, whoever frees it."""
+        """And from another device's context: what is freed is found by its address, whoever frees
+        it, and its bytes may be had again."""
         self.runs("""
 begin()
-at = u64()
-check(cuda.cuMemAlloc_v2(ctypes.byref(at), size(1000)))
-def free():
-    check(cuda.cuCtxSetCurrent(context))
-    check(cuda.cuMemFree_v2(at))
-thread = threading.Thread(target=free)
-thread.start()
-thread.join()
-""")
-        dump = subprocess.run([REPRISE, "dump", "--json", "out"], cwd=self.place.name, check=True,
-                              capture_output=True, text=True).stdout
-        events = [json.loads(line) for line in dump.splitlines()]
-        born = [e for e in events if "allocation" in str(e) and "device" in str(e)]
-        self.assertTrue(born)
-        self.assertRegex(dump, r'"free"')
+other = ctypes.c_void_p()
+check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(other), 1))
+def free(at):
+    check(cuda.cuCtxSetCurrent(other))
+    check(cuda.cuMemFreeAsync(at, None))
+for _ in range(50):
+    at = u64()
+    check(cuda.cuMemAllocAsync(ctypes.byref(at), size(3 << 20), None))
+    check(cuda.cuCtxSynchronize())
+    thread = threading.Thread(target=free, args=(at,))
+    thread.start()
+    thread.join()
+""", "-b", "4MiB", REPRISE_SOFT_DEVICES="2")
+        def those(name):
+            return [note["fields"] for note in self.notes() if note["name"] == name]
+        born, freed = those("allocation"), those("free")
+        self.assertEqual([memory["live"] for memory in born], [3 << 20] * 50)
+        self.assertEqual({memory["allocation"] for memory in born},
+                         {memory["allocation"] for memory in freed})
 
     def test_hami_core_7970f7f_hami_2500_hami_1662_many_processes_one_killed(self):
         """No lock is shared between processes: many start at once, one dies, the rest go on."""
@@ -205,12 +223,16 @@ thread.join()
         jobs[0].communicate()
 
     def test_hami_core_191_nothing_survives_a_process(self):
-        """No file in shared memory, and none beside what was asked for."""
+        """No file in shared memory, and none beside what was asked for; what a process leaves that
+        is killed means nothing to the next one."""
         before = set(os.listdir("/dev/shm"))
-        self.runs("begin()\n", "-q")
+        fill = "begin()\nat = u64()\ncheck(cuda.cuMemAlloc_v2(ctypes.byref(at), size(3 << 20)))\n"
+        killed = self.job(fill + "os.kill(os.getpid(), 9)\n", "-q", "-b", "4MiB")
+        self.assertEqual(killed.returncode, -signal.SIGKILL)
+        self.runs(fill, "-q", "-b", "4MiB")
         self.assertEqual({name for name in set(os.listdir("/dev/shm")) - before
                           if "reprise" in name}, set())
-        self.assertEqual(os.listdir(self.place.name), ["out"])
+        self.assertEqual(set(os.listdir(self.place.name)), {"out", "out.old"})
 
     def test_hami_2760_questions_are_answered_differently(self):
         """Whatever a job may ask has the driver's own answer, watched or not."""

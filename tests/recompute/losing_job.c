@@ -232,6 +232,24 @@ static void exported(void)
     printf("words %u %u\n", words[0], words[15]);
 }
 
+/* A table that the first forward alone makes, of what is something else by then; the second one
+ * reads it. */
+static void made_once(void)
+{
+    CUdeviceptr in = device_words(7), table = device_words(0), out = device_words(0),
+                later = device_words(0);
+    nvtxRangePushA("forward/0");
+    affine(table, in, 3);
+    affine(out, table, 5);
+    nvtxRangePop();
+    CU(cuMemsetD32Async(in, 1234, WORDS, stream));
+    CU(cuStreamSynchronize(stream));
+    forward("forward/1", later, table);
+    show("out", out);
+    show("later", later);
+    show("table", table);
+}
+
 static void unloaded(void)
 {
     CUdeviceptr in = device_words(7), out = device_words(0);
@@ -299,7 +317,7 @@ static const struct job_case cases[] = {
     {"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
     {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
     {"pinned", pinned}, {"exported", exported}, {"timed", timed}, {"counted", counted},
-    {"asked", asked}, {NULL, NULL},
+    {"asked", asked}, {"made-once", made_once}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

@@ -56,6 +56,12 @@ class Losses(unittest.TestCase):
     def test_an_address_gets_other_memory(self):
         self.recalled("mapped")
 
+    def test_what_is_made_once_is_there_for_all(self):
+        self.recalled("made-once")
+        bare = self.bare("made-once")
+        run, _ = self.under("made-once", REPRISE_TEST_DISABLE="plenty,recall")
+        self.assertNotEqual(run.stdout, bare.stdout)
+
     def test_a_module_is_unloaded(self):
         self.recalled("unloaded")
 
