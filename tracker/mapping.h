@@ -60,14 +60,24 @@ static inline bool rp_mapping_holds(const struct rp_mapping *mapping, uint64_t a
     return address - mapping->address < mapping->length;
 }
 
+static inline uint32_t *rp_mappings_hint(const struct rp_mappings *mappings, uint64_t address)
+{
+    return &mappings->hints[(address * 0x9e3779b97f4a7c15u) >> (64 - RP_MAPPING_HINT_BITS)];
+}
+
+/* What a find of `address` will look at first is fetched meanwhile. */
+static inline void rp_mappings_expect(const struct rp_mappings *mappings, uint64_t address)
+{
+    __builtin_prefetch(mappings->items + *rp_mappings_hint(mappings, address));
+}
+
 /* The mapping at `address`, or NULL. Programs come to few addresses, and to each again and again:
  * where it was last is looked at first, and is right if the mapping there holds the address, as
  * no two do. */
 static inline const struct rp_mapping *rp_mappings_find(const struct rp_mappings *mappings,
                                                         uint64_t address)
 {
-    uint32_t *hint =
-        &mappings->hints[(address * 0x9e3779b97f4a7c15u) >> (64 - RP_MAPPING_HINT_BITS)];
+    uint32_t *hint = rp_mappings_hint(mappings, address);
 
     if (*hint < mappings->count && rp_mapping_holds(&mappings->items[*hint], address))
         return &mappings->items[*hint];

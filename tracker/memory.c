@@ -247,6 +247,11 @@ enum rp_status rp_memory_find(const struct rp_memory *memory, uint64_t address, 
     return RP_OK;
 }
 
+void rp_memory_expect(const struct rp_memory *memory, uint64_t address)
+{
+    rp_mappings_expect(&memory->mappings, address);
+}
+
 void rp_memory_bounds(const struct rp_memory *memory, uint64_t *lo, uint64_t *hi)
 {
     const struct rp_mapping *all = memory->mappings.items;

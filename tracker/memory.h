@@ -74,6 +74,9 @@ const struct rp_alloc *rp_memory_get(const struct rp_memory *memory, rp_alloc_id
 enum rp_status rp_memory_find(const struct rp_memory *memory, uint64_t address, rp_alloc_id *id,
                               uint64_t *offset, uint64_t *bytes_left);
 
+/* rp_memory_find is going to be asked for this: what it will look at is fetched meanwhile. */
+void rp_memory_expect(const struct rp_memory *memory, uint64_t address);
+
 /* All that is mapped lies in [*lo, *hi); both are 0 when nothing is. */
 void rp_memory_bounds(const struct rp_memory *memory, uint64_t *lo, uint64_t *hi);
 

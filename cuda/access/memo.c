@@ -3,41 +3,49 @@
 
 #include "cuda/access/told.h"
 
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#define LINE 64 /* bytes that the processor fetches at once */
 #define SLOTS 64
 #define WAYS 4            /* slots that a key may lie in; the new take the place of the oldest */
-#define MAX_KEY_BYTES 512 /* of longer ones nothing is remembered */
+#define MAX_KEY_WORDS 64  /* of longer ones nothing is remembered */
 #define MAX_ITEMS 640
+#define MOST_STRETCHES 32
+#define LINES_EXPECTED 6 /* of an evaluation: its key and half a dozen items */
 #define HIGHEST_ADDRESS ((uint64_t)INT64_MAX / 2) /* of a range, as in a proof's evaluation */
 
 /* Bytes of the parameter block that belong to the key. */
 struct stretch {
-    uint32_t offset, bytes;
+    uint16_t offset, bytes;
 };
 
-/* One piece of memory, and small: between two launches a job's own work has emptied the caches.
- * Behind the items stands the key. */
+/* Behind the key stand the items: lo and hi from the pointer on, where that is a parameter. */
 struct evaluation {
     struct rp_remembered what;
     struct rp_told *told; /* what it rests on besides, or NULL */
     uint64_t used; /* when last, as the memo counts what it is asked */
-    struct rp_access items[]; /* lo and hi from the pointer on, where that is a parameter */
+    uint64_t key[];
 };
 
+struct slot {
+    uint64_t hash; /* 0: it is empty */
+    struct evaluation *is;
+};
+
+/* Between two launches a job's own work has emptied the caches, and to fetch one line after the
+ * other takes longer than all the rest. Jobs go round in steps: which evaluation a launch is going
+ * to find is guessed by what came after the latest one before, so that it is on its way early. */
 struct rp_memo {
-    const struct rp_proof *proof;
-    struct stretch *stretches;
-    size_t stretch_count, key_bytes;
+    alignas(LINE) const struct rp_proof *proof;
+    uint32_t stretch_count, key_words;
     uint64_t param_bytes; /* a launch with less is not remembered */
     uint64_t asked, remembered, walked;
-    uint64_t hashes[SLOTS]; /* 0: an empty slot; WAYS beside each other are one line */
-    struct evaluation *slots[SLOTS];
-    unsigned char key[MAX_KEY_BYTES];
+    uint8_t latest, expected; /* slots: any, what is there tells */
+    alignas(LINE) struct stretch stretches[MOST_STRETCHES];
+    alignas(LINE) uint8_t after[SLOTS]; /* by slot: which was found after it */
+    struct slot slots[SLOTS];
     bool *used;          /* by root: its value counts, not only where it points */
     bool *used_now;      /* by the evaluation at hand */
     struct rp_told *told; /* ... and what else that rests on; NULL: the kernel loads nothing */
@@ -46,18 +54,23 @@ struct rp_memo {
 
 /* ---- the key ---------------------------------------------------------------------- */
 
-static size_t geometry_key(const struct rp_launch *launch, unsigned char *key)
-{
-    memcpy(key, launch->grid, sizeof launch->grid);
-    memcpy(key + 12, launch->block, sizeof launch->block);
-    memcpy(key + 24, &launch->shared_bytes, 4);
-    return 28;
-}
+enum { GEOMETRY_BYTES = 28 };
 
 static void mark(struct rp_memo *memo, uint64_t offset, uint64_t bytes)
 {
     for (uint64_t i = offset; i < offset + bytes && i < memo->proof->param_bytes; i++)
         memo->wanted[i] = 1;
+}
+
+/* Where there are too many stretches the last one has what lies in between, too. */
+static void add_to_key(struct rp_memo *memo, uint32_t offset)
+{
+    struct stretch *last = &memo->stretches[memo->stretch_count - (memo->stretch_count > 0)];
+    bool goes_on = memo->stretch_count && last->offset + last->bytes == offset;
+    if (goes_on || memo->stretch_count == MOST_STRETCHES)
+        last->bytes = (uint16_t)(offset + 1 - last->offset);
+    else
+        memo->stretches[memo->stretch_count++] = (struct stretch){(uint16_t)offset, 1};
 }
 
 /* From marks to stretches, so that a key is gathered in a few copies. */
@@ -75,34 +88,57 @@ static void plan_key(struct rp_memo *memo)
         if (memo->used[i] && proof->roots[i].param != RP_NONE)
             mark(memo, proof->roots[i].param, 8);
     memo->stretch_count = 0;
-    memo->key_bytes = 28;
-    for (uint32_t i = 0; i < proof->param_bytes; i++) {
-        memo->key_bytes += memo->wanted[i];
-        if (memo->wanted[i] && i && memo->wanted[i - 1])
-            memo->stretches[memo->stretch_count - 1].bytes++;
-        else if (memo->wanted[i])
-            memo->stretches[memo->stretch_count++] = (struct stretch){i, 1};
-    }
+    uint32_t bytes = GEOMETRY_BYTES;
+    for (uint32_t i = 0; i < proof->param_bytes; i++)
+        if (memo->wanted[i])
+            add_to_key(memo, i);
+    for (uint32_t i = 0; i < memo->stretch_count; i++)
+        bytes += memo->stretches[i].bytes;
+    memo->key_words = (bytes + 7) / 8;
 }
 
-static void gather_key(struct rp_memo *memo, const struct rp_launch *launch)
+/* What a launch is known by. What is left of the last word is 0. */
+struct key {
+    uint64_t words[MAX_KEY_WORDS];
+};
+
+/* Most are numbers: for these a copy is no call. */
+static void copy_stretch(unsigned char *to, const unsigned char *from, uint32_t bytes)
 {
-    size_t at = geometry_key(launch, memo->key);
-    for (size_t i = 0; i < memo->stretch_count; i++) {
-        const struct stretch *stretch = &memo->stretches[i];
-        memcpy(memo->key + at, launch->params + stretch->offset, stretch->bytes);
-        at += stretch->bytes;
-    }
+    if (bytes == 4)
+        memcpy(to, from, 4);
+    else if (bytes == 8)
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, bytes);
 }
 
-/* Gathers the launch's key, and says where in the memo it may lie: in any of the WAYS slots from
- * *first on. */
-static uint64_t hash_of(struct rp_memo *memo, const struct rp_launch *launch, size_t *first)
+static void gather(const struct rp_memo *memo, const struct rp_launch *launch, struct key *key)
 {
-    gather_key(memo, launch);
-    uint64_t hash = XXH3_64bits(memo->key, memo->key_bytes);
-    *first = hash % (SLOTS / WAYS) * WAYS;
+    unsigned char *to = (unsigned char *)key->words;
+    memset(key->words + memo->key_words - 1, 0, 8);
+    memcpy(to, launch->grid, sizeof launch->grid);
+    memcpy(to + 12, launch->block, sizeof launch->block);
+    memcpy(to + 24, &launch->shared_bytes, 4);
+    to += GEOMETRY_BYTES;
+    for (uint32_t i = 0; i < memo->stretch_count; to += memo->stretches[i++].bytes)
+        copy_stretch(to, launch->params + memo->stretches[i].offset, memo->stretches[i].bytes);
+}
+
+static uint64_t hash_of(const struct rp_memo *memo, const struct key *key)
+{
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < memo->key_words; i++) {
+        hash = (hash ^ key->words[i]) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
     return hash ? hash : 1;
+}
+
+/* The first of the WAYS slots that may hold it. */
+static size_t place_of(uint64_t hash)
+{
+    return hash % (SLOTS / WAYS) * WAYS;
 }
 
 /* ---- finding ---------------------------------------------------------------------- */
@@ -132,33 +168,60 @@ static bool holds(const struct evaluation *made, const struct rp_launch *launch)
     return !made->told || rp_told_holds(made->told, launch);
 }
 
-/* The key is the one that was gathered. */
-static struct evaluation *find(const struct rp_memo *memo, const struct rp_launch *launch,
-                               uint64_t hash, size_t first)
+static bool is_at(const struct rp_memo *memo, size_t slot, const struct rp_launch *launch,
+                  const struct key *key)
 {
-    for (size_t i = first; i < first + WAYS; i++) {
-        struct evaluation *at = memo->slots[i];
-        if (memo->hashes[i] == hash &&
-            memcmp(&at->items[at->what.count], memo->key, memo->key_bytes) == 0 &&
-            holds(at, launch))
-            return at;
-    }
-    return NULL;
+    const struct evaluation *at = memo->slots[slot].is;
+    bool same = at != NULL;
+    for (uint32_t i = 0; same && i < memo->key_words; i++)
+        same = at->key[i] == key->words[i];
+    return same && holds(at, launch);
+}
+
+/* The slot that has it, or SLOTS. */
+static size_t find(const struct rp_memo *memo, const struct rp_launch *launch,
+                   const struct key *key)
+{
+    if (is_at(memo, memo->expected, launch, key))
+        return memo->expected;
+    uint64_t hash = hash_of(memo, key);
+    size_t first = place_of(hash);
+    for (size_t i = first; i < first + WAYS; i++)
+        if (memo->slots[i].hash == hash && is_at(memo, i, launch, key))
+            return i;
+    return SLOTS;
+}
+
+static void meet(struct rp_memo *memo, size_t slot)
+{
+    memo->after[memo->latest] = (uint8_t)slot;
+    memo->latest = (uint8_t)slot;
+    memo->expected = memo->after[slot];
+    memo->slots[slot].is->used = memo->asked;
+}
+
+void rp_memo_expect(const struct rp_memo *memo)
+{
+    const char *expected = (const char *)memo->slots[memo->expected].is;
+    for (int i = 0; i < LINES_EXPECTED; i++)
+        __builtin_prefetch(expected + i * LINE);
+    __builtin_prefetch(memo->stretches);
+    __builtin_prefetch(memo->after);
 }
 
 const struct rp_remembered *rp_memo_find(struct rp_memo *memo, const struct rp_launch *launch)
 {
-    size_t first;
+    struct key key;
     memo->asked++;
-    if (launch->param_bytes < memo->param_bytes || memo->key_bytes > MAX_KEY_BYTES)
+    if (launch->param_bytes < memo->param_bytes || memo->key_words > MAX_KEY_WORDS)
         return NULL;
-    uint64_t hash = hash_of(memo, launch, &first);
-    struct evaluation *found = find(memo, launch, hash, first);
-    if (!found)
+    gather(memo, launch, &key);
+    size_t slot = find(memo, launch, &key);
+    if (slot == SLOTS)
         return NULL;
-    found->used = memo->asked;
+    meet(memo, slot);
     memo->remembered++;
-    return &found->what;
+    return &memo->slots[slot].is->what;
 }
 
 struct rp_access rp_remembered_access(const struct rp_access *item,
@@ -175,64 +238,65 @@ struct rp_access rp_remembered_access(const struct rp_access *item,
 
 /* ---- remembering ------------------------------------------------------------------ */
 
-static void forget(struct rp_memo *memo, size_t slot)
+static void forget(struct slot *slot)
 {
-    if (memo->slots[slot])
-        free(memo->slots[slot]->told);
-    free(memo->slots[slot]);
-    memo->slots[slot] = NULL;
-    memo->hashes[slot] = 0;
+    if (slot->is)
+        free(slot->is->told);
+    free(slot->is);
+    *slot = (struct slot){0};
 }
 
-static size_t oldest(const struct rp_memo *memo, size_t first)
+static struct slot *oldest(struct rp_memo *memo, size_t first)
 {
-    size_t least = first;
-    for (size_t i = first; i < first + WAYS && memo->slots[least]; i++)
-        if (!memo->slots[i] || memo->slots[i]->used < memo->slots[least]->used)
-            least = i;
+    struct slot *least = &memo->slots[first];
+    for (struct slot *at = least; at < &memo->slots[first + WAYS] && least->is; at++)
+        if (!at->is || at->is->used < least->is->used)
+            least = at;
     return least;
 }
 
-static struct evaluation *make_evaluation(const struct rp_memo *memo,
+static struct evaluation *make_evaluation(const struct rp_memo *memo, const struct key *key,
                                           const struct rp_launch *launch,
                                           const struct rp_access_set *set)
 {
+    size_t key_bytes = memo->key_words * sizeof *key->words;
     struct evaluation *made =
-        malloc(sizeof *made + set->count * sizeof *made->items + memo->key_bytes);
+        malloc(sizeof *made + key_bytes + set->count * sizeof(struct rp_access));
     if (!made)
         return NULL;
-    *made = (struct evaluation){.what = {made->items, set->count, set->reads, set->writes,
-                                         set->reason},
+    struct rp_access *items = (void *)&made->key[memo->key_words];
+    *made = (struct evaluation){.what = {items, set->count, set->reads, set->writes, set->reason},
                                 .used = memo->asked};
+    memcpy(made->key, key->words, key_bytes);
     for (size_t i = 0; i < set->count; i++) {
         uint64_t pointer = pointer_of(&set->items[i], launch);
-        made->items[i] = set->items[i];
-        made->items[i].lo -= pointer;
-        made->items[i].hi -= pointer;
+        items[i] = set->items[i];
+        items[i].lo -= pointer;
+        items[i].hi -= pointer;
     }
-    memcpy(&made->items[set->count], memo->key, memo->key_bytes);
     return made;
 }
 
 static void remember(struct rp_memo *memo, const struct rp_launch *launch,
                      const struct rp_access_set *set)
 {
-    size_t first;
-    if (memo->key_bytes > MAX_KEY_BYTES || set->count > MAX_ITEMS ||
+    struct key key;
+    if (memo->key_words > MAX_KEY_WORDS || set->count > MAX_ITEMS ||
         (memo->told && memo->told->overfull))
         return;
-    uint64_t hash = hash_of(memo, launch, &first);
-    struct evaluation *made = make_evaluation(memo, launch, set);
+    gather(memo, launch, &key);
+    struct evaluation *made = make_evaluation(memo, &key, launch, set);
     if (!made)
         return;
     if (memo->told && memo->told->count && !(made->told = rp_told_keep(memo->told))) {
         free(made);
         return;
     }
-    size_t slot = oldest(memo, first);
-    forget(memo, slot);
-    memo->slots[slot] = made;
-    memo->hashes[slot] = hash;
+    uint64_t hash = hash_of(memo, &key);
+    struct slot *slot = oldest(memo, place_of(hash));
+    forget(slot);
+    *slot = (struct slot){hash, made};
+    meet(memo, (size_t)(slot - memo->slots));
 }
 
 /* A pointer that came to count as a number makes older keys too short. */
@@ -244,7 +308,7 @@ static void learn_use(struct rp_memo *memo)
         memo->used[i] |= memo->used_now[i];
     }
     for (size_t i = 0; more && i < SLOTS; i++)
-        forget(memo, i);
+        forget(&memo->slots[i]);
     if (more)
         plan_key(memo);
 }
@@ -253,19 +317,19 @@ static void learn_use(struct rp_memo *memo)
 
 enum rp_status rp_memo_create(const struct rp_proof *proof, struct rp_memo **out)
 {
-    struct rp_memo *memo = calloc(1, sizeof *memo);
+    struct rp_memo *memo = aligned_alloc(LINE, sizeof *memo);
     *out = memo;
     if (!memo)
         return RP_NO_MEMORY;
-    memo->proof = proof;
-    memo->param_bytes = proof->refused ? UINT64_MAX : proof->param_bytes;
+    *memo = (struct rp_memo){.proof = proof};
+    memo->param_bytes =
+        proof->refused || proof->param_bytes > UINT16_MAX ? UINT64_MAX : proof->param_bytes;
     memo->used = calloc(proof->root_count + 1, sizeof *memo->used);
     memo->used_now = calloc(proof->root_count + 1, sizeof *memo->used_now);
     memo->wanted = calloc(proof->param_bytes + 1, 1);
-    memo->stretches = calloc(proof->param_bytes / 2 + 1, sizeof *memo->stretches);
     memo->told = proof->loads ? calloc(1, sizeof *memo->told) : NULL;
     bool has_told = memo->told || !proof->loads;
-    if (memo->used && memo->used_now && memo->wanted && memo->stretches && has_told) {
+    if (memo->used && memo->used_now && memo->wanted && has_told) {
         plan_key(memo);
         return RP_OK;
     }
@@ -279,11 +343,10 @@ void rp_memo_destroy(struct rp_memo *memo)
     if (!memo)
         return;
     for (size_t i = 0; i < SLOTS; i++)
-        forget(memo, i);
+        forget(&memo->slots[i]);
     free(memo->used);
     free(memo->used_now);
     free(memo->wanted);
-    free(memo->stretches);
     free(memo->told);
     free(memo);
 }

@@ -28,6 +28,9 @@ struct rp_remembered {
     const char *reason;
 };
 
+/* The memo is going to be asked: what it will probably look at is fetched meanwhile. */
+void rp_memo_expect(const struct rp_memo *memo);
+
 /* What rp_proof_evaluate would find, or NULL where that is not known. It stands until the memo is
  * asked for anything else. Nothing is allocated. */
 const struct rp_remembered *rp_memo_find(struct rp_memo *memo, const struct rp_launch *launch);

@@ -160,6 +160,7 @@ static void poison(struct rp_kernel *kernel)
     rp_memo_destroy(kernel->memo);
     kernel->memo = NULL;
     kernel->proof = NULL;
+    kernel->varies = NULL;
     kernel->unproved = kernel->escapes = poisoned;
 }
 
@@ -198,6 +199,7 @@ static void learn(struct rp_kernel *kernel, const struct rp_image_kernel *said,
         rp_remark(said->name, "its kept proof is damaged: proved anew");
     if (!rp_layout_same_sizes(&said->layout, told))
         distrust(kernel);
+    kernel->varies = kernel->proof ? rp_proof_varies(kernel->proof) : NULL;
     /* Where the driver says nothing, devices agree on blocks that nothing aligns widely. */
     if (kernel->proof && rp_memo_create(kernel->proof, &kernel->memo) != RP_OK)
         kernel->memo = NULL;

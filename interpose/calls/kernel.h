@@ -16,6 +16,7 @@ struct rp_kernel {
     const char *text;     /* of the name */
     const struct rp_proof *proof; /* NULL: nothing is known of what it does */
     struct rp_memo *memo; /* of the proof's evaluations; NULL without a proof or memory */
+    const char *varies;   /* rp_proof_varies; NULL without a proof */
     const char *unproved; /* why, when proof is NULL */
     const char *escapes;  /* why it may write what neither arguments nor globals lead to */
     struct rp_kernel_layout layout; /* of the parameter block that proof and locators want */

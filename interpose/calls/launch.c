@@ -62,11 +62,26 @@ size_t rp_launched_params(const struct rp_kernel_layout *layout, void **params, 
                ? gather_array(layout, params, block, size) : 0;
 }
 
+enum { EXPECTED_BYTES = 256 }; /* of parameters: few kernels have more */
+
+/* What pointers point into is asked for more than once, and soon. */
+static void expect_pointers(size_t bytes)
+{
+    for (size_t at = 0; at + 8 <= bytes && at < EXPECTED_BYTES; at += 8) {
+        uint64_t word;
+        memcpy(&word, param_block + at, sizeof word);
+        rp_memory_expect(rp_core.bench.memory, word);
+    }
+}
+
 void rp_launched_gather(struct rp_launched *launch, void **params, void **extra)
 {
     const struct rp_kernel *kernel = launch->kernel;
+    if (kernel->memo)
+        rp_memo_expect(kernel->memo);
     size_t bytes = rp_launched_params(&kernel->layout, params, extra, param_block,
                                       sizeof param_block);
+    expect_pointers(bytes);
     launch->geometry.params = param_block;
     launch->geometry.param_bytes = bytes;
     launch->gathered = kernel->layout.known && bytes >= kernel->layout.bytes &&
@@ -124,7 +139,7 @@ void rp_launched_footprint(const struct rp_launched *launch, struct rp_footprint
     const struct rp_kernel *kernel = launch->kernel;
     call->is_launch = true;
     call->signature = signature_of(kernel->name, &launch->geometry);
-    call->varies = kernel->proof ? rp_proof_varies(kernel->proof) : NULL;
+    call->varies = kernel->varies;
     if (launch->gathered && rp_core.segments_wanted)
         call->values = values_of(launch);
     enum rp_status status = kernel->proof && launch->gathered ? rp_reach_proved(call, launch)

@@ -130,8 +130,8 @@ void rp_recipe_add(struct rp_execution *execution, const struct rp_launched *lau
         return;
     if (!is_plain)
         rp_recipe_retain(execution, "a launch of it has attributes");
-    else if (launch->kernel->proof && rp_proof_varies(launch->kernel->proof))
-        rp_recipe_retain(execution, rp_proof_varies(launch->kernel->proof));
+    else if (launch->kernel->varies)
+        rp_recipe_retain(execution, launch->kernel->varies);
     else if (!launch->gathered || !launch->kernel->packed_alike)
         rp_recipe_retain(execution, "the parameters of a launch of it can't be given again");
     else if (!make_room(recipe, launch->geometry.param_bytes, call->count))

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +111,7 @@ static void what_is_remembered_is_what_is_found(void **state)
                                    .param_bytes = sizeof made.kernel.params};
             memcpy(at.grid, made.kernel.grid, sizeof at.grid);
             memcpy(at.block, made.kernel.block, sizeof at.block);
+            rp_memo_expect(made.memo);
             assert_int_equal(rp_memo_evaluate(made.memo, &at, NULL, NULL, &one), RP_OK);
             assert_int_equal(rp_proof_evaluate(made.proof, &at, NULL, NULL, &other), RP_OK);
             expect_same(&one, &other);
@@ -180,11 +182,63 @@ static void walks_are_rationed(void **state)
     unmake(&made);
 }
 
+/* ---- many parameters ---------------------------------------------------------------- */
+
+enum { NUMBERS = 40, MOST_NUMBERS = 160, TEXT_BYTES = 20000 };
+
+/* Writes at the sum of `count` numbers. Beside each lies another that does not matter, if not
+ * `dense`: then the key has as many stretches. */
+static char *write_sum(unsigned count, bool dense)
+{
+    char *text = malloc(TEXT_BYTES);
+    FILE *out = text ? fmemopen(text, TEXT_BYTES, "w") : NULL;
+    assert_non_null(out);
+    fputs(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 A", out);
+    for (unsigned i = 0; i < count; i++)
+        fprintf(out, dense ? ", .param .u32 n%u" : ", .param .u32 n%u, .param .u32 o%u", i, i);
+    fputs(") {\n.reg .b32 %r<9>; .reg .b64 %rd<9>; mov.u32 %r1, 0;\n", out);
+    for (unsigned i = 0; i < count; i++)
+        fprintf(out, "ld.param.u32 %%r2, [n%u]; add.s32 %%r1, %%r1, %%r2;\n", i);
+    fputs("ld.param.u64 %rd1, [A]; mul.wide.s32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;\n"
+          "st.global.u32 [%rd3], %r1; ret; }\n", out);
+    fclose(out);
+    return text;
+}
+
+static void every_number_counts(unsigned count, bool dense)
+{
+    struct made made = {.kernel.text = write_sum(count, dense)};
+    struct rp_access_set set = {0};
+    uint32_t words[2 + 2 * MOST_NUMBERS] = {0, 0x7000};
+    unsigned each = dense ? 1 : 2;
+    struct rp_launch at = {.grid = {1, 1, 1}, .block = {1, 1, 1},
+                           .params = (const unsigned char *)words,
+                           .param_bytes = 8 + 4 * (size_t)count * each};
+    prove(&made);
+    for (unsigned i = 0; i < count; i++) {
+        words[2 + i * each]++;
+        assert_int_equal(rp_memo_evaluate(made.memo, &at, NULL, NULL, &set), RP_OK);
+        assert_int_equal(set.count, 1);
+        assert_int_equal(set.items[0].lo, UINT64_C(0x700000000000) + 4 * (i + 1));
+    }
+    rp_access_set_release(&set);
+    unmake(&made);
+}
+
+static void numbers_count_however_many(void **state)
+{
+    (void)state;
+    every_number_counts(NUMBERS, false); /* more stretches than a key has */
+    every_number_counts(NUMBERS, true);
+    every_number_counts(MOST_NUMBERS, true); /* more bytes */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_remembered_is_what_is_found),
         cmocka_unit_test(walks_are_rationed),
+        cmocka_unit_test(numbers_count_however_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

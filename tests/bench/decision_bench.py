@@ -13,8 +13,11 @@ times, and each launch counts with the least of its times: nothing is left out, 
 kind stays a first. Rows:
 
 at once    the same decision made once more right after: what it takes with warm caches
-as come    the least of the rounds: between two launches the job's work has taken the caches; of
-           all launches, of those alike and of the new ones
+as come    the least of the rounds: between two launches the job's work has taken the caches
+steady     of these the alike: all that a run meets once its steps are the same
+new        of these the others: each is evaluated once. Where more than one launch in a hundred is
+           new, as in a run of a few steps, the p99 of all is one of theirs
+whole      the alike, from where the launch's kernel is looked up and its arguments are copied on
 raw        every launch of every round, with whatever else the machine did"""
 import json
 import os
@@ -34,7 +37,7 @@ GOAL, PUBLISHED = 500, 5000
 
 
 def decisions(place, options):
-    """(class, nanoseconds, nanoseconds at once) of each launch of one run."""
+    """(class, nanoseconds, those of the whole, those at once) of each launch of one run."""
     contract, told = pathlib.Path(place, "contract.json"), pathlib.Path(place, "decisions")
     contract.write_text(json.dumps(CONTRACT))
     environment = {"LD_PRELOAD": LAYER, "REPRISE_DRIVER": DRIVER, "REPRISE_MODE": "check",
@@ -43,7 +46,7 @@ def decisions(place, options):
     subprocess.run([DIGITS, *options], check=True, stdout=subprocess.DEVNULL,
                    env=os.environ | environment)
     lines = [line.split() for line in told.read_text().splitlines()]
-    return [(kind, int(ns), int(again)) for kind, ns, again, _ in lines]
+    return [(kind, int(ns), int(whole), int(again)) for kind, ns, whole, again, _ in lines]
 
 
 def share(values, part):
@@ -62,18 +65,25 @@ def measure(name, steps, options):
     if len({tuple(kind for kind, *_ in run) for run in rounds}) != 1:
         sys.exit("the rounds do not launch the same")
     launches = list(zip(*rounds))
-    least = [(launch[0][0], min(ns for _, ns, _ in launch)) for launch in launches]
-    alike = [ns for kind, ns in least if kind == "alike"]
-    at_once = [min(again for *_, again in launch) for launch in launches]
-    raw = [ns for run in rounds for _, ns, _ in run]
-    print(f"digits, {name}, {steps} steps, {ROUNDS} rounds: {len(least)} launches, of which "
-          f"{100 * len(alike) / len(least):.1f} % alike; nanoseconds")
+    kinds = [launch[0][0] for launch in launches]
+    come, whole, at_once = ([min(ns[place] for ns in launch) for launch in launches]
+                            for place in (1, 2, 3))
+
+    def those(kind, values):
+        return [value for its, value in zip(kinds, values) if its == kind]
+
+    raw = [ns for run in rounds for _, ns, *_ in run]
+    steady, new = those("alike", come), those("new", come)
+    print(f"digits, {name}, {steps} steps, {ROUNDS} rounds: {len(come)} launches, of which "
+          f"{100 * len(steady) / len(come):.1f} % alike; nanoseconds")
     row("at once", at_once, f"    goal of the p99 {GOAL}, published {PUBLISHED}")
-    row("as come", [ns for _, ns in least])
-    row("as come, alike", alike)
-    row("as come, new", [ns for kind, ns in least if kind == "new"])
+    row("as come", come)
+    row("  steady", steady)
+    row("  new", new)
+    row("whole", those("alike", whole))
     row("raw", raw)
-    for label, values in ("at_once", at_once), ("as_come", [ns for _, ns in least]), ("raw", raw):
+    for label, values in (("at_once", at_once), ("as_come", come), ("steady", steady), ("new", new),
+                          ("raw", raw)):
         figure(f"decision.p99.{label}.{name}.{steps}", share(values, .99), "ns",
                goal=f"<= {GOAL}", published=PUBLISHED)
 
