@@ -134,6 +134,14 @@ CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *address)
     return fake_called(RP_CALL_cuGraphMemFreeNodeGetParams, &args, sizeof(args));
 }
 
+CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
+{
+    struct rp_args_cuGraphExecGetFlags args = {exec, flags};
+    if (state.succeed && flags != NULL)
+        *flags = state.graph_flags;
+    return fake_called(RP_CALL_cuGraphExecGetFlags, &args, sizeof(args));
+}
+
 #ifdef FAKE_OLD
 /* Drivers let symbols share a function where a new version changed nothing. */
 CUresult cuCtxDestroy_v2(CUcontext context)

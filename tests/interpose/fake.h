@@ -24,6 +24,7 @@ struct fake_node {
 struct fake_state {
     struct fake_node nodes[8];
     size_t node_count;
+    cuuint64_t graph_flags; /* with which it was instantiated */
     const soft_entry *entries; /* the driver's own functions by id, around any layer */
     unsigned long counts[RP_CALL_COUNT];
     enum rp_call_id last;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches a graph of two nodes that the software device does not have.
+/* Launches a graph of two nodes, of kinds that the software device does not have.
  *
  * usage: graph_nodes KERNELS KIND, with the layer in LD_PRELOAD and the driver in REPRISE_DRIVER */
 #include "tests/interpose/fake_job.h"
@@ -9,6 +9,7 @@
 static const struct kind {
     const char *name;
     struct fake_node nodes[2];
+    cuuint64_t flags;
 } kinds[] = {
     {"conditional", {{.type = CU_GRAPH_NODE_TYPE_CONDITIONAL}, {.type = CU_GRAPH_NODE_TYPE_EMPTY}}},
     {"strange", {{.type = (CUgraphNodeType)77}, {.type = CU_GRAPH_NODE_TYPE_EMPTY}}},
@@ -16,6 +17,8 @@ static const struct kind {
                    {.type = CU_GRAPH_NODE_TYPE_EMPTY}}},
     {"memory", {{.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .address = 0x70000000, .bytes = 4096},
                 {.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .address = 0x70000000}}},
+    {"device", {{.type = CU_GRAPH_NODE_TYPE_EMPTY}, {.type = CU_GRAPH_NODE_TYPE_EMPTY}},
+     CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH},
 };
 
 int main(int argc, char **argv)
@@ -31,6 +34,7 @@ int main(int argc, char **argv)
             continue;
         memcpy(fake->nodes, kinds[i].nodes, sizeof(kinds[i].nodes));
         fake->node_count = 2;
+        fake->graph_flags = kinds[i].flags;
     }
     layered.calls.cuGraphInstantiateWithFlags(&exec, NULL, 0);
     layered.calls.cuGraphLaunch(exec, NULL);

@@ -42,6 +42,41 @@ class Prop(ctypes.Structure):
 def create(handle, bytes, location):
     prop = Prop(1, 0, Location(location, 0))
     return cuda.cuMemCreate(ctypes.byref(handle), size(bytes), ctypes.byref(prop), u64(0))
+def alloc(bytes):
+    at = u64()
+    check(cuda.cuMemAlloc_v2(ctypes.byref(at), size(bytes)))
+    return at
+def load(text, name):
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    check(cuda.cuModuleLoadData(ctypes.byref(module), text.encode()))
+    check(cuda.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))
+    return function
+def launch(function, threads, *arguments):
+    given = (ctypes.c_void_p * len(arguments))(
+        *[ctypes.cast(ctypes.pointer(each), ctypes.c_void_p) for each in arguments])
+    check(cuda.cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, None, given, None))
+def words(at, count):
+    got = (ctypes.c_uint32 * count)()
+    check(cuda.cuMemcpyDtoH_v2(got, at, size(4 * count)))
+    return list(got)
+"""
+
+HEAD = ".version 7.0\n.target sm_80\n.address_size 64\n"
+
+# x[i] = i
+COUNT_UP = HEAD + """.visible .entry count_up(.param .u64 x) {
+.reg .b32 %r<3>; .reg .b64 %rd<4>;
+mov.u32 %r1, %tid.x; ld.param.u64 %rd1, [x]; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
+st.global.u32 [%rd3], %r1; ret; }
+"""
+
+# p = *table: out[i] = p[i], p[i] = 3 * p[i] + 1
+THROUGH = HEAD + """.visible .entry through(.param .u64 table, .param .u64 out) {
+.reg .b32 %r<5>; .reg .b64 %rd<8>;
+mov.u32 %r1, %tid.x; ld.param.u64 %rd1, [table]; ld.param.u64 %rd2, [out];
+ld.global.u64 %rd3, [%rd1]; mul.wide.u32 %rd4, %r1, 4; add.s64 %rd5, %rd3, %rd4;
+add.s64 %rd6, %rd2, %rd4; ld.global.u32 %r2, [%rd5]; st.global.u32 [%rd6], %r2;
+mad.lo.u32 %r3, %r2, 3, 1; st.global.u32 [%rd5], %r3; ret; }
 """
 
 
@@ -261,6 +296,51 @@ print(cuda.cuDeviceGetName(name, 100, 0), name.value)
         self.assertEqual(done.returncode, 0)
         self.assertIn("libreprise.so", done.stderr)
         self.assertFalse("libcupti" in done.stderr)
+
+    def test_crac_8_cricket_53_pointers_in_device_memory(self):
+        """State that a kernel finds by a pointer in device memory is put back where it stood: the
+        replay sees what the forward saw, by the same pointer."""
+        code = f"THROUGH = {THROUGH!r}" + """
+begin()
+state, table, out = alloc(256), alloc(8), alloc(512)
+through = load(THROUGH, "through")
+check(cuda.cuMemsetD32_v2(state, 7, size(64)))
+check(cuda.cuMemcpyHtoD_v2(table, ctypes.byref(state), size(8)))
+marks = ctypes.CDLL(None)
+for mark in marks.reprise_segment_begin, marks.reprise_replay_begin:
+    mark(b"s", None)
+    launch(through, 64, table, out)
+    marks.reprise_segment_end()
+    check(cuda.cuCtxSynchronize())
+print(set(words(out, 64)), set(words(state, 64)))
+"""
+        contract = {"version": 1, "segments": [{"name": "s"}],
+                    "buffers": [{"name": "state", "at": {"allocation": {"bytes": 256}}}]}
+        pathlib.Path(self.place.name, "contract.json").write_text(json.dumps(contract))
+        self.assertEqual(self.runs(code, "-q"), "{22} {67}\n")
+        self.assertEqual(self.runs(code, "-q", "-m", "guard", "-c", "contract.json"),
+                         "{7} {22}\n")
+
+    def test_pytorch_196209_a_range_over_two_blocks_of_mapped_memory(self):
+        """What one kernel writes over their border is claimed of both, byte by byte."""
+        self.runs(f"COUNT_UP = {COUNT_UP!r}" + """
+begin()
+class Access(ctypes.Structure):
+    _fields_ = [("location", Location), ("flags", ctypes.c_int)]
+block, at = 2 << 20, u64()
+check(cuda.cuMemAddressReserve(ctypes.byref(at), size(2 * block), size(0), u64(0), u64(0)))
+for i in range(2):
+    handle = u64()
+    check(create(handle, block, 1))
+    check(cuda.cuMemMap(u64(at.value + i * block), size(block), size(0), handle, u64(0)))
+access = Access(Location(1, 0), 3)
+check(cuda.cuMemSetAccess(at, size(2 * block), ctypes.byref(access), size(1)))
+border = u64(at.value + block - 40)
+launch(load(COUNT_UP, "count_up"), 32, border)
+assert words(border, 32) == list(range(32))
+""", "-q")
+        self.assertEqual(self.launches(), [
+            ("count_up", "exact", [(1, (2 << 20) - 40, 40), (2, 0, 88)])])
 
     def test_nvbit_72_the_preload_is_lost_on_the_way(self):
         """A guarded job that starts its real process without the layer is told of."""

@@ -3,7 +3,7 @@
 """Calls that can't be followed are never silent: each is named in the summary, and those that are
 refused are hazards, of which the first stops a guarded job.
 
-usage: test_told.py TOLD GRAPH_NODES REPRISE KERNELS FAKE LAYER CONTRACT [RUNTIME]"""
+usage: test_told.py TOLD GRAPH_NODES RARE REPRISE KERNELS CUBIN FAKE LAYER CONTRACT [RUNTIME]"""
 import json
 import os
 import pathlib
@@ -12,8 +12,9 @@ import sys
 import tempfile
 import unittest
 
-TOLD, NODES, REPRISE, KERNELS, FAKE, LAYER, CONTRACT = map(os.path.abspath, sys.argv[1:8])
-RUNTIME = sys.argv[8:]
+TOLD, NODES, RARE, REPRISE, KERNELS, CUBIN, FAKE, LAYER, CONTRACT = map(os.path.abspath,
+                                                                         sys.argv[1:10])
+RUNTIME = sys.argv[10:]
 EVERYTHING, REFUSED, PASSED = "1", "3", "4"  # enum rp_call_fate
 
 
@@ -25,6 +26,14 @@ def run(place, mode, *command, **more):
                           check=False)
     summary, = pathlib.Path(place).glob("summary-*.json")
     return done, json.loads(summary.read_text())
+
+
+def notes(place):
+    """(name, fields) of each note in the trace."""
+    text = subprocess.run([REPRISE, "dump", "--json", place], capture_output=True, text=True,
+                          check=True).stdout
+    events = [json.loads(line) for line in text.splitlines()]
+    return [(event["name"], event["fields"]) for event in events if event.get("class") == "note"]
 
 
 class Graphs(unittest.TestCase):
@@ -45,19 +54,35 @@ class Graphs(unittest.TestCase):
     def test_a_node_that_device_code_may_update_is_not_known(self):
         self.assertIn("device code", self.job("updatable")["(kernel node)"])
 
+    def test_a_graph_that_device_code_may_launch_is_not_followed(self):
+        self.assertIn("device code", self.job("device")["cuGraphInstantiateWithFlags"])
+
     def test_memory_of_a_graph_lives_from_node_to_node_in_each_launch(self):
         with tempfile.TemporaryDirectory() as place:
             run(place, "observe", NODES, KERNELS, "memory", REPRISE_TRACE="1")
-            text = subprocess.run([REPRISE, "dump", "--json", place], capture_output=True,
-                                  text=True, check=True).stdout
-        events = [json.loads(line) for line in text.splitlines()]
-        notes = [(event["name"], event["fields"]) for event in events
-                 if event.get("class") == "note"]
-        pools = [fields["allocation"] for name, fields in notes
+            said = notes(place)
+        pools = [fields["allocation"] for name, fields in said
                  if name == "allocation" and fields["kind"] == "pool"]
-        self.assertEqual(len(pools), 2, notes)
-        freed = [fields["allocation"] for name, fields in notes if name == "free"]
+        self.assertEqual(len(pools), 2, said)
+        freed = [fields["allocation"] for name, fields in said if name == "free"]
         self.assertEqual(freed, pools)
+
+
+class Rare(unittest.TestCase):
+    """Calls that the software device does not have."""
+
+    def test_each_writes_what_it_is_told_to(self):
+        with tempfile.TemporaryDirectory() as place:
+            done, _ = run(place, "observe", RARE, CUBIN, REPRISE_TRACE="1")
+            said = notes(place)
+        wanted = [[int(word) for word in line.split(": ")[1].split()]
+                  for line in done.stdout.splitlines()]
+        self.assertEqual(len(wanted), 3)
+        written = {}
+        for name, fields in said:
+            if name == "access" and fields["effect"] == "write":
+                written.setdefault(fields["seq"], []).append(fields["allocation"])
+        self.assertEqual([sorted(each) for _, each in sorted(written.items())], wanted, said)
 
 
 class Told(unittest.TestCase):
