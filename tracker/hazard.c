@@ -156,7 +156,8 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
         return hazard->guarded
                    ? "the bytes could not be reinstated: the device refused a copy"
                    : "run under -m guard, which reinstates these bytes after the replay";
-    case RP_HAZARD_LIVE_READ: return "order this call before or after the replay";
+    case RP_HAZARD_LIVE_READ:
+        return hazard->reason ? hazard->reason : "order this call before or after the replay";
     case RP_HAZARD_NOT_PRESERVED:
         return lost_advice(hazard);
     case RP_HAZARD_UNPROVED:

@@ -230,10 +230,21 @@ static void note_landing(struct rp_footprint *call, const struct rp_area *to,
     call->landing.bytes = is_alone ? to->width : 0;
 }
 
+/* Many calls, and nodes of graphs, do the same: their work is what counts. */
+enum work { COPY = 1 << 8, FROM_HOST = 1, TO_HOST = 2, FILL = 1 << 9 };
+
+static void sign(struct rp_footprint *call, uint64_t work, const struct rp_area *area)
+{
+    if (call->signature == call->name)
+        call->signature = UINT64_C(1) << 63;
+    call->signature = (call->signature * 31 + work) * 31 + area->width;
+    call->signature = (call->signature * 31 + area->height) * 31 + area->depth;
+}
+
 enum rp_status rp_area_copy(struct rp_footprint *call, const struct rp_area *to,
                            const struct rp_area *from)
 {
-    call->signature = call->signature * 31 + from->width * from->height * from->depth;
+    sign(call, COPY | (is_host(from) ? FROM_HOST : 0) | (is_host(to) ? TO_HOST : 0), from);
     call->is_transfer = true;
     note_content(call, to, from);
     note_line(call, to, from);
@@ -242,9 +253,10 @@ enum rp_status rp_area_copy(struct rp_footprint *call, const struct rp_area *to,
     return status == RP_OK ? rp_area_reach(call, to, RP_WRITE) : status;
 }
 
-enum rp_status rp_area_fill(struct rp_footprint *call, const struct rp_area *area, uint64_t value)
+enum rp_status rp_area_fill(struct rp_footprint *call, const struct rp_area *area, unsigned unit,
+                           uint64_t value)
 {
-    call->signature = call->signature * 31 + area->width * area->height * area->depth;
+    sign(call, FILL | unit, area);
     call->values = call->values * 31 + value;
     return rp_area_reach(call, area, RP_WRITE);
 }

@@ -23,8 +23,9 @@ enum rp_status rp_area_copy(struct rp_footprint *call, const struct rp_area *to,
                            const struct rp_area *from);
 /* What a 3D copy, of which a 2D copy is a case, does. */
 enum rp_status rp_area_copy_3d(struct rp_footprint *call, const CUDA_MEMCPY3D *copy);
-/* `value` is what is set. */
-enum rp_status rp_area_fill(struct rp_footprint *call, const struct rp_area *area, uint64_t value);
+/* `value` is what is set, `unit` bytes at a time. */
+enum rp_status rp_area_fill(struct rp_footprint *call, const struct rp_area *area, unsigned unit,
+                           uint64_t value);
 
 /* Contiguous bytes at an address of whatever kind. */
 struct rp_area rp_area_line(uint64_t address, uint64_t bytes);

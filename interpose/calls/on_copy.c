@@ -133,10 +133,10 @@ void rp_on_copy_3d_peer(struct rp_frame *frame)
 }
 
 static struct rp_footprint *set(struct rp_frame *frame, const struct rp_area *area,
-                                uint64_t value)
+                                unsigned unit, uint64_t value)
 {
     struct rp_footprint *call = rp_handler_footprint(frame);
-    rp_handler_track(frame, call, rp_area_fill(call, area, value));
+    rp_handler_track(frame, call, rp_area_fill(call, area, unit, value));
     return call;
 }
 
@@ -145,19 +145,19 @@ static void set_line(struct rp_frame *frame, uint64_t to, uint64_t count, unsign
 {
     const struct rp_area line = rp_area_line(to, count * width);
     rp_core_lock();
-    const struct rp_footprint *call = set(frame, &line, value);
+    const struct rp_footprint *call = set(frame, &line, width, value);
     if (call->seq && !call->denied)
         rp_recompute_set(to, count, width, value, call);
     rp_core_unlock();
 }
 
 static void set_rows(struct rp_frame *frame, uint64_t to, uint64_t pitch, uint64_t width,
-                     uint64_t height, uint64_t value)
+                     uint64_t height, unsigned unit, uint64_t value)
 {
     const struct rp_area rows = {.type = CU_MEMORYTYPE_DEVICE, .base = to, .pitch = pitch,
-                                 .width = width, .height = height, .depth = 1};
+                                 .width = width * unit, .height = height, .depth = 1};
     rp_core_lock();
-    set(frame, &rows, value);
+    set(frame, &rows, unit, value);
     rp_core_unlock();
 }
 
@@ -183,19 +183,19 @@ void rp_on_memset_d32(struct rp_frame *frame)
 void rp_on_memset_2d8(struct rp_frame *frame)
 {
     const struct rp_args_cuMemsetD2D8_v2 *args = frame->args;
-    set_rows(frame, args->dstDevice, args->dstPitch, args->Width, args->Height, args->uc);
+    set_rows(frame, args->dstDevice, args->dstPitch, args->Width, args->Height, 1, args->uc);
 }
 
 void rp_on_memset_2d16(struct rp_frame *frame)
 {
     const struct rp_args_cuMemsetD2D16_v2 *args = frame->args;
-    set_rows(frame, args->dstDevice, args->dstPitch, args->Width * 2, args->Height, args->us);
+    set_rows(frame, args->dstDevice, args->dstPitch, args->Width, args->Height, 2, args->us);
 }
 
 void rp_on_memset_2d32(struct rp_frame *frame)
 {
     const struct rp_args_cuMemsetD2D32_v2 *args = frame->args;
-    set_rows(frame, args->dstDevice, args->dstPitch, args->Width * 4, args->Height, args->ui);
+    set_rows(frame, args->dstDevice, args->dstPitch, args->Width, args->Height, 4, args->ui);
 }
 
 /* A call that may write and whose extent the layer does not work out: it may have written

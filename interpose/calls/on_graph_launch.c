@@ -55,7 +55,7 @@ static enum rp_status reach_fill(struct rp_footprint *call, const CUDA_MEMSET_NO
                                  .width = width,
                                  .height = fill->height,
                                  .depth = 1};
-    return rp_area_fill(call, &area, fill->value);
+    return rp_area_fill(call, &area, fill->elementSize, fill->value);
 }
 
 static struct rp_launched launched(const struct rp_node *node)

@@ -11,7 +11,7 @@ static enum rp_status reach_value(struct rp_footprint *call, uint64_t address, u
 {
     const struct rp_area line = rp_area_line(address, bytes);
     if (effect == RP_WRITE)
-        return rp_area_fill(call, &line, value);
+        return rp_area_fill(call, &line, (unsigned)bytes, value);
     call->is_gate = true;
     call->signature = call->signature * 31 + bytes;
     call->values = call->values * 31 + value;

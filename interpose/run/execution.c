@@ -66,6 +66,7 @@ static void execution_free(struct rp_execution *execution)
     rp_kept_destroy(execution->kept);
     rp_kept_destroy(execution->recalled);
     rp_instance_destroy(execution->instance);
+    rp_versions_destroy(execution->beside);
     free(execution->host);
     free(execution->log);
     free(execution);

@@ -78,6 +78,7 @@ struct rp_execution {
     char key[RP_KEY_BYTES];
     struct rp_logged *log;
     size_t log_count, log_capacity;
+    struct rp_versions *beside; /* what others wrote while it ran, over what it had met; or NULL */
     uint32_t captured;  /* name of a call that its forward captured and did not launch, or 0 */
     bool others_called; /* no call is its thread's, but others made some while it ran */
     const char *refused;   /* why discovery can't vouch for it, or NULL; lives on */

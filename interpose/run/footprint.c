@@ -288,7 +288,6 @@ uint64_t rp_footprint_deed(const struct rp_footprint *call)
     if (!sight)
         return 0;
     uint64_t hash = mix(mix(mix(sight, call->signature), call->values), call->content);
-    hash = mix(hash, call->name);
     return hash ? hash : 1;
 }
 

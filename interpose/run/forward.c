@@ -175,6 +175,51 @@ static enum rp_status forward_writes(struct rp_execution *execution,
     return status;
 }
 
+/* ---- what others write while a forward is under way ------------------------------------- */
+
+static bool is_own(const struct rp_thread *own, const struct rp_execution *execution)
+{
+    for (unsigned i = 0; i < own->scope_count; i++)
+        if (own->scopes[i].execution == execution)
+            return true;
+    return false;
+}
+
+static bool has_met(const struct rp_execution *execution, const struct rp_reach *reach)
+{
+    const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
+    return live && (rp_spans_overlaps(&live->live_in, reach->lo, reach->hi) ||
+                    rp_spans_overlaps(&live->touched, reach->lo, reach->hi));
+}
+
+static void note_beside(struct rp_execution *execution, const struct rp_footprint *call)
+{
+    const struct rp_writer writer = {.version = call->seq, .seq = call->seq, .name = call->name,
+                                     .launch = call->launch, .stream = call->stream,
+                                     .step = rp_core.step};
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        if (reach->effect != RP_WRITE || reach->verdict >= RP_VERDICT_REACHABLE ||
+            !has_met(execution, reach))
+            continue;
+        if ((!execution->beside && rp_versions_create(&execution->beside) != RP_OK) ||
+            rp_versions_write(execution->beside, reach->id, reach->lo, reach->hi, &writer) !=
+                RP_OK)
+            rp_forward_refuse(execution, call, reach, "the host is out of memory");
+    }
+}
+
+void rp_forward_beside(const struct rp_thread *own, const struct rp_footprint *call)
+{
+    for (size_t i = rp_executions_count(); i-- > 0;) {
+        struct rp_execution *execution = rp_executions_at(i);
+        if (execution->phase == RP_PHASE_FORWARD && !is_own(own, execution))
+            note_beside(execution, call);
+    }
+}
+
+/* ---- the way of a forward's call --------------------------------------------------------- */
+
 void rp_forward_before(struct rp_execution *execution, const struct rp_footprint *call)
 {
     rp_recompute_forward(execution, call);

@@ -176,6 +176,9 @@ void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
     struct rp_hazard hazard = met_by(RP_HAZARD_LIVE_READ, execution, call);
     locate(&hazard, id, lo, hi);
     hazard.other = replayed ? rp_name(replayed) : NULL;
+    if (call->replay)
+        hazard.reason = "the replay's range holds it, and its forward's did not: let both hold the "
+                        "same calls, or order this one before or after the replay";
     record(&hazard);
 }
 
@@ -267,6 +270,21 @@ void rp_report_diverged(const struct rp_execution *execution, const struct rp_fo
         hazard.reason = "its forward made no call on this thread: open the ranges of forward and "
                         "replay around their calls, on the thread that makes them";
     hazard.position = entry;
+    record(&hazard);
+}
+
+void rp_report_beside(const struct rp_execution *execution, const struct rp_footprint *call,
+                      rp_alloc_id id, uint64_t lo, uint64_t hi, const struct rp_writer *writer)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_DIVERGED, execution, call);
+    hazard.other = rp_name(execution->log[call->entry].name);
+    hazard.position = call->entry;
+    hazard.writer = rp_name(writer->name);
+    hazard.written = *writer;
+    hazard.reason = "while the forward ran, another thread's call has written there, between two "
+                    "calls that read it, and a replay finds but one content: order that call "
+                    "before or after the forward, or let the forward's own thread make it";
+    locate(&hazard, id, lo, hi);
     record(&hazard);
 }
 

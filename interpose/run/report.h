@@ -70,6 +70,11 @@ void rp_report_filled(const struct rp_execution *execution, const struct rp_foot
 void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,
                         size_t entry, const char *why);
 
+/* `call` of a replay reads [lo, hi) of `id`, where somebody else, `writer`, has put other bytes
+ * while the forward ran, so that this one's calls have read more than one content there. */
+void rp_report_beside(const struct rp_execution *execution, const struct rp_footprint *call,
+                      rp_alloc_id id, uint64_t lo, uint64_t hi, const struct rp_writer *writer);
+
 /* The replay has left calls out, and made `call`, of which only the output is known: it may as well
  * repeat number `entry` of the log, which did other work on the same buffers. */
 void rp_report_twofold(const struct rp_execution *execution, const struct rp_footprint *call,

@@ -94,6 +94,7 @@ static void before_in_segments(struct rp_footprint *call)
     for (unsigned i = 0; i < thread->scope_count; i++)
         if (thread->scopes[i].kind == RP_SCOPE_FORWARD)
             rp_forward_before(thread->scopes[i].execution, call);
+    rp_forward_beside(thread, call);
     rp_keep_clobber(call, call->repeats ? replay->execution : NULL);
     rp_retain_clobber(call);
 }

@@ -104,3 +104,42 @@ void scenario_captured_meanwhile(void)
         run_step(step, read_filled, overwrite_while_capturing);
     }
 }
+
+/* ---- the forward's calls by a graph, and the replay's one by one ------------------------------ */
+
+static CUstream lane;
+
+static void mixed_work(void)
+{
+    LAUNCH_IN(lane, "step_state", n, &state_, &x, &scratch, &n);
+    CU(MemcpyDtoDAsync, y, scratch, WORDS(n) / 2, lane);
+    CU(MemsetD32Async, y + WORDS(n) / 2, draws, (size_t)n / 2, lane);
+    LAUNCH_IN(lane, "append", n, &y, &scratch, &n);
+}
+
+static void mixed_forward(void)
+{
+    CU(GraphLaunch, exec, lane);
+}
+
+/* The graph is another one's whole work: a copy and a set among it, which are nodes there. */
+void scenario_graph_mixed(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    scratch = allocate(WORDS(n));
+    CU(StreamCreate, &lane, CU_STREAM_DEFAULT);
+    CU(StreamBeginCapture, lane, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    mixed_work();
+    CU(StreamEndCapture, lane, &graph);
+    CU(GraphInstantiate, &exec, graph, 0);
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        in_range("forward/only", mixed_forward);
+        overwrite();
+        replay("recompute/only", mixed_work);
+        backward();
+        nvtxRangePop();
+    }
+}

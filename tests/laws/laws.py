@@ -91,6 +91,7 @@ SCENARIOS = {
     "live-write-aside": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "nested-replays": dict(buffers=[STATE], discover=True, pair="key",
                            finds={("stale-read", "state")}),
+    "graph-mixed": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "chain": dict(buffers=[STATE], discover=True, pair="key", finds={("stale-read", "state")}),
     "crowd": dict(buffers=[CROWD], discover=True, pair="key", finds={("stale-read", "crowd[99]")}),
     "stopped-early": dict(buffers=[QUEUE], discover=True, finds={("stale-read", "queue")}),
@@ -142,6 +143,9 @@ REFUSED = {
     "whose-replay": dict(buffers=[STATE], kind="unpaired"),
     "missed-call": dict(buffers=[STATE], kind="foreign-read"),
     "host-slab": dict(kind="diverged"),
+    "written-between": dict(buffers=[TABLES], discover=True, kind="diverged"),
+    "stepped-between": dict(buffers=[STATE], discover=True, kind="diverged"),
+    "forward-ends-early": dict(buffers=[GENERATOR], discover=True, kind="live-read"),
     "empty-replay": dict(buffers=[STATE], kind="diverged"),
     "touched-output": dict(buffers=[STATE], kind="diverged"),
     "counted-output": dict(kind="unproved"),
@@ -445,6 +449,15 @@ def words():
     claim("only-last-of-dense: the line says which call it may be as well, and what helps",
           "other work than call 2 of its forward" in run.stderr and
           "let it make all the calls, or mark as a segment those alone" in run.stderr, run.stderr)
+    run, summary = guarded("written-between", "replay", contract_of({}, "discovered", "regions"))
+    claim("written-between: the line says who wrote in the middle of the forward, and what helps",
+          ", written by append (step 1, launch " in run.stderr and
+          "while the forward ran, another thread's call has written there" in run.stderr, run.stderr)
+    run, summary = guarded("forward-ends-early", "replay",
+                           contract_of({"buffers": [GENERATOR]}, "declared", "regions"))
+    claim("forward-ends-early: the line says that the forward's range did not hold the call",
+          "at advance in step 1" in run.stderr and
+          "the replay's range holds it, and its forward's did not" in run.stderr, run.stderr)
     landings()
     run, summary = guarded("refilled-aside", "replay", contract_of({}, "discovered", "regions"))
     told = {(hazard["taken_for"], hazard["reader"], hazard["writer"])

@@ -84,7 +84,11 @@
     X("without-first-of-queue", without_first_of_queue)                                           \
     X("without-first-of-copies", without_first_of_copies) X("without-last", without_last)         \
     X("only-last-of-own", only_last_of_own) X("only-last-by-seed", only_last_by_seed)             \
-    X("only-one-of-alike", only_one_of_alike) X("turned-outputs", turned_outputs) X("chain", chain)
+    X("only-one-of-alike", only_one_of_alike) X("turned-outputs", turned_outputs)                 \
+    X("chain", chain) X("graph-mixed", graph_mixed)                                               \
+    X("forward-ends-early", forward_ends_early)                                                   \
+    X("replay-ends-early", replay_ends_early) X("both-end-early", both_end_early)                 \
+    X("written-between", written_between) X("stepped-between", stepped_between)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
 SCENARIOS(DECLARE_SCENARIO)
