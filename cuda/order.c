@@ -17,6 +17,7 @@ struct rp_order {
     struct line *lines;
     size_t count, capacity;
     rp_stream released; /* the stream of the last release, 0 before the first */
+    rp_stream lone;     /* see rp_order_set_lone */
 };
 
 enum rp_status rp_order_create(const struct rp_driver *driver, struct rp_order **out)
@@ -198,12 +199,23 @@ static enum rp_status let_wait(struct rp_order *order, size_t at, rp_stream stre
 enum rp_status rp_order_gather(struct rp_order *order, rp_stream stream)
 {
     enum rp_status status = rp_order_meet(order, stream);
-    for (size_t i = 0; status == RP_OK && i < order->count; i++) {
+    bool is_lone = order->lone && order->lone == stream;
+    for (size_t i = 0; status == RP_OK && !is_lone && i < order->count; i++) {
         bool left_out;
         if (order->lines[i].stream != stream)
             status = after(order, stream, order->lines[i].stream, &left_out);
     }
     return status;
+}
+
+rp_stream rp_order_lone(const struct rp_order *order)
+{
+    return order->lone;
+}
+
+void rp_order_set_lone(struct rp_order *order, rp_stream stream)
+{
+    order->lone = stream;
 }
 
 enum rp_status rp_order_release(struct rp_order *order, rp_stream stream)

@@ -36,6 +36,10 @@ bool rp_order_knows(const struct rp_order *order, bool (*is)(rp_stream stream, u
                     uint64_t asked);
 /* `stream` waits for all that every other known stream holds now. */
 enum rp_status rp_order_gather(struct rp_order *order, rp_stream stream);
+/* While `stream` is the lone one, 0 for none, that waits for nobody: who says so has seen to it
+ * that nothing in other streams matters to what it does. */
+rp_stream rp_order_lone(const struct rp_order *order);
+void rp_order_set_lone(struct rp_order *order, rp_stream stream);
 /* Every other known stream waits for all that `stream` holds now. Streams that are being
  * captured are left out of both, where they were not sealed: an event would drag the others into
  * the capture. They wait for what was released when they are met after it. */

@@ -75,6 +75,11 @@ bool rp_drop_is_under_way(const struct rp_holding *holding)
     return drops.blind || drops.holds;
 }
 
+bool rp_drop_is_alone(void)
+{
+    return drops.count <= 1 && !drops.blind && !drops.holds;
+}
+
 void rp_drop_hold(bool begins)
 {
     if (begins)

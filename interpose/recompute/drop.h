@@ -13,6 +13,8 @@
 void rp_drop_guard(const struct rp_footprint *call);
 void rp_drop_unguard(const struct rp_footprint *call);
 
+/* True when no more than one is, and nothing is held. */
+bool rp_drop_is_alone(void);
 /* True when such a call may meet the holding. */
 bool rp_drop_is_under_way(const struct rp_holding *holding);
 

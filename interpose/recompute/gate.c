@@ -5,6 +5,7 @@
 #include "cuda/switches.h"
 #include "interpose/calls/handlers.h"
 #include "interpose/recompute/backing.h"
+#include "interpose/recompute/behind.h"
 #include "interpose/recompute/fence.h"
 
 #include <string.h>
@@ -27,6 +28,7 @@ static struct {
 void rp_gates_forget(void)
 {
     memset(&gates, 0, sizeof gates);
+    rp_behind_forget();
 }
 
 static bool has_events(struct gate *gate)
@@ -41,12 +43,15 @@ void rp_gate_begins(rp_stream stream)
     if (rp_core.captures || rp_backing_is_shared() || !rp_switch_on(RP_SWITCH_GATES))
         return;
     (void)rp_gates_are_shut(); /* those that are open make room */
-    if (!gates.count)
+    if (!gates.count) {
         rp_fence_set(); /* all before it is told from what comes after */
+        rp_behind_begins();
+    }
     struct gate *gate = &gates.items[gates.count];
     if (gates.count == MOST || !has_events(gate) ||
         rp_real.cuEventRecord(gate->before, rp_driver_stream(stream)) != CUDA_SUCCESS) {
         gates.crowded = true;
+        rp_behind_anything();
         return;
     }
     gate->stream = stream;
@@ -86,6 +91,8 @@ bool rp_gates_are_shut(void)
         if (gates.items[i].given && !is_ahead(gates.items[i].behind))
             remove_at(i);
     gates.crowded &= gates.count > 0;
+    if (!gates.count)
+        rp_behind_ends();
     return gates.count > 0;
 }
 

@@ -4,6 +4,7 @@
 #include "cuda/driver_real.h"
 #include "cuda/switches.h"
 #include "cuda/transaction.h"
+#include "interpose/recompute/behind.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/exile.h"
 #include "interpose/recompute/fence.h"
@@ -236,6 +237,17 @@ static enum rp_status make_anew(struct rp_execution *execution, rp_stream stream
     return status != RP_OK && lost ? RP_IO : status;
 }
 
+/* Where it can be told that nothing behind a gate matters to it, it waits for nothing there. */
+static enum rp_status make_beside_gates(struct rp_execution *execution, rp_stream stream)
+{
+    struct rp_order *order = rp_core.bench.order;
+    rp_stream before = rp_order_lone(order);
+    rp_order_set_lone(order, rp_behind_is_clear(execution, stream) ? stream : 0);
+    enum rp_status status = make_anew(execution, stream);
+    rp_order_set_lone(order, before);
+    return status;
+}
+
 enum rp_status rp_recall(struct rp_execution *execution, rp_stream stream)
 {
     if (!rp_recall_is_possible(execution) || rp_core.captures)
@@ -247,7 +259,9 @@ enum rp_status rp_recall(struct rp_execution *execution, rp_stream stream)
         return RP_INVALID;
     recipe->busy = true;
     /* Every stream waits for it in the end, wherever that is. */
-    enum rp_status status = make_anew(execution, is_elsewhere ? recipe->stream : stream);
+    enum rp_status status = is_elsewhere ? make_anew(execution, recipe->stream)
+                                         : make_beside_gates(execution, stream);
+    rp_behind_follows(execution, stream);
     if (is_elsewhere)
         rp_real.cuCtxPopCurrent_v2(&left);
     recipe->busy = false;

@@ -7,6 +7,7 @@
 #include "interpose/plan/refuge.h"
 #include "interpose/plan/cost.h"
 #include "interpose/recompute/advice.h"
+#include "interpose/recompute/behind.h"
 #include "interpose/recompute/claim.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/exile.h"
@@ -254,6 +255,7 @@ void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure)
     rp_claim_after(call, went, sure);
     rp_exile_after(call, went, sure);
     rp_holdings_use(call);
+    rp_behind_call(call);
     note_use(call);
     rp_round_call();
     rp_drop_unguard(call);
@@ -280,6 +282,7 @@ void rp_recompute_graph_ends(void)
     rp_core_lock();
     rp_gates_end();
     rp_holdings_use_any();
+    rp_behind_anything();
     rp_drop_hold(false);
     rp_core_unlock();
 }

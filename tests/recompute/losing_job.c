@@ -134,6 +134,25 @@ static void asked(void)
     show("out", out);
 }
 
+/* What opens another stream needs what was dropped. */
+static void opened(void)
+{
+    CUdeviceptr in = device_words(7), mine = device_words(0), out = device_words(0), flag;
+    CUdeviceptr copy = device_words(0);
+    CUstream waiting;
+    CU(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
+    CU(cuMemAlloc(&flag, 64));
+    CU(cuMemsetD32(flag, 0, 16));
+    forward("forward/0", out, in);
+    CU(cuStreamWaitValue32(waiting, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+    CU(cuMemsetD32Async(mine, 1234, WORDS, waiting));
+    CU(cuMemcpyDtoDAsync(copy, out, BYTES, stream));
+    CU(cuStreamWriteValue32(stream, flag, 1, 0));
+    CU(cuStreamSynchronize(waiting));
+    show("out", copy);
+    show("mine", mine);
+}
+
 /* One allocation, which the job divides by itself: a page of it is dropped, and its neighbours are
  * used meanwhile. */
 static void block(void)
@@ -317,7 +336,7 @@ static const struct job_case cases[] = {
     {"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
     {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
     {"pinned", pinned}, {"exported", exported}, {"timed", timed}, {"counted", counted},
-    {"asked", asked}, {"made-once", made_once}, {NULL, NULL},
+    {"asked", asked}, {"opened", opened}, {"made-once", made_once}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

@@ -15,6 +15,7 @@ REPRISE, JOB, KERNELS, SOFT = map(os.path.abspath, sys.argv[1:5])
 CONTRACT = """{"version": 1, "segments": [{"name": "s", "forward": {"nvtx": "forward/*"}}],
               "step": {"nvtx": "step"}}"""
 INVALID_VALUE, STOPPED = 1, 70  # cuda.h's CUresult, and how a stopped job ends
+TIMED_OUT = 124
 ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB",
                             "LD_LIBRARY_PATH": str(pathlib.Path(SOFT).parent)}
 
@@ -27,12 +28,12 @@ class Losses(unittest.TestCase):
         self.assertIn("out ", bare.stdout)
         return bare
 
-    def under(self, case, *options, **changes):
+    def under(self, case, *options, limit="600", **changes):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             (folder / "contract.json").write_text(CONTRACT)
             run = subprocess.run(
-                [REPRISE, "run", "-m", "recompute", "-c", folder / "contract.json", "--device",
+                ["timeout", "-k", "1", limit, REPRISE, "run", "-m", "recompute", "-c", folder / "contract.json", "--device",
                  "soft", "-q", "--no-trace", "-o", folder / "out", *options, "--", JOB, KERNELS,
                  case], capture_output=True, text=True, env=ENVIRONMENT | changes)
             summaries = list((folder / "out").glob("summary-*"))
@@ -86,6 +87,11 @@ class Losses(unittest.TestCase):
         least = self.same("asked", "-b", str(budget), disabled="")["recompute"]["least_bytes"]
         self.assertGreaterEqual(least, passing)
         self.assertLessEqual(least, budget)
+
+    def test_what_opens_another_stream_does_not_wait_for_it(self):
+        self.recalled("opened")
+        run, _ = self.under("opened", limit="3", REPRISE_TEST_DISABLE="plenty,gates")
+        self.assertEqual(run.returncode, TIMED_OUT)
 
     def test_pages_of_one_block_that_the_job_divides(self):
         self.recalled("block")
