@@ -132,6 +132,13 @@ void rp_holdings_use(const struct rp_footprint *call)
                 holdings.items[i].used = rp_fence_now();
 }
 
+void rp_holdings_use_part(rp_alloc_id id, uint64_t lo, uint64_t hi)
+{
+    for (size_t i = 0; i < holdings.count; i++)
+        if (meets(&holdings.items[i], id, lo, hi))
+            holdings.items[i].used = rp_fence_now();
+}
+
 uint64_t rp_holdings_used(void)
 {
     return holdings.used;

@@ -58,6 +58,8 @@ bool rp_holdings_overwrite(rp_alloc_id id, uint64_t lo, uint64_t hi);
 bool rp_holding_is_own(const struct rp_holding *holding);
 /* A call was given to the device that may use them. */
 void rp_holdings_use(const struct rp_footprint *call);
+/* A copy of the layer's, into [lo, hi), was given to it. */
+void rp_holdings_use_part(rp_alloc_id id, uint64_t lo, uint64_t hi);
 /* The last use of this one, by rp_fence_now. */
 uint64_t rp_holding_used(const struct rp_holding *holding);
 /* Something was given to it that may use any; the last time that this was so, by rp_fence_now. */

@@ -134,6 +134,30 @@ static void asked(void)
     show("out", out);
 }
 
+/* An open forward's output goes to the host, with a page beside it; that page's use brings both
+ * back, and at once the output is in the way. */
+static void neighbour(void)
+{
+    enum { LARGE = 256 * BYTES, PAGE = BYTES / 4 };
+    CUdeviceptr all, more, last, sums = device_words(0);
+    CUfunction function;
+    void *params[] = {&sums, &all};
+    CU(cuModuleGetFunction(&function, module, "sums"));
+    CU(cuMemAlloc(&all, LARGE));
+    CU(cuMemsetD32(all, 9, LARGE / 4));
+    CU(cuCtxSynchronize());
+    nvtxRangePushA("forward/0");
+    CU(cuMemsetD32Async(all + PAGE, 5, (LARGE - 2 * PAGE) / 4, stream));
+    CU(cuLaunchKernel(function, LARGE / 1024, 1, 1, 256, 1, 1, 0, stream, params, NULL));
+    CU(cuStreamSynchronize(stream));
+    CU(cuMemAlloc(&more, 2 * LARGE));
+    nvtxRangePop();
+    CU(cuMemsetD8Async(all, 1, 4, stream));
+    CU(cuMemAlloc(&last, LARGE / 4 * 3));
+    show("out", all);
+    show("sums", sums);
+}
+
 /* What opens another stream needs what was dropped. */
 static void opened(void)
 {
@@ -336,7 +360,8 @@ static const struct job_case cases[] = {
     {"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
     {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
     {"pinned", pinned}, {"exported", exported}, {"timed", timed}, {"counted", counted},
-    {"asked", asked}, {"opened", opened}, {"made-once", made_once}, {NULL, NULL},
+    {"asked", asked}, {"opened", opened}, {"neighbour", neighbour},
+    {"made-once", made_once}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

@@ -93,6 +93,9 @@ class Losses(unittest.TestCase):
         run, _ = self.under("opened", limit="3", REPRISE_TEST_DISABLE="plenty,gates")
         self.assertEqual(run.returncode, TIMED_OUT)
 
+    def test_what_comes_back_is_there_before_it_is_dropped(self):
+        self.same("neighbour", "-b", "9MiB", disabled="")
+
     def test_pages_of_one_block_that_the_job_divides(self):
         self.recalled("block")
 
