@@ -120,7 +120,8 @@ void rp_recompute_forward_ends(struct rp_execution *execution)
 
 bool rp_recompute_protects(const struct rp_execution *execution)
 {
-    return !rp_recompute_is_on() || !execution->recipe || rp_recipe_is_good(execution);
+    return !rp_recompute_is_on() || !execution->recipe || rp_recipe_is_good(execution) ||
+           rp_recompute_needs(execution);
 }
 
 bool rp_recompute_lets_go(struct rp_execution *execution, uint64_t bytes)

@@ -53,10 +53,12 @@ static void note_reaches(const struct rp_footprint *call)
 
 /* ---- the way of a call ------------------------------------------------------------ */
 
-/* What may write anything may also have destroyed what discovery would have to keep. */
+/* What may write anything may also have destroyed what discovery would have to keep. A forward that
+ * is made anew reads nothing that host code may write (recompute/recipe.h). */
 static void doubt_pending(const struct rp_footprint *call)
 {
-    if (!rp_keep_discovers() || call->writes < RP_VERDICT_REACHABLE)
+    bool is_harmless = rp_recompute_is_on() && !rp_footprint_is_unproved(call);
+    if (!rp_keep_discovers() || call->writes < RP_VERDICT_REACHABLE || is_harmless)
         return;
     for (size_t i = 0; i < rp_executions_count(); i++)
         rp_forward_refuse(rp_executions_at(i), call, NULL,

@@ -158,6 +158,23 @@ static void neighbour(void)
     show("sums", sums);
 }
 
+static void CUDA_CB do_nothing(void *unused)
+{
+    (void)unused;
+}
+
+/* Host code runs between, and might write pinned memory: none of it is read. */
+static void called(void)
+{
+    CUdeviceptr in = device_words(7), out = device_words(0);
+    void *words;
+    CU(cuMemAllocHost(&words, 64));
+    forward("forward/0", out, in);
+    CU(cuLaunchHostFunc(stream, do_nothing, NULL));
+    CU(cuMemsetD32Async(in, 1234, WORDS, stream));
+    show("out", out);
+}
+
 /* What opens another stream needs what was dropped. */
 static void opened(void)
 {
@@ -361,7 +378,7 @@ static const struct job_case cases[] = {
     {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
     {"pinned", pinned}, {"exported", exported}, {"timed", timed}, {"counted", counted},
     {"asked", asked}, {"opened", opened}, {"neighbour", neighbour},
-    {"made-once", made_once}, {NULL, NULL},
+    {"called", called}, {"made-once", made_once}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

@@ -96,6 +96,9 @@ class Losses(unittest.TestCase):
     def test_what_comes_back_is_there_before_it_is_dropped(self):
         self.same("neighbour", "-b", "9MiB", disabled="")
 
+    def test_a_host_function_between_is_nothing_to_what_reads_no_host_memory(self):
+        self.recalled("called")
+
     def test_pages_of_one_block_that_the_job_divides(self):
         self.recalled("block")
 
