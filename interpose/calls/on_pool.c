@@ -6,12 +6,6 @@
 #include "interpose/recompute/pool.h"
 #include "interpose/recompute/recompute.h"
 
-/* One that the layer stands in for, or NULL. Wants the lock. */
-static struct rp_pool *find(CUmemoryPool handle)
-{
-    return rp_recompute_is_on() ? rp_pool_find(handle) : NULL;
-}
-
 /* ---- taking ----------------------------------------------------------------------- */
 
 /* Memory that the job has given back there may come again, which takes no more than there is: the
@@ -53,7 +47,7 @@ static void taken_from_pool(struct rp_frame *frame, const CUdeviceptr *address, 
     rp_core_lock();
     if (!rp_handler_is_captured(rp_handler_stream(frame))) {
         rp_handler_born(RP_ALLOC_POOL, *address, bytes, NULL);
-        struct rp_pool *known = find(pool);
+        struct rp_pool *known = rp_recompute_is_on() ? rp_pool_find(pool) : NULL;
         if (known)
             rp_pool_note(known);
     }
@@ -97,10 +91,10 @@ void rp_on_pool_gone(struct rp_frame *frame)
 void rp_on_pool_trimmed(struct rp_frame *frame)
 {
     const struct rp_args_cuMemPoolTrimTo *args = frame->args;
-    if (frame->result != CUDA_SUCCESS)
+    if (frame->result != CUDA_SUCCESS || !rp_recompute_is_on())
         return;
     rp_core_lock();
-    struct rp_pool *pool = find(args->pool);
+    struct rp_pool *pool = rp_pool_find(args->pool);
     if (pool)
         rp_pool_trim(pool, args->minBytesToKeep);
     rp_core_unlock();
@@ -109,10 +103,10 @@ void rp_on_pool_trimmed(struct rp_frame *frame)
 void rp_on_pool_asked(struct rp_frame *frame)
 {
     const struct rp_args_cuMemPoolGetAttribute *args = frame->args;
-    if (frame->result != CUDA_SUCCESS)
+    if (frame->result != CUDA_SUCCESS || !rp_recompute_is_on())
         return;
     rp_core_lock();
-    struct rp_pool *pool = find(args->pool);
+    struct rp_pool *pool = rp_pool_find(args->pool);
     if (pool)
         rp_pool_answer(pool, args->attr, args->value);
     rp_core_unlock();
@@ -121,10 +115,10 @@ void rp_on_pool_asked(struct rp_frame *frame)
 void rp_on_pool_told(struct rp_frame *frame)
 {
     const struct rp_args_cuMemPoolSetAttribute *args = frame->args;
-    if (frame->result != CUDA_SUCCESS)
+    if (frame->result != CUDA_SUCCESS || !rp_recompute_is_on())
         return;
     rp_core_lock();
-    struct rp_pool *pool = find(args->pool);
+    struct rp_pool *pool = rp_pool_find(args->pool);
     if (pool)
         rp_pool_reset(pool, args->attr);
     rp_core_unlock();
@@ -134,8 +128,10 @@ void rp_on_pool_told(struct rp_frame *frame)
 void rp_on_pool_shown(struct rp_frame *frame)
 {
     const struct rp_args_cuMemPoolSetAccess *args = frame->args;
+    if (!rp_recompute_is_on())
+        return;
     rp_core_lock();
-    struct rp_pool *pool = find(args->pool);
+    struct rp_pool *pool = rp_pool_find(args->pool);
     bool is_done = !pool || !args->map || rp_recompute_shows(pool, args->map, args->count);
     rp_core_unlock();
     if (is_done)
@@ -148,8 +144,9 @@ void rp_on_pool_shown(struct rp_frame *frame)
 void rp_on_memory_asked(struct rp_frame *frame)
 {
     (void)frame;
+    if (!rp_recompute_is_on())
+        return;
     rp_core_lock();
-    if (rp_recompute_is_on())
-        rp_pools_settle();
+    rp_pools_settle();
     rp_core_unlock();
 }
