@@ -11,14 +11,19 @@ static const struct kind {
     struct fake_node nodes[2];
     cuuint64_t flags;
 } kinds[] = {
-    {"conditional", {{.type = CU_GRAPH_NODE_TYPE_CONDITIONAL}, {.type = CU_GRAPH_NODE_TYPE_EMPTY}}},
-    {"strange", {{.type = (CUgraphNodeType)77}, {.type = CU_GRAPH_NODE_TYPE_EMPTY}}},
-    {"updatable", {{.type = CU_GRAPH_NODE_TYPE_KERNEL, .updatable = true},
-                   {.type = CU_GRAPH_NODE_TYPE_EMPTY}}},
-    {"memory", {{.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .address = 0x70000000, .bytes = 4096},
-                {.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .address = 0x70000000}}},
-    {"device", {{.type = CU_GRAPH_NODE_TYPE_EMPTY}, {.type = CU_GRAPH_NODE_TYPE_EMPTY}},
-     CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH},
+    {.name = "conditional",
+     .nodes = {{.type = CU_GRAPH_NODE_TYPE_CONDITIONAL}, {.type = CU_GRAPH_NODE_TYPE_EMPTY}}},
+    {.name = "strange",
+     .nodes = {{.type = (CUgraphNodeType)77}, {.type = CU_GRAPH_NODE_TYPE_EMPTY}}},
+    {.name = "updatable",
+     .nodes = {{.type = CU_GRAPH_NODE_TYPE_KERNEL, .updatable = true},
+               {.type = CU_GRAPH_NODE_TYPE_EMPTY}}},
+    {.name = "memory",
+     .nodes = {{.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .address = 0x70000000, .bytes = 4096},
+               {.type = CU_GRAPH_NODE_TYPE_MEM_FREE, .address = 0x70000000}}},
+    {.name = "device",
+     .nodes = {{.type = CU_GRAPH_NODE_TYPE_EMPTY}, {.type = CU_GRAPH_NODE_TYPE_EMPTY}},
+     .flags = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH},
 };
 
 int main(int argc, char **argv)
