@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that are given a table of pointers instead of the pointers, as batched products and
- * GCC's OpenACC do it: nothing in their arguments tells where they write. */
+/* Kernels that are given a table of pointers instead of the pointers, as batched products
+ * do it: nothing in their arguments tells where they write. */
 #include "tests/seen/job.h"
 
 /* As step_state, by rows[0] for the state and rows[1] for y. */
