@@ -177,8 +177,8 @@ static void an_index_picks_a_parameter(void **state)
                  WRITES('D', 0, 128)));
     /* in a loop over all of them */
     prove("mov.b64 %rd6, s; mov.u32 %r9, 0;\nL: mul.wide.u32 %rd8, %r9, 8;"
-          "add.s64 %rd7, %rd6, %rd8; ld.param.u64 %rd9, [%rd7];" STORE("%rd9") "add.s32 %r9, %r9, 1; setp.lt.u32 %p1, %r9, 3;"
-          "@%p1 bra L;", 1, 32, WORDS, &nothing,
+          "add.s64 %rd7, %rd6, %rd8; ld.param.u64 %rd9, [%rd7];" STORE("%rd9")
+          "add.s32 %r9, %r9, 1; setp.lt.u32 %p1, %r9, 3; @%p1 bra L;", 1, 32, WORDS, &nothing,
           CLAIMS(WRITES('A', 0, 128), WRITES('B', 0, 128), WRITES('C', 0, 128)));
     /* a byte says which: block 0 has 2, block 1 has 1, as multi_tensor_apply of PyTorch does it */
     prove("mov.b64 %rd6, s; cvt.u64.u32 %rd5, %r5; add.s64 %rd7, %rd6, %rd5;"
@@ -200,6 +200,120 @@ static void an_index_past_the_parameter_is_not_followed(void **state)
     /* by data */
     prove("ld.global.u32 %r9, [%rd1];" FIELD("%r9") STORE("%rd9"), 1, 32, WORDS, &nothing,
           CLAIMS(READS('T', 0, 4), WRITES_ANY));
+}
+
+/* ---- many ----------------------------------------------------------------------- */
+
+#define STEP (claim_address('B') - claim_address('A'))
+enum { SLOTS = 9, MOST_BLOCKS = 30, MOST_THREADS = 48, SPACE = 1 << 12, MANY = 3000 };
+
+/* Thread t of block b stores at p + 4 * (c t + d b), if t < n, where p is the pointer that
+ * (a t + e b) % k picks, of the table or of s. */
+struct random {
+    uint32_t a, c, d, e, k, n, blocks, threads;
+    bool by_param;
+};
+
+static uint32_t below(uint32_t limit)
+{
+    static uint32_t state = 1;
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) % limit;
+}
+
+static struct random draw(void)
+{
+    struct random out = {.a = below(3), .c = below(3), .d = below(3), .e = below(3),
+                         .n = below(60), .blocks = 1 + below(MOST_BLOCKS),
+                         .threads = 1 + below(MOST_THREADS), .by_param = below(2)};
+    out.k = 1 + below(out.by_param ? 4 : SLOTS);
+    return out;
+}
+
+static void put_text(const struct random *of, char text[4096])
+{
+    const char *place = of->by_param ? "mov.b64 %rd3, s; add.s64 %rd4, %rd3, %rd2"
+                                     : "add.s64 %rd4, %rd1, %rd2";
+    snprintf(text, 4096,
+             "%s setp.ge.u32 %%p1, %%r4, %u; @%%p1 ret; mul.lo.u32 %%r9, %%r4, %u;"
+             "mad.lo.u32 %%r10, %%r5, %u, %%r9; rem.u32 %%r11, %%r10, %u;"
+             "mul.lo.u32 %%r12, %%r4, %u; mad.lo.u32 %%r13, %%r5, %u, %%r12;"
+             "mul.wide.u32 %%rd2, %%r11, 8; %s; ld.%s.u64 %%rd5, [%%rd4];"
+             "mul.wide.u32 %%rd6, %%r13, 4; add.s64 %%rd7, %%rd5, %%rd6;"
+             "st.global.u32 [%%rd7], 0; ret;\n}\n", HEAD, of->n, of->a, of->e, of->k, of->c, of->d,
+             place, of->by_param ? "param" : "global");
+}
+
+/* What is written, by letter and byte. */
+static void mark(const struct random *of, const char *letters,
+                     unsigned char written[SLOTS][SPACE])
+{
+    memset(written, 0, SLOTS * SPACE);
+    for (uint32_t b = 0; b < of->blocks; b++)
+        for (uint32_t t = 0; t < of->threads && t < of->n; t++) {
+            int letter = letters[(of->a * t + of->e * b) % of->k] - 'A';
+            memset(&written[letter][4 * (of->c * t + of->d * b)], 1, 4);
+        }
+}
+
+static bool is_claimed(const struct rp_access_set *set, uint64_t at)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->items[i].effect == RP_WRITE && set->items[i].lo <= at && at < set->items[i].hi)
+            return true;
+    return false;
+}
+
+static void compare(const struct rp_access_set *set, unsigned char written[SLOTS][SPACE])
+{
+    assert_true(set->writes <= RP_VERDICT_BOUNDED);
+    for (int letter = 0; letter < SLOTS; letter++)
+        for (uint64_t at = 0; at < SPACE; at++)
+            if (written[letter][at])
+                assert_true(is_claimed(set, claim_address((char)('A' + letter)) + at));
+    for (size_t i = 0; i < set->count; i++)
+        if (set->items[i].effect == RP_WRITE && set->items[i].exact)
+            for (uint64_t at = set->items[i].lo; at < set->items[i].hi; at++) {
+                uint64_t offset = at - claim_address('A');
+                assert_true(offset / STEP < SLOTS && offset % STEP < SPACE);
+                assert_true(written[offset / STEP][offset % STEP]);
+            }
+}
+
+/* The claims of random launches against what each thread does. */
+static void claims_hold_on_random_tables(void **state)
+{
+    (void)state;
+    static unsigned char written[SLOTS][SPACE];
+    unsigned exact = 0;
+    for (int i = 0; i < MANY; i++) {
+        const struct random of = draw();
+        char text[4096], message[160], letters[SLOTS + 1] = "ABCDEFGHI";
+        letters[below(of.k)] = letters[below(of.k)]; /* one of them twice, perhaps */
+        struct memory memory = {.tables = {{'T', letters}}};
+        struct rp_ptx_module *module;
+        struct rp_proof *proof;
+        struct rp_access_set set = {0};
+        uint64_t params[8] = {claim_address('T')};
+        for (int j = 0; j < 4; j++)
+            params[2 + j] = claim_address(letters[j]);
+        struct rp_launch launch = {.grid = {of.blocks, 1, 1}, .block = {of.threads, 1, 1},
+                                   .params = (const unsigned char *)params,
+                                   .param_bytes = sizeof params,
+                                   .known = known, .known_ctx = &memory};
+        put_text(&of, text);
+        assert_int_equal(rp_ptx_parse(text, strlen(text), &module, message, sizeof message), RP_OK);
+        assert_int_equal(rp_proof_build(module, rp_ptx_find(module, "k"), &proof), RP_OK);
+        assert_int_equal(rp_proof_evaluate(proof, &launch, NULL, NULL, &set), RP_OK);
+        mark(&of, letters, written);
+        compare(&set, written);
+        exact += set.writes <= RP_VERDICT_EXACT;
+        rp_access_set_release(&set);
+        rp_proof_destroy(proof);
+        rp_ptx_destroy(module);
+    }
+    print_message("%u of %d launches claim exactly what they write\n", exact, MANY);
+    assert_true(exact > MANY / 10 * 9);
 }
 
 /* ---- memos ---------------------------------------------------------------------- */
@@ -283,6 +397,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_may_write_its_table_is_told_nothing),
         cmocka_unit_test(an_index_picks_a_parameter),
         cmocka_unit_test(an_index_past_the_parameter_is_not_followed),
+        cmocka_unit_test(claims_hold_on_random_tables),
         cmocka_unit_test(what_was_told_is_asked_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
