@@ -39,25 +39,6 @@ static bool loop_ends_by_data(const struct rp_path *path, uint32_t loop)
     return false;
 }
 
-/* In every iteration something is asked that is no data, and may end it. Other loops are open. */
-static bool loop_is_bounded(const struct rp_path *path, uint32_t loop)
-{
-    const struct rp_natural_loop *at = RP_ITEMS(path->build->loops, struct rp_natural_loop) + loop;
-    for (uint32_t i = 0; i < at->exit_from.count; i++)
-        if (!rp_path_branches_on_data(path, at->exit_from.items[i]) &&
-            rp_graph_dominates(path->build, at->exit_from.items[i], at->latch))
-            return true;
-    return false;
-}
-
-/* The node is the header of an open one. */
-static bool opens_loop(const struct rp_path *path, uint32_t node)
-{
-    uint32_t loop = path->build->nodes[node].loop;
-    return loop != RP_NONE && !loop_is_bounded(path, loop) &&
-           RP_ITEMS(path->build->loops, struct rp_natural_loop)[loop].header == node;
-}
-
 static bool merges_data(const struct rp_path *path, const struct rp_op *op)
 {
     const struct rp_phi_arg *args = rp_path_args(path, op);
@@ -73,7 +54,7 @@ static bool is_chosen(const struct rp_path *path, const struct rp_op *op)
     for (uint32_t i = 0; i < op->b; i++)
         if (is_chosen_by_data(path, op->block, args[i].block))
             return true;
-    return opens_loop(path, op->block);
+    return false;
 }
 
 static bool leaves_by_data(const struct rp_path *path, const struct rp_op *op)
@@ -92,7 +73,6 @@ bool rp_path_is_fickle(const struct rp_path *path, const struct rp_op *op)
 {
     switch ((int)op->kind) {
     case RP_OP_PHI: case RP_OP_CARRIED: return is_chosen(path, op);
-    case RP_OP_INDUCTION: return opens_loop(path, op->block);
     case RP_OP_EXIT: case RP_OP_PEXIT: return leaves_by_data(path, op);
     default: return false;
     }
