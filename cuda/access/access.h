@@ -32,7 +32,8 @@ enum rp_effect { RP_READ = 1, RP_WRITE = 2, RP_READ_WRITE = 3 };
 /* One line of an access set, in addresses. For NONE..BOUNDED the bytes are [lo, hi). For ROOT only
  * `root` counts: the whole allocation that holds it, or ends there. `exact` on a write means that
  * every byte of [lo, hi) is certainly written; on a read that it is certainly read. An order of
- * effect is implied within one call: reads see the bytes before the call's own writes. */
+ * effect is implied within one call: reads see the bytes before the call's own writes. What a
+ * thread loads of what it has certainly stored before is no read. */
 struct rp_access {
     uint64_t lo, hi;       /* device addresses */
     uint64_t root;         /* the pointer that it was derived from: an argument, a global, or from a

@@ -110,6 +110,7 @@ struct rp_touch {
     uint8_t best;       /* and this, from what its address and guards are made of */
     bool atomic, certain;
     bool updates;       /* a write over what the same thread has read before */
+    bool stored;        /* a write that is over when the thread goes on */
     bool walks;         /* a walk leads there */
     bool generic;       /* no state space was written: may turn out to be shared or local */
     bool sense;         /* of `guard` */

@@ -186,6 +186,21 @@ static void store_param(const struct context *at)
 
 /* ---- the classes -------------------------------------------------------------- */
 
+/* A load of what the same thread has stored on every way to it, see read_first: it brings nothing
+ * that stood there before the launch. */
+static bool is_own(const struct context *at, const struct rp_touch *load)
+{
+    const struct rp_touch *touches = at->build->touches.items;
+    bool own = false;
+    for (const struct rp_touch *store = touches; load->address != RP_NONE && store < load && !own;
+         store++)
+        own = store->stored && store->guard == RP_NONE && store->address == load->address &&
+              store->offset <= load->offset && store->generic == load->generic &&
+              store->offset + (int64_t)store->width >= load->offset + (int64_t)load->width &&
+              rp_graph_dominates(at->build, store->block, at->node);
+    return own;
+}
+
 static void translate_load(const struct context *at)
 {
     const struct rp_ptx_instruction *ptx = at->ptx;
@@ -197,8 +212,10 @@ static void translate_load(const struct context *at)
     int64_t offset = 0;
     if (touches_global(at, &ptx->operands[1])) {
         const struct rp_touch *touch = touch_at(at, RP_READ, &ptx->operands[1], width_of(ptx));
-        address = touch->address;
+        bool own = is_own(at, touch);
+        address = own ? RP_NONE : touch->address;
         offset = touch->offset;
+        at->build->touches.count -= own;
     }
     rp_load_results(at->build, at->node, at->step, address, offset);
 }
@@ -222,8 +239,11 @@ static void translate_store(const struct context *at)
 {
     if (at->ptx->space == RP_PTX_PARAM)
         store_param(at);
-    else if (touches_global(at, &at->ptx->operands[0]))
-        read_first(at, touch_at(at, RP_WRITE, &at->ptx->operands[0], width_of(at->ptx)));
+    if (at->ptx->space == RP_PTX_PARAM || !touches_global(at, &at->ptx->operands[0]))
+        return;
+    struct rp_touch *store = touch_at(at, RP_WRITE, &at->ptx->operands[0], width_of(at->ptx));
+    store->stored = !rp_ptx_has(at->ptx, "async");
+    read_first(at, store);
 }
 
 static void translate_atomic(const struct context *at, unsigned address, bool has_result)

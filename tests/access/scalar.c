@@ -17,7 +17,8 @@ struct thread {
     uint64_t *random;
     unsigned contents; /* of memory: any, small, zeros, ones */
     struct scalar_adrift *adrift;
-    struct scalar_ranges *reads, *writes;
+    struct scalar_ranges *reads, *found, *writes;
+    struct scalar_ranges own; /* what this thread has written */
     bool failed;
 };
 
@@ -43,6 +44,17 @@ static void add_range(struct scalar_ranges *ranges, uint64_t lo, uint64_t hi)
         ranges->items = realloc(ranges->items, ranges->capacity * sizeof(*ranges->items));
     }
     ranges->items[ranges->count++] = (struct scalar_range){lo, hi};
+}
+
+/* Ranges as they came. */
+static bool holds(const struct scalar_ranges *ranges, uint64_t lo, uint64_t hi)
+{
+    for (size_t i = 0; i < ranges->count && lo < hi; i++)
+        if (ranges->items[i].lo <= lo && lo < ranges->items[i].hi) {
+            lo = ranges->items[i].hi;
+            i = (size_t)-1;
+        }
+    return lo >= hi;
 }
 
 static int compare_ranges(const void *left, const void *right)
@@ -301,6 +313,8 @@ static void run_load(struct thread *at, const struct rp_ptx_instruction *ptx)
     if (ptx->space != RP_PTX_PARAM) {
         start = address(at, from);
         add_range(at->reads, start, start + bytes * ptx->vector);
+        if (!holds(&at->own, start, start + bytes * ptx->vector))
+            add_range(at->found, start, start + bytes * ptx->vector);
     }
     at->any_loaded = ptx->space != RP_PTX_PARAM;
     for (unsigned i = 0; i < ptx->vector; i++) {
@@ -341,11 +355,15 @@ static void run_access(struct thread *at, const struct rp_ptx_instruction *ptx)
     if (at->any_loaded && at->adrift)
         set_adrift(at->adrift, start);
     at->any_loaded = true;
-    if (!store)
+    if (!store) {
         add_range(at->reads, start, start + bytes);
+        add_range(at->found, start, start + bytes);
+    }
     bool cas_fails = rp_ptx_has(ptx, "cas") && next_random(at->random) % 2;
-    if (!cas_fails)
+    if (!cas_fails) {
         add_range(at->writes, start, start + bytes);
+        add_range(&at->own, start, start + bytes);
+    }
     if (atom)
         set(at, &ptx->operands[0], loaded_bits(at));
 }
@@ -409,8 +427,8 @@ static bool run_thread(struct thread *at, const struct rp_ptx_instruction **last
 
 enum scalar_result scalar_run(const struct rp_ptx_function *entry, const struct rp_launch *launch,
                               uint64_t seed, struct scalar_ranges *reads,
-                              struct scalar_ranges *writes, struct scalar_adrift *adrift,
-                              char message[128])
+                              struct scalar_ranges *found, struct scalar_ranges *writes,
+                              struct scalar_adrift *adrift, char message[128])
 {
     enum scalar_result result = SCALAR_DONE;
     uint64_t random = seed;
@@ -418,14 +436,15 @@ enum scalar_result scalar_run(const struct rp_ptx_function *entry, const struct 
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
     uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
     struct thread at = {.entry = entry, .launch = launch, .random = &random, .reads = reads,
-                        .writes = writes, .adrift = adrift,
+                        .found = found, .writes = writes, .adrift = adrift,
                         .contents = (unsigned)(seed / 4 % 4)};
     at.regs = calloc(entry->reg_count + 1, sizeof(*at.regs));
     at.loaded = calloc(entry->reg_count + 1, sizeof(*at.loaded));
-    reads->count = writes->count = 0;
+    reads->count = found->count = writes->count = 0;
     for (uint64_t i = 0; i < threads * blocks && result == SCALAR_DONE; i++) {
         uint64_t t = i % threads, b = i / threads;
         const struct rp_ptx_instruction *last = NULL;
+        at.own.count = 0;
         memset(at.regs, 0, entry->reg_count * sizeof(*at.regs));
         memset(at.loaded, 0, entry->reg_count * sizeof(*at.loaded));
         for (int d = 0; d < 3; t /= block[d], b /= grid[d], d++) {
@@ -441,7 +460,9 @@ enum scalar_result scalar_run(const struct rp_ptx_function *entry, const struct 
     }
     free(at.regs);
     free(at.loaded);
+    scalar_release(&at.own);
     tidy(reads);
+    tidy(found);
     tidy(writes);
     return result;
 }

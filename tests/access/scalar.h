@@ -32,10 +32,11 @@ struct scalar_adrift {
     uint64_t bits[4];
 };
 bool scalar_is_adrift(const struct scalar_adrift *adrift, uint64_t address);
+/* `found` is what was read but for loads of what the same thread had written before. */
 enum scalar_result scalar_run(const struct rp_ptx_function *entry, const struct rp_launch *launch,
                               uint64_t seed, struct scalar_ranges *reads,
-                              struct scalar_ranges *writes, struct scalar_adrift *adrift,
-                              char message[128]);
+                              struct scalar_ranges *found, struct scalar_ranges *writes,
+                              struct scalar_adrift *adrift, char message[128]);
 /* Adds what `from` has. */
 void scalar_unite(struct scalar_ranges *ranges, const struct scalar_ranges *from);
 bool scalar_equal(const struct scalar_ranges *a, const struct scalar_ranges *b);

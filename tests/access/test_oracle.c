@@ -106,20 +106,21 @@ static bool check_run(const struct kernel *kernel, const struct rp_launch *launc
                       const struct rp_access_set *set, struct scalar_ranges *writes,
                       struct scalar_adrift *adrift, bool *ended)
 {
-    struct scalar_ranges reads = {0};
+    struct scalar_ranges reads = {0}, found = {0};
     char message[160];
-    enum scalar_result result = scalar_run(kernel->entry, launch, seed, &reads, writes, adrift,
-                                           message);
+    enum scalar_result result = scalar_run(kernel->entry, launch, seed, &reads, &found, writes,
+                                           adrift, message);
     if (result == SCALAR_UNKNOWN)
         fail_msg("seed %llu: %s", (unsigned long long)kernel->seed, message);
     *ended = result != SCALAR_ENDLESS;
-    bool good = !*ended || (check_inside(&reads, set, RP_READ, message) &&
+    bool good = !*ended || (check_inside(&found, set, RP_READ, message) &&
                             check_inside(writes, set, RP_WRITE, message) &&
                             check_exact(&reads, set, RP_READ, message) &&
                             check_exact(writes, set, RP_WRITE, message));
     if (!good)
         print_case(kernel->seed, &kernel->made, set, message);
     scalar_release(&reads);
+    scalar_release(&found);
     return good;
 }
 

@@ -764,8 +764,58 @@ static bool updates(const char *body)
     return any && all;
 }
 
+static bool reads_a(const char *body)
+{
+    char text[16384], message[160];
+    struct rp_ptx_module *module;
+    struct rp_proof *proof;
+    struct rp_access_set set = {0};
+    snprintf(text, sizeof(text), "%s%s%s\nret;\n}\n", HEAD, PARAMS, body);
+    if (rp_ptx_parse(text, strlen(text), &module, message, sizeof(message)) != RP_OK)
+        fail_msg("%s\n%s", message, text);
+    assert_int_equal(rp_proof_build(module, rp_ptx_find(module, "k"), &proof), RP_OK);
+    uint64_t params[16] = {0x10000000, 0x20000000, 0x30000000, 100};
+    struct rp_launch launch = {.grid = {1, 1, 1}, .block = {32, 1, 1},
+                               .params = (const unsigned char *)params,
+                               .param_bytes = sizeof(params)};
+    assert_int_equal(rp_proof_evaluate(proof, &launch, NULL, NULL, &set), RP_OK);
+    bool reads = false;
+    for (size_t i = 0; i < set.count; i++)
+        reads |= set.items[i].effect == RP_READ && set.items[i].root == params[0];
+    rp_access_set_release(&set);
+    rp_proof_destroy(proof);
+    rp_ptx_destroy(module);
+    return reads;
+}
+
 /* %rd10 is a place in a that is in the data of b. */
 #define PLACE "ld.global.u32 %r9, [%rd2]; mul.wide.u32 %rd9, %r9, 4; add.s64 %rd10, %rd1, %rd9;"
+
+#define LOAD "ld.global.u32 %r10, [%rd10];"
+#define STORED "st.global.u32 [%rd10], %r4;"
+
+static void a_load_of_what_the_thread_has_stored_is_no_read(void **state)
+{
+    (void)state;
+    assert_true(reads_a(PLACE LOAD));
+    assert_false(reads_a(PLACE STORED LOAD));
+    assert_false(reads_a(PLACE STORED "setp.eq.s32 %p1, %r9, 0; @%p1 bra E;" LOAD "E:"));
+    assert_false(reads_a(PLACE "st.global.v2.u32 [%rd10+4], {%r4, %r4};"
+                               "ld.global.u32 %r10, [%rd10+8];"));
+    /* Another's, a part of it, or not on every way. */
+    assert_true(reads_a(PLACE LOAD STORED));
+    assert_true(reads_a(PLACE STORED "ld.global.u32 %r10, [%rd10+4];"));
+    assert_true(reads_a(PLACE STORED "ld.global.u64 %rd11, [%rd10];"));
+    assert_true(reads_a(PLACE STORED "bar.sync 0; ld.global.u32 %r10, [%rd1];"));
+    assert_true(reads_a(PLACE "setp.eq.s32 %p1, %r9, 0; @%p1 " STORED LOAD));
+    assert_true(reads_a(PLACE "setp.eq.s32 %p1, %r9, 0; @%p1 bra E;" STORED "E:" LOAD));
+    assert_true(reads_a(PLACE "mov.u32 %r11, 0; L: " LOAD STORED
+                        "add.s64 %rd10, %rd10, 4; add.s32 %r11, %r11, 1; setp.lt.s32 %p1, %r11, 9;"
+                        "@%p1 bra L;"));
+    /* The place is another in the next turn, before anything was stored there. */
+    assert_true(reads_a(PLACE "mov.u32 %r11, 0; L: setp.ge.s32 %p1, %r11, 9; @%p1 bra E;" STORED
+                        "add.s64 %rd10, %rd10, 4; add.s32 %r11, %r11, 1; bra L; E:" LOAD));
+}
 
 static void a_store_over_what_was_loaded_is_an_update(void **state)
 {
@@ -852,6 +902,7 @@ int main(void)
         cmocka_unit_test(the_grids_barrier_is_nobodys_memory),
         cmocka_unit_test(functions_are_followed),
         cmocka_unit_test(a_function_that_is_here_is_followed_whatever_its_name),
+        cmocka_unit_test(a_load_of_what_the_thread_has_stored_is_no_read),
         cmocka_unit_test(a_store_over_what_was_loaded_is_an_update),
         cmocka_unit_test(short_parameters_and_many_threads),
     };

@@ -243,7 +243,7 @@ static int run_generated(uint64_t seed, unsigned *conservative)
     struct rp_ptx_module *module;
     struct rp_proof *proof;
     struct rp_access_set set = {0};
-    struct scalar_ranges reads = {0}, writes = {0};
+    struct scalar_ranges reads = {0}, found = {0}, writes = {0};
     struct timing timing;
     char message[160];
     generate(seed, &made);
@@ -253,7 +253,8 @@ static int run_generated(uint64_t seed, unsigned *conservative)
     struct rp_launch launch = {.params = made.params, .param_bytes = sizeof made.params};
     memcpy(launch.grid, made.grid, sizeof launch.grid);
     memcpy(launch.block, made.block, sizeof launch.block);
-    bool ends = scalar_run(entry, &launch, seed, &reads, &writes, NULL, message) == SCALAR_DONE;
+    bool ends = scalar_run(entry, &launch, seed, &reads, &found, &writes, NULL, message) ==
+                SCALAR_DONE;
     if (ends) {
         time_proof(module, entry);
         rp_proof_build(module, entry, &proof);
@@ -263,6 +264,7 @@ static int run_generated(uint64_t seed, unsigned *conservative)
         rp_proof_destroy(proof);
     }
     scalar_release(&reads);
+    scalar_release(&found);
     scalar_release(&writes);
     rp_access_set_release(&set);
     rp_ptx_destroy(module);

@@ -178,3 +178,14 @@ extern "C" __global__ void read_patched(const unsigned *state, const unsigned *x
     if (i < n)
         y[i] = x[i] & 1u ? state[i] * 3u + 1u : x[i];
 }
+
+/* Looks at what it has just written, which is no state for that. */
+extern "C" __global__ void step_through(unsigned *state, const unsigned *x, volatile unsigned *y,
+                                        int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = state[i] * 3u + x[i];
+        state[i] = state[i] * 5u + y[i] + 1u;
+    }
+}

@@ -119,6 +119,8 @@ SCENARIOS = {
                              finds={("stale-read", "own[2]")}),
     "only-last-by-seed": dict(buffers=[OWN], discover=True, finds={("stale-read", "own[2]")}),
     "turned-outputs": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "read-back": dict(buffers=[kernel("state", "step_through", 0)], discover=True,
+                      finds={("stale-read", "state")}),
     "captured-meanwhile": dict(buffers=[STATE_READ], discover=True,
                                finds={("stale-read", "state")}),
     "interleaved": dict(buffers=[PATCHED], discover=True, finds={("stale-read", "state")}),

@@ -64,6 +64,7 @@
     X("read-out", read_out) X("counted-on-host", counted_on_host)                                 \
     X("landed-again", landed_again) X("counted-by-rows", counted_by_rows)                         \
     X("counted-aside", counted_aside) X("landing-shared", landing_shared)                         \
+    X("read-back", read_back)                                                                    \
     X("captured-meanwhile", captured_meanwhile)                                                   \
     X("interleaved", interleaved) X("interleaved-before", interleaved_before)                     \
     X("interleaved-inside", interleaved_inside)                                                   \

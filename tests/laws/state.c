@@ -203,6 +203,19 @@ static void roll_between(void)
     LAUNCH("roll", ROWS, &queue, &x, &scratch);
 }
 
+static void step_through_forward(void)
+{
+    LAUNCH("step_through", n, &state_, &x, &y, &n);
+}
+
+/* A kernel looks at its output: that is no state, and is not put back. */
+void scenario_read_back(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    run_steps(step_through_forward, NULL);
+}
+
 /* A history of which all but the oldest entry is read: what takes its place is state too. */
 void scenario_rolled(void)
 {
