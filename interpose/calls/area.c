@@ -7,6 +7,9 @@
 #include "interpose/run/core.h"
 #include "interpose/run/segment.h"
 
+#include <sys/uio.h>
+#include <unistd.h>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -87,6 +90,14 @@ static bool is_host(const struct rp_area *area)
     return area->type == CU_MEMORYTYPE_HOST;
 }
 
+/* With one address space, memory of which nobody has heard is the host's own. */
+static bool is_on_host(const struct rp_area *area)
+{
+    return is_host(area) ||
+           (area->base && area->type == CU_MEMORYTYPE_UNIFIED &&
+            rp_memory_find(rp_core.bench.memory, area->base, NULL, NULL, NULL) != RP_OK);
+}
+
 /* True when the driver will find room for all of it: else it rejects the call, and may never look
  * at the source. */
 static bool fits(const struct rp_area *to)
@@ -164,11 +175,31 @@ static bool is_worth_hashing(const struct rp_area *from)
            !__builtin_mul_overflow(rows, from->width, &bytes) && bytes <= most_bytes;
 }
 
+/* Where nobody has heard of the memory there may be none: the driver answers that, and not a signal.
+ * The hash is XXH3_64bits_withSeed's. False: it can't be read. */
+static bool hash_unheard(uint64_t at, uint64_t bytes, uint64_t *content)
+{
+    char chunk[4096];
+    XXH3_state_t state;
+    XXH3_INITSTATE(&state);
+    XXH3_64bits_reset_withSeed(&state, *content);
+    for (uint64_t done = 0; done < bytes;) {
+        size_t next = bytes - done < sizeof chunk ? (size_t)(bytes - done) : sizeof chunk;
+        struct iovec here = {chunk, next}, there = {(void *)(uintptr_t)(at + done), next};
+        if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != (ssize_t)next)
+            return false;
+        XXH3_64bits_update(&state, chunk, next);
+        done += next;
+    }
+    *content = XXH3_64bits_digest(&state);
+    return true;
+}
+
 /* Inside a segment, what comes from the host is a value that the replay must be given too. */
 static void note_content(struct rp_footprint *call, const struct rp_area *to,
                          const struct rp_area *from)
 {
-    if (!is_host(from) || !from->width || !fits(to))
+    if (!is_on_host(from) || !from->width || !fits(to))
         return;
     if (!rp_thread_self()->scope_count && !is_worth_hashing(from)) {
         call->is_content_doubtful = true;
@@ -177,9 +208,13 @@ static void note_content(struct rp_footprint *call, const struct rp_area *to,
     note_versions(call, from);
     if (call->is_content_doubtful)
         return;
+    bool heard_of = is_host(from);
     for (uint64_t row = 0; row < from->height * from->depth && row < MOST_ROWS; row++)
-        call->content = XXH3_64bits_withSeed((const void *)(uintptr_t)row_at(from, row),
-                                             from->width, call->content);
+        if (heard_of)
+            call->content = XXH3_64bits_withSeed((const void *)(uintptr_t)row_at(from, row),
+                                                 from->width, call->content);
+        else if (!hash_unheard(row_at(from, row), from->width, &call->content))
+            call->is_content_doubtful = true;
 }
 
 static bool is_line(const struct rp_area *area)
@@ -192,7 +227,7 @@ static void note_line(struct rp_footprint *call, const struct rp_area *to,
                       const struct rp_area *from)
 {
     bool is_alone = !call->count && is_line(to) && is_line(from);
-    bool from_host = is_host(from);
+    bool from_host = is_on_host(from);
     call->is_copy = is_alone && !from_host;
     call->is_upload = call->is_upload || from_host;
     call->taken_bytes = 0;
@@ -200,7 +235,7 @@ static void note_line(struct rp_footprint *call, const struct rp_area *to,
     call->upload_bytes = 0;
     if (!is_alone || rp_core.graph_seq || !is_worth_hashing(from))
         return;
-    if (from_host && !is_host(to) && !call->is_content_doubtful && fits(to)) {
+    if (is_host(from) && !is_on_host(to) && !call->is_content_doubtful && fits(to)) {
         call->brought = rp_offload_find((const void *)(uintptr_t)from->base, from->width);
         call->upload = (const void *)(uintptr_t)from->base;
         call->upload_bytes = from->width;
@@ -209,14 +244,6 @@ static void note_line(struct rp_footprint *call, const struct rp_area *to,
         call->taken = (const void *)(uintptr_t)to->base;
         call->taken_bytes = from->width;
     }
-}
-
-/* With one address space, memory of which nobody has heard is the host's own. */
-static bool is_on_host(const struct rp_area *area)
-{
-    return is_host(area) ||
-           (area->base && area->type == CU_MEMORYTYPE_UNIFIED &&
-            rp_memory_find(rp_core.bench.memory, area->base, NULL, NULL, NULL) != RP_OK);
 }
 
 static void note_landing(struct rp_footprint *call, const struct rp_area *to,

@@ -138,6 +138,8 @@ REFUSED = {
     "drifting-seed": dict(buffers=[STATE], kind="diverged"),
     "graph-seed": dict(buffers=[STATE], kind="diverged"),
     "host-data": dict(buffers=[STATE], kind="diverged"),
+    "host-data-anyhow": dict(buffers=[STATE], kind="diverged"),
+    "host-rows-anyhow": dict(buffers=[STATE], kind="diverged"),
     "output-in-pool": dict(kind="unproved"),
     "write-only-state": dict(kind="unproved"),
     "crossed-replays": dict(pair="key", kind="live-read"),

@@ -61,6 +61,21 @@ static void upload_forward(void)
     CU(MemcpyHtoD, y, host_data, WORDS(n));
 }
 
+/* One address space: the call does not say which side the bytes are on. */
+static void upload_anyhow_forward(void)
+{
+    CU(Memcpy, y, (CUdeviceptr)(uintptr_t)host_data, WORDS(n));
+}
+
+static void upload_rows_anyhow_forward(void)
+{
+    const CUDA_MEMCPY2D rows_of = {
+        .srcMemoryType = CU_MEMORYTYPE_UNIFIED, .srcDevice = (CUdeviceptr)(uintptr_t)host_data,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED, .dstDevice = y, .WidthInBytes = WORDS(n) / 4,
+        .srcPitch = WORDS(n) / 4, .dstPitch = WORDS(n) / 4, .Height = 4};
+    CU(Memcpy2D, &rows_of);
+}
+
 static void change_host_data(void)
 {
     for (unsigned i = 0; i < N; i++)
@@ -72,6 +87,18 @@ void scenario_host_data(void)
 {
     begin_job();
     run_steps(upload_forward, change_host_data);
+}
+
+void scenario_host_data_anyhow(void)
+{
+    begin_job();
+    run_steps(upload_anyhow_forward, change_host_data);
+}
+
+void scenario_host_rows_anyhow(void)
+{
+    begin_job();
+    run_steps(upload_rows_anyhow_forward, change_host_data);
 }
 
 /* ---- fewer calls ------------------------------------------------------------------------ */
