@@ -175,8 +175,8 @@ static bool is_worth_hashing(const struct rp_area *from)
            !__builtin_mul_overflow(rows, from->width, &bytes) && bytes <= most_bytes;
 }
 
-/* Where nobody has heard of the memory there may be none: the driver answers that, and not a signal.
- * The hash is XXH3_64bits_withSeed's. False: it can't be read. */
+/* Where nobody has heard of the memory there may be none: the driver answers that, and not a
+ * signal. The hash is XXH3_64bits_withSeed's. False: it can't be read. */
 static bool hash_unheard(uint64_t at, uint64_t bytes, uint64_t *content)
 {
     char chunk[4096];

@@ -105,7 +105,7 @@ void scenario_captured_meanwhile(void)
     }
 }
 
-/* ---- the forward's calls by a graph, and the replay's one by one ------------------------------ */
+/* ---- the forward's calls by a graph, and the replay's one by one ----------------------------- */
 
 static CUstream lane;
 

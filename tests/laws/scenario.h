@@ -37,8 +37,9 @@
     X("whole-side-stream", whole_side_stream) X("crossed-replays", crossed_replays)               \
     X("diverging", diverging) X("other-kernel", other_kernel) X("drifting-seed", drifting_seed)   \
     X("host-data", host_data) X("host-data-anyhow", host_data_anyhow)                             \
-    X("host-rows-anyhow", host_rows_anyhow) X("stopped-early", stopped_early) X("first-run", first_run)         \
-    X("lazy-state", lazy_state) X("missed-call", missed_call) X("empty-replay", empty_replay)     \
+    X("host-rows-anyhow", host_rows_anyhow) X("stopped-early", stopped_early)                     \
+    X("first-run", first_run) X("lazy-state", lazy_state) X("missed-call", missed_call)           \
+    X("empty-replay", empty_replay)                                                               \
     X("reordered", reordered) X("cache-missed", cache_missed)                                     \
     X("touched-output", touched_output) X("host-generator", host_generator)                       \
     X("counted-output", counted_output) X("rolled", rolled) X("zeroed-output", zeroed_output)     \
