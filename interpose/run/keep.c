@@ -69,17 +69,15 @@ static enum rp_status note_copied(const struct rp_bench *bench, rp_stream stream
                      : RP_OK;
 }
 
-void rp_keep_let_copy(const struct rp_footprint *call)
+void rp_keep_let_copy(struct rp_footprint *call)
 {
     const struct rp_bench *bench = &rp_core.bench;
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
-        enum rp_status status = RP_OK;
-        if (reach->effect == RP_WRITE)
-            status = rp_crossing_after_copies(bench->crossing, reach->id, reach->lo, reach->hi,
-                                              call->stream);
-        if (status != RP_OK)
-            rp_report_lost(NULL, call, reach->id, reach->lo, reach->hi, status);
+        if (reach->effect == RP_WRITE &&
+            rp_crossing_after_copies(bench->crossing, reach->id, reach->lo, reach->hi,
+                                     call->stream) != RP_OK)
+            call->is_early = true;
     }
 }
 

@@ -35,8 +35,8 @@ void rp_keep_clobber(const struct rp_footprint *call, const struct rp_execution 
 void rp_keep_bytes(struct rp_execution *execution, const struct rp_footprint *call,
                    const struct rp_reach *reach);
 /* `call` may write what others may write beside it: what was copied of that in other streams is
- * copied before. */
-void rp_keep_let_copy(const struct rp_footprint *call);
+ * copied before, or else the call is early. */
+void rp_keep_let_copy(struct rp_footprint *call);
 /* The job is short of memory, in a run that is planned or is to be: moves what is kept of one
  * execution, or stashed in one transaction, to the host. False when there is none. */
 bool rp_keep_evict(void);

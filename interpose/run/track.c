@@ -161,6 +161,8 @@ static void note_outcome(struct rp_footprint *call, enum rp_outcome outcome)
             rejected_in_segments(call);
         return;
     }
+    if (call->is_early) /* in a stream that is none it would have been rejected */
+        rp_report_lost(NULL, call, 0, 0, 0, RP_IO);
     for (size_t i = 0; outcome == RP_OUTCOME_UNSURE && i < call->count; i++)
         call->reaches[i].certain = false;
     if (rp_core.segments_wanted) { /* nobody else asks for versions */
