@@ -44,6 +44,7 @@ enum rp_assumption {
     RP_ASSUMED_UNTOLD, /* the same: nothing that the replay meets tells it from the others */
     RP_ASSUMED_STEADY, /* the replay's call does what its twin did, which it need not */
     RP_ASSUMED_LANDED, /* what the replay has copied to the host, over what others had put there */
+    RP_ASSUMED_BEYOND, /* a call behind a replay, whose forward held it, for the job's own work */
     RP_ASSUMED_EMPTY,  /* neither forward nor replay made a call that counts as theirs */
 };
 
@@ -85,8 +86,8 @@ struct rp_hazard {
     bool again;             /* in a further replay of a forward that had its replays */
 };
 
-/* ASSUMED: what it was taken for, "an output", "state", "other memory", "the one in order", "no
- * work"; else NULL. */
+/* ASSUMED: what it was taken for, "an output", "state", "other memory", "the one in order", "the
+ * job's own", "no work"; else NULL. */
 const char *rp_hazard_taken_for(const struct rp_hazard *hazard);
 /* What a user can do about it, one sentence. */
 const char *rp_hazard_advice(const struct rp_hazard *hazard);

@@ -139,9 +139,10 @@ static void refuse_segment(const struct rp_footprint *call)
 
 static void note_launch(const struct rp_node *node, const struct rp_footprint *call)
 {
-    struct rp_launched launch = launched(node);
-    if (call->is_launch && rp_core.trace)
-        rp_handler_note_launch(&launch, call);
+    if (!call->is_launch || !rp_core.trace)
+        return;
+    struct rp_launched launch = launched(node); /* other nodes have other things in its place */
+    rp_handler_note_launch(&launch, call);
 }
 
 static bool has_effect(const struct rp_node *node, const struct rp_footprint *call)

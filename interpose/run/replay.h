@@ -27,4 +27,10 @@ void rp_replay_echo(struct rp_scope *scope, const struct rp_footprint *call);
 /* The range is over: what it left out is reported, or remarked where it is harmless. */
 void rp_replay_close(struct rp_scope *scope);
 
+/* Where it has left out the end, that begins with this call. */
+struct rp_left_out rp_replay_left_out(const struct rp_scope *scope);
+/* `call` is the next one of a thread whose latest replay left that out: where it is that very call,
+ * and steps something, the marks may be wrong. */
+void rp_replay_beyond(struct rp_thread *thread, const struct rp_footprint *call);
+
 #endif

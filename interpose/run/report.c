@@ -2,6 +2,7 @@
 #include "interpose/run/report.h"
 
 #include "interpose/run/core.h"
+#include "interpose/run/segment.h"
 #include "interpose/run/summary.h"
 #include "tracker/text.h"
 
@@ -308,6 +309,15 @@ void rp_report_captured(const struct rp_execution *execution, uint32_t captured)
     hazard.reason = "calls of this segment were captured into a graph that was not launched in it: "
                     "mark forward and replay where their graphs are launched";
     record(&hazard);
+}
+
+void rp_report_beyond(const struct rp_left_out *left, const struct rp_footprint *call)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_ASSUMED, NULL, call);
+    hazard.segment = rp_core.config.contract->segments[left->segment].name;
+    hazard.instance = left->instance;
+    hazard.assumed = RP_ASSUMED_BEYOND;
+    assume_of_output(hazard, call);
 }
 
 void rp_report_empty(const struct rp_execution *execution)

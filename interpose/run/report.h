@@ -84,6 +84,10 @@ void rp_report_twofold(const struct rp_execution *execution, const struct rp_foo
  * launched there. */
 void rp_report_captured(const struct rp_execution *execution, uint32_t captured);
 
+/* `call` comes right behind a replay, which has left out this very call: a warning. */
+struct rp_left_out;
+void rp_report_beyond(const struct rp_left_out *left, const struct rp_footprint *call);
+
 /* Neither the forward nor its replay made a call: a warning. */
 void rp_report_empty(const struct rp_execution *execution);
 

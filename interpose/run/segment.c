@@ -133,6 +133,7 @@ static bool open_scope(struct rp_thread *thread, struct rp_scope scope)
         return false;
     }
     watch_thread(thread);
+    thread->left_out.signature = 0;
     thread->scopes[thread->scope_count++] = scope;
     note_scope(&scope, true);
     return true;
@@ -209,6 +210,7 @@ static void close_scope(struct rp_thread *thread)
         scope->execution->phase = RP_PHASE_PENDING;
     } else if (scope->execution) {
         rp_replay_close(scope);
+        thread->left_out = rp_replay_left_out(scope);
         transactions_remove(scope);
         rp_guard_end(scope);
         rp_host_replay_closes(scope);

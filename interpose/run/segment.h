@@ -59,6 +59,14 @@ struct rp_scope {
 
 enum rp_range { RP_RANGE_NOTHING, RP_RANGE_SCOPE, RP_RANGE_STEP };
 
+/* The call that should have come next in a replay that is over. */
+struct rp_left_out {
+    uint64_t signature; /* 0: none should have */
+    uint64_t values, inputs, outputs;
+    uint32_t segment;
+    uint64_t instance;
+};
+
 struct rp_thread {
     struct rp_scope scopes[RP_MAX_SCOPES];
     unsigned scope_count;
@@ -66,6 +74,7 @@ struct rp_thread {
      * this lies in static thread-local storage, of which a late dlopen gets little. */
     uint8_t ranges[RP_MAX_RANGES];
     unsigned range_depth;
+    struct rp_left_out left_out; /* until the thread's next call, or segment */
     bool is_full; /* no memory was left for the thread: no scope can be opened */
 };
 

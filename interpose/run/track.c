@@ -86,6 +86,8 @@ static void before_in_segments(struct rp_footprint *call)
         rp_segment_before_launch(thread, call);
     if (call->in_graph)
         rp_segment_node(thread, call);
+    if (thread->left_out.signature)
+        rp_replay_beyond(thread, call);
     const struct rp_scope *replay = enter_replay(thread, call);
     if (!call->repeats) {
         rp_undecided_meet(call);

@@ -462,6 +462,12 @@ def words():
     claim("forward-ends-early: the line says that the forward's range did not hold the call",
           "at advance in step 1" in run.stderr and
           "the replay's range holds it, and its forward's did not" in run.stderr, run.stderr)
+    told, detail = assumed("replay-ends-early", [GENERATOR])
+    claim("replay-ends-early: what comes behind the replay, and its forward held, is a warning",
+          ("the job's own", "generator", "advance") in told, detail)
+    told, detail = assumed("both-end-early", [GENERATOR])
+    claim("both-end-early: ... and what neither held is not",
+          told and "the job's own" not in {row[0] for row in told}, detail)
     landings()
     run, summary = guarded("refilled-aside", "replay", contract_of({}, "discovered", "regions"))
     told = {(hazard["taken_for"], hazard["reader"], hazard["writer"])

@@ -181,6 +181,11 @@ static void what_is_assumed_is_said_and_warns(void **state)
     says(&empty, "assumed: segment block in step 3: neither its forward nor its replay made a call "
                  "on their thread: taken for no work");
     assert_non_null(strstr(rp_hazard_advice(&empty), "own thread"));
+    const struct rp_hazard beyond = {.kind = RP_HAZARD_ASSUMED, .segment = "block", .step = 3,
+                                     .reader = "advance", .assumed = RP_ASSUMED_BEYOND};
+    says(&beyond, "assumed: segment block, at advance in step 3, right behind the end of a replay, "
+                  "whose forward's range has held this call: taken for the job's own");
+    assert_non_null(strstr(rp_hazard_advice(&beyond), "let the replay's range end behind it"));
 }
 
 /* Whoever reads it may still have been given the wrong forward. */
