@@ -271,7 +271,6 @@ static enum rp_status bring_back(struct exile *exile, rp_stream stream)
     struct exile back = *listed;
     remove_exile(listed);
     rp_holdings_use_part(back.id, back.lo, back.hi); /* a forward may have begun by it */
-    rp_backing_use(back.backed, back.lo, back.hi, rp_core.seq);
     status = rp_order_release(rp_core.bench.order, stream);
     give_block(&back, stream);
     return status == RP_OK ? RP_OK : RP_IO;
