@@ -167,6 +167,8 @@ static void launch_node(const struct rp_node *node, rp_stream stream, struct rp_
     if (node->disabled || changes_memory(node))
         return;
     struct rp_footprint *call = rp_footprint_take();
+    if (!rp_core.graph_seq) /* what the first node, too, has on the host nobody can look at yet */
+        rp_core.graph_seq = rp_core.seq + 1;
     rp_footprint_begin(call, rp_names_id(rp_core.names, name_of(node)), stream);
     if (reach_node(call, node) != RP_OK)
         rp_remark(rp_name(call->name), "the host is out of memory: a graph node is not followed");
@@ -176,8 +178,6 @@ static void launch_node(const struct rp_node *node, rp_stream stream, struct rp_
     if (call->is_launch)
         refuse_segment(call);
     if (has_effect(node, call)) {
-        if (!rp_core.graph_seq)
-            rp_core.graph_seq = rp_core.seq + 1;
         rp_track(call);
         if (call->served) /* from kept outputs; but the driver will run the node all the same */
             rp_report(RP_HAZARD_UNPROVED, NULL, call, 0, 0, 0, NULL, NULL);

@@ -116,6 +116,7 @@ SUITES = {
         "table-put-by-kernel": UNKNOWN_TABLE,
         "table-copied-in-a-stream": UNKNOWN_TABLE,
         "table-in-host-memory": UNKNOWN_TABLE,
+        "table-copied-by-a-graph": UNKNOWN_TABLE,
         "table-beside-a-free-stream": UNKNOWN_TABLE,
         "table-overtaken": dict(finds=STEPPED | {("stale-read", None)},
                                 stops={"declared": "stale-read", "discovered": "unproved"},

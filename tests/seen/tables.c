@@ -3,6 +3,9 @@
  * do it: nothing in their arguments tells where they write. */
 #include "tests/seen/job.h"
 
+#include <stdbool.h>
+#include <unistd.h>
+
 /* As step_state, by rows[0] for the state and rows[1] for y. */
 static const char text[] =
     ".version 7.0\n.target sm_75\n.address_size 64\n"
@@ -131,6 +134,41 @@ static void in_host_memory(void)
     run_steps(forward, NULL);
 }
 
+/* By a graph, of what a host function puts there once the graph is on its way. */
+static CUdeviceptr rows_of_host[2];
+static _Atomic bool is_on_its_way;
+
+static void fill_rows(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 1000 && !is_on_its_way; i++)
+        usleep(1000);
+    rows_of_host[0] = state;
+}
+
+static void copied_by_a_graph(void)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node;
+    CUcontext context;
+    begin();
+    rows_of_host[0] = spare;
+    rows_of_host[1] = y;
+    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = rows_of_host,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = table,
+                          .WidthInBytes = sizeof rows_of_host, .Height = 1, .Depth = 1};
+    CU(cuCtxGetCurrent(&context));
+    CU(cuGraphCreate(&graph, 0));
+    CU(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &copy, context));
+    CU(cuGraphInstantiate(&exec, graph, 0));
+    CU(cuLaunchHostFunc(NULL, fill_rows, NULL));
+    CU(cuGraphLaunch(exec, NULL));
+    is_on_its_way = true;
+    CU(cuCtxSynchronize());
+    run_steps(forward, NULL);
+}
+
 /* A stream that waits for nobody may have run anything before the copy, or after it. */
 static void beside_a_free_stream(void)
 {
@@ -169,6 +207,7 @@ const struct scenario table_scenarios[] = {
     {"table-put-by-kernel", put_by_kernel},
     {"table-copied-in-a-stream", copied_in_a_stream},
     {"table-in-host-memory", in_host_memory},
+    {"table-copied-by-a-graph", copied_by_a_graph},
     {"table-beside-a-free-stream", beside_a_free_stream},
     {"table-overtaken", overtaken},
     {0}};
