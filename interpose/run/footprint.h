@@ -63,7 +63,7 @@ struct rp_footprint {
     bool is_transfer;   /* copies from anywhere, in any shape */
     bool overruns;      /* where the layer has made memory, goes past its end: to be refused */
     bool is_copy;       /* byte by byte, from one line of device memory to another, and no more */
-    bool is_early;      /* it could not be made to wait for copies of what it may write */
+    bool is_early;      /* it could not be made to wait for copies of, or over, what it may write */
     bool is_in_turn;    /* nothing that it meets runs in another order than the calls came in */
     struct rp_reach *reaches; /* reads come before writes */
     size_t count, capacity;

@@ -265,19 +265,58 @@ static void outside_reach(const struct rp_scope *scope, struct rp_footprint *cal
                   rewound->items[rewound->count - 1].hi, NULL, NULL);
 }
 
-void rp_guard_outside(struct rp_footprint *call)
+static void meet(const struct rp_scope *scope, struct rp_footprint *call)
 {
     struct rp_spans rewound = {0};
-    for (size_t i = 0; i < rp_transactions_count(); i++) {
-        const struct rp_scope *scope = rp_transactions_at(i);
-        for (size_t j = 0; j < call->count; j++) {
-            const struct rp_reach *reach = &call->reaches[j];
-            outside_reach(scope, call, reach, &rewound);
-            if (reach->effect == RP_WRITE)
-                rp_instance_unwrite(scope->execution->instance, reach->id, reach->lo, reach->hi);
-        }
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        outside_reach(scope, call, reach, &rewound);
+        if (reach->effect == RP_WRITE)
+            rp_instance_unwrite(scope->execution->instance, reach->id, reach->lo, reach->hi);
     }
     rp_spans_release(&rewound);
+}
+
+/* What it writes, it writes after the restoring copy. */
+static void join(const struct rp_scope *scope, struct rp_footprint *call)
+{
+    struct rp_spans rewound = {0};
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        enum rp_status status = RP_OK;
+        if (reach->effect == RP_WRITE)
+            status = rp_transaction_rewound(scope->transaction, reach->id, reach->lo, reach->hi,
+                                            &rewound);
+        if (status == RP_OK && reach->effect == RP_WRITE && rewound.count)
+            status = rp_transaction_join(scope->transaction, call->stream);
+        call->is_early = call->is_early || status != RP_OK;
+    }
+    rp_spans_release(&rewound);
+}
+
+/* Nobody else ends a replay of this thread's: what the driver may yet reject can wait. All nodes of
+ * a graph are looked at before the first one runs. */
+static bool can_wait(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    return rp_segment_is_own(scope) && !call->in_graph && rp_switch_on(RP_SWITCH_REJECTION);
+}
+
+void rp_guard_outside(struct rp_footprint *call)
+{
+    for (size_t i = 0; i < rp_transactions_count(); i++) {
+        const struct rp_scope *scope = rp_transactions_at(i);
+        if (can_wait(scope, call))
+            join(scope, call);
+        else
+            meet(scope, call);
+    }
+}
+
+void rp_guard_outside_ran(struct rp_footprint *call)
+{
+    for (size_t i = 0; i < rp_transactions_count(); i++)
+        if (can_wait(rp_transactions_at(i), call))
+            meet(rp_transactions_at(i), call);
 }
 
 struct ending {

@@ -10,8 +10,10 @@
  * further stream join, and stashes the state that the call will write. */
 void rp_guard_replay(struct rp_scope *scope, const struct rp_footprint *call);
 
-/* A call that belongs to no replay meets open transactions. */
+/* A call that belongs to no replay is about to meet open transactions; and has met those of its own
+ * thread, which the driver has not rejected. */
 void rp_guard_outside(struct rp_footprint *call);
+void rp_guard_outside_ran(struct rp_footprint *call);
 
 /* The replay is over: reinstates. */
 void rp_guard_end(struct rp_scope *scope);

@@ -103,9 +103,11 @@ static void before_in_segments(struct rp_footprint *call)
     rp_retain_clobber(call);
 }
 
-static void after_in_segments(const struct rp_footprint *call)
+static void after_in_segments(struct rp_footprint *call)
 {
     struct rp_thread *thread = rp_thread_self();
+    if (!call->repeats)
+        rp_guard_outside_ran(call);
     if (call->replay)
         rp_replay_after(call->replay, call);
     for (struct rp_scope *part = rp_segment_replay(thread); part && part > call->replay; part--)

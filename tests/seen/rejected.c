@@ -36,6 +36,18 @@ static void in_the_forward(void)
     run_steps(forward_with_rejected_write, NULL);
 }
 
+/* Once the replay has begun, it would be somebody else's who works on what the replay has rewound. */
+static void forward_with_rejected_step(void)
+{
+    step_forward();
+    REJECTED(launch_too_large("step_state", (void *[]){&state, &y, &x, &n}));
+}
+
+static void behind_in_the_forward(void)
+{
+    run_steps(forward_with_rejected_step, NULL);
+}
+
 static int attempts;
 
 /* Tried with too many threads first, but only where the code runs for the first time. */
@@ -54,6 +66,7 @@ static void retried(void)
 const struct scenario rejected_scenarios[] = {
     {"rejected-between", between_forward_and_replay},
     {"rejected-in-forward", in_the_forward},
+    {"rejected-behind", behind_in_the_forward},
     {"rejected-then-retried", retried},
     {NULL, NULL},
 };

@@ -47,6 +47,8 @@ SUITES = {
         "rejected-between": dict(finds=set(), guards=BOTH),
         "rejected-in-forward": dict(finds=STEPPED, guards=("declared",),
                                     stops={"discovered": "unproved"}),
+        "rejected-behind": dict(finds=STEPPED, guards=("declared",),
+                                stops={"discovered": "unproved"}),
         "rejected-then-retried": dict(finds=STEPPED, guards=("declared",),
                                       stops={"discovered": "unproved"}),
     },
@@ -151,7 +153,7 @@ SUITES = {
 
 
 # Scenarios whose check or guard goes wrong without a mechanism.
-RED = {"rejection": {"rejected-between", "rejected-in-forward"},
+RED = {"rejection": {"rejected-between", "rejected-in-forward", "rejected-behind"},
        "graphs": {"graph-forward", "graph-kernel", "graph-copy", "graph-child"}}
 MISJUDGED = {"tables": "table-copied-before", "overtaken": "table-overtaken"}  # their verdicts do
 
