@@ -91,6 +91,14 @@ bool rp_document_append(json_t *list, json_t *value)
     return json_array_append_new(list, value) == 0;
 }
 
+json_t *rp_document_finish(json_t *value, bool good)
+{
+    if (good)
+        return value;
+    json_decref(value);
+    return NULL;
+}
+
 json_t *rp_document_made_for(const char *job, const char *device, const char *contract)
 {
     json_t *made_for = json_object();
@@ -101,10 +109,7 @@ json_t *rp_document_made_for(const char *job, const char *device, const char *co
            (device == NULL || rp_document_set(made_for, "device", rp_document_text(device)));
     good = good && (contract == NULL ||
                     rp_document_set(made_for, "contract", rp_document_text(contract)));
-    if (good)
-        return made_for;
-    json_decref(made_for);
-    return NULL;
+    return rp_document_finish(made_for, good);
 }
 
 json_t *rp_document_of_measure(struct rp_measure measure)

@@ -32,6 +32,8 @@ json_t *rp_document_of_measure(struct rp_measure measure);
  * short, so that a row of calls needs one check. */
 bool rp_document_set(json_t *object, const char *key, json_t *value);
 bool rp_document_append(json_t *list, json_t *value);
+/* `value` where that row was good, else NULL, with the value given back. */
+json_t *rp_document_finish(json_t *value, bool good);
 
 /* Writes text beside `path`, mode 0600, never following a link, and renames it there. RP_IO leaves
  * errno. */

@@ -244,25 +244,48 @@ static enum rp_status reserve_level(struct rp_hulls *hulls)
     return reserve(hulls, hulls->begin[hulls->levels] + RP_CHOICE_COUNT * (last + 2));
 }
 
+/* Which of what is held on the other side of a segment an option of it fits to. */
+struct window {
+    int64_t low, high;
+};
+
+static struct window window_before(const struct rp_row *row, int64_t room)
+{
+    return (struct window){0, room - row->peak};
+}
+
+static struct window window_after(const struct rp_row *row, int64_t room)
+{
+    return (struct window){row->peak - row->hold, room - row->hold};
+}
+
+static enum rp_status add_level(struct rp_hulls *hulls, const struct rp_link *link, int64_t room,
+                                struct window (*window_of)(const struct rp_row *row,
+                                                           int64_t room))
+{
+    struct stream streams[RP_CHOICE_COUNT];
+    size_t live = 0;
+    enum rp_status status = reserve_level(hulls);
+
+    if (status != RP_OK)
+        return status;
+    struct rp_hull last = rp_hulls_level(hulls, hulls->levels - 1);
+    for (uint8_t c = 0; c < link->count; c++) {
+        const struct rp_row *row = &link->rows[c];
+        struct window window = window_of(row, room);
+        live += stream_cut(&streams[live], last, window.low, window.high, row);
+    }
+    merge(hulls, streams, live);
+    return RP_OK;
+}
+
 enum rp_status rp_hulls_before(const struct rp_chain *chain, int64_t room,
                                struct rp_hulls *hulls)
 {
     enum rp_status status = start(hulls, chain->count);
 
-    for (size_t k = 0; status == RP_OK && k < chain->count; k++) {
-        const struct rp_link *link = &chain->links[k];
-        struct stream streams[RP_CHOICE_COUNT];
-        size_t live = 0;
-        status = reserve_level(hulls);
-        if (status != RP_OK)
-            break;
-        struct rp_hull last = rp_hulls_level(hulls, hulls->levels - 1);
-        for (uint8_t c = 0; c < link->count; c++) {
-            const struct rp_row *row = &link->rows[c];
-            live += stream_cut(&streams[live], last, 0, room - row->peak, row);
-        }
-        merge(hulls, streams, live);
-    }
+    for (size_t k = 0; status == RP_OK && k < chain->count; k++)
+        status = add_level(hulls, &chain->links[k], room, window_before);
     if (status != RP_OK)
         rp_hulls_release(hulls);
     return status;
@@ -273,20 +296,8 @@ enum rp_status rp_hulls_after(const struct rp_chain *chain, int64_t room,
 {
     enum rp_status status = start(hulls, chain->count);
 
-    for (size_t k = chain->count; status == RP_OK && k-- > 0;) {
-        const struct rp_link *link = &chain->links[k];
-        struct stream streams[RP_CHOICE_COUNT];
-        size_t live = 0;
-        status = reserve_level(hulls);
-        if (status != RP_OK)
-            break;
-        struct rp_hull last = rp_hulls_level(hulls, hulls->levels - 1);
-        for (uint8_t c = 0; c < link->count; c++) {
-            const struct rp_row *row = &link->rows[c];
-            live += stream_cut(&streams[live], last, row->peak - row->hold, room - row->hold, row);
-        }
-        merge(hulls, streams, live);
-    }
+    for (size_t k = chain->count; status == RP_OK && k-- > 0;)
+        status = add_level(hulls, &chain->links[k], room, window_after);
     if (status != RP_OK)
         rp_hulls_release(hulls);
     return status;

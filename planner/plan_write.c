@@ -15,14 +15,6 @@ static json_t *count(uint64_t value)
     return json_integer((json_int_t)(value < RP_JSON_COUNT_MAX ? value : RP_JSON_COUNT_MAX));
 }
 
-static json_t *drop_unless(json_t *value, bool good)
-{
-    if (good)
-        return value;
-    json_decref(value);
-    return NULL;
-}
-
 static json_t *hash_of(uint64_t hash)
 {
     char text[24];
@@ -38,7 +30,7 @@ static json_t *moment_of(const struct rp_plan *plan, struct rp_moment moment)
 
     if (good && moment.pass != RP_PASS_NONE)
         good = rp_document_set(object, "segment", rp_document_text(plan->names[moment.segment]));
-    return drop_unless(object, good);
+    return rp_document_finish(object, good);
 }
 
 static json_t *terms_of(const struct rp_cost *cost)
@@ -49,7 +41,7 @@ static json_t *terms_of(const struct rp_cost *cost)
     for (int t = 0; good && t < RP_TERM_COUNT; t++)
         good = rp_document_set(terms, rp_term_name((enum rp_term)t),
                                rp_document_of_measure(cost->terms[t]));
-    return drop_unless(terms, good);
+    return rp_document_finish(terms, good);
 }
 
 static json_t *masks_of(const struct rp_segment *segment)
@@ -65,7 +57,7 @@ static json_t *masks_of(const struct rp_segment *segment)
                                                         ? cost->masked
                                                         : "the profile leaves it out"));
     }
-    return drop_unless(masks, good);
+    return rp_document_finish(masks, good);
 }
 
 static json_t *segment_of(const struct rp_plan *plan, const struct rp_profile *profile, size_t k)
@@ -87,7 +79,7 @@ static json_t *segment_of(const struct rp_plan *plan, const struct rp_profile *p
     if (profile != NULL)
         good = good &&
                rp_document_set(object, "masked", masks_of(rp_profile_segment(profile, k)));
-    return drop_unless(object, good);
+    return rp_document_finish(object, good);
 }
 
 static json_t *segments_of(const struct rp_plan *plan, const struct rp_profile *profile)
@@ -97,7 +89,7 @@ static json_t *segments_of(const struct rp_plan *plan, const struct rp_profile *
 
     for (size_t k = 0; good && k < plan->count; k++)
         good = rp_document_append(list, segment_of(plan, profile, k));
-    return drop_unless(list, good);
+    return rp_document_finish(list, good);
 }
 
 static json_t *choices_of(const struct rp_plan *plan)
@@ -107,7 +99,7 @@ static json_t *choices_of(const struct rp_plan *plan)
 
     for (size_t k = 0; good && k < plan->count; k++)
         good = rp_document_append(list, json_string(rp_choice_name(plan->choices[k])));
-    return drop_unless(list, good);
+    return rp_document_finish(list, good);
 }
 
 /* Per option, what its segments cost together. Left out for reduced rows. */
@@ -128,7 +120,7 @@ static json_t *totals_of(const struct rp_plan *plan)
                 good = rp_document_set(option, rp_term_name((enum rp_term)t), count(totals[t]));
         good = rp_document_set(object, rp_choice_name((enum rp_choice)c), option) && good;
     }
-    return drop_unless(object, good);
+    return rp_document_finish(object, good);
 }
 
 static bool add_result(json_t *root, const struct rp_plan *plan)
@@ -150,7 +142,7 @@ static json_t *made_for(const struct rp_plan *plan)
     bool good = object != NULL &&
                 rp_document_set(object, "segments", hash_of(plan->fingerprint));
 
-    return drop_unless(object, good);
+    return rp_document_finish(object, good);
 }
 
 static json_t *document_of(const struct rp_plan *plan, const struct rp_profile *profile)
@@ -174,7 +166,7 @@ static json_t *document_of(const struct rp_plan *plan, const struct rp_profile *
         good = good && add_result(root, plan);
     good = good && rp_document_set(root, "made_for", made_for(plan)) &&
            rp_document_set(root, "segments", segments_of(plan, profile));
-    return drop_unless(root, good);
+    return rp_document_finish(root, good);
 }
 
 char *rp_plan_to_json(const struct rp_plan *plan, const struct rp_profile *profile)

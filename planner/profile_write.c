@@ -12,14 +12,6 @@ static json_t *count(uint64_t value)
     return json_integer((json_int_t)value);
 }
 
-static json_t *drop_unless(json_t *value, bool good)
-{
-    if (good)
-        return value;
-    json_decref(value);
-    return NULL;
-}
-
 static json_t *later_of(const struct rp_cost *cost)
 {
     json_t *list = json_array();
@@ -32,7 +24,7 @@ static json_t *later_of(const struct rp_cost *cost)
                             "segment", (json_int_t)later->segment, "bytes",
                             (json_int_t)later->bytes));
     }
-    return drop_unless(list, good);
+    return rp_document_finish(list, good);
 }
 
 static json_t *full_of(const struct rp_cost *cost)
@@ -46,7 +38,7 @@ static json_t *full_of(const struct rp_cost *cost)
     good = rp_document_set(option, "terms", terms) && good;
     if (good && cost->later_count > 0)
         good = rp_document_set(option, "later", later_of(cost));
-    return drop_unless(option, good);
+    return rp_document_finish(option, good);
 }
 
 static json_t *option_of(const struct rp_cost *cost)
@@ -69,7 +61,7 @@ static json_t *options_of(const struct rp_segment *segment)
         if (cost->allowed || cost->masked != NULL)
             good = rp_document_set(options, rp_choice_name((enum rp_choice)c), option_of(cost));
     }
-    return drop_unless(options, good);
+    return rp_document_finish(options, good);
 }
 
 static json_t *ranges_of(const struct rp_profile *profile, const struct rp_buffer_range *ranges,
@@ -86,7 +78,7 @@ static json_t *ranges_of(const struct rp_profile *profile, const struct rp_buffe
                             rp_document_text(buffers[ranges[i].buffer].name), "offset",
                             (json_int_t)ranges[i].lo, "bytes",
                             (json_int_t)(ranges[i].hi - ranges[i].lo)));
-    return drop_unless(list, good);
+    return rp_document_finish(list, good);
 }
 
 static json_t *facts_of(const struct rp_profile *profile, const struct rp_facts *facts)
@@ -120,7 +112,7 @@ static json_t *facts_of(const struct rp_profile *profile, const struct rp_facts 
                                              facts->backward_write_count));
     if (good && facts->no_replay != NULL)
         good = rp_document_set(object, "no_replay", rp_document_text(facts->no_replay));
-    return drop_unless(object, good);
+    return rp_document_finish(object, good);
 }
 
 static json_t *segments_of(const struct rp_profile *profile, bool rows)
@@ -139,7 +131,7 @@ static json_t *segments_of(const struct rp_profile *profile, bool rows)
             good = rp_document_set(object, "facts", facts_of(profile, facts));
         good = rp_document_append(list, object) && good;
     }
-    return drop_unless(list, good);
+    return rp_document_finish(list, good);
 }
 
 static json_t *buffers_of(const struct rp_profile *profile)
@@ -154,7 +146,7 @@ static json_t *buffers_of(const struct rp_profile *profile)
                                   json_pack("{s:o, s:I}", "name",
                                             rp_document_text(buffers[i].name), "bytes",
                                             (json_int_t)buffers[i].bytes));
-    return drop_unless(list, good);
+    return rp_document_finish(list, good);
 }
 
 static json_t *copy_price_of(const struct rp_profile *profile)
@@ -191,7 +183,7 @@ static json_t *document_of(const struct rp_profile *profile, bool rows)
     if (good && has_facts && !rows)
         good = rp_document_set(root, "buffers", buffers_of(profile));
     good = good && rp_document_set(root, "segments", segments_of(profile, rows));
-    return drop_unless(root, good);
+    return rp_document_finish(root, good);
 }
 
 char *rp_profile_to_json(const struct rp_profile *profile, bool rows)
