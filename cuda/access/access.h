@@ -61,6 +61,10 @@ enum rp_status rp_access_set_add(struct rp_access_set *set, const struct rp_acce
  * `out`, or returns false where that is not known. Asked for tables of pointers. */
 typedef bool (*rp_known_fn)(void *ctx, uint64_t address, uint64_t bytes, void *out);
 
+/* Where the tensor lies of which these 128 bytes are the map (CUtensorMap); false: not known. */
+typedef bool (*rp_map_fn)(const unsigned char *map, uint64_t *address);
+#define RP_MAP_BYTES 128
+
 struct rp_launch {
     uint32_t grid[3], block[3];
     uint32_t shared_bytes;
@@ -68,6 +72,7 @@ struct rp_launch {
     size_t param_bytes;
     rp_known_fn known; /* NULL: nothing is */
     void *known_ctx;
+    rp_map_fn map; /* NULL: of no map */
 };
 
 /* Where module globals stand at run time: returns 0 when `symbol` is unknown. */

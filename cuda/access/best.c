@@ -44,6 +44,7 @@ static struct origin origin_of(const struct rp_proof *proof, const struct origin
         return out;
     case RP_OP_NEAR: out.near = true; return out;
     case RP_OP_PUNKNOWN: out.knowledge = FUZZY; return out;
+    case RP_OP_MAP: out.rooted = true; return out;
     case RP_OP_LOAD: case RP_OP_FIELD: /* of known bytes */
         out.rooted = op->from == 64;
         return out;

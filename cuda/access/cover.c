@@ -4,6 +4,7 @@
 
 static const char data_address[] = "an address depends on data";
 static const char unknown_origin[] = "an address comes from memory or from several pointers";
+static const char unknown_map[] = "it copies through a tensor map that is not known";
 static const char unknown_global[] = "where a module global stands is not known";
 static const char uncertain[] = "who gets to an access depends on data or is not linear";
 
@@ -23,12 +24,16 @@ static void give_root(struct rp_run *run, const struct rp_touch *touch,
     bool rooted = address->root && !(address->flags & RP_FORM_WILD) &&
                   run->root_known[address->root - 1];
     if (!rooted) {
-        if (run->found.worst[touch->effect] < RP_VERDICT_REACHABLE)
-            run->found.worst[touch->effect] = RP_VERDICT_REACHABLE;
         bool global = address->root && !(address->flags & RP_FORM_WILD);
-        note(run, RP_VERDICT_REACHABLE, global ? unknown_global : unknown_origin);
+        enum rp_verdict worst = touch->by_map && touch->effect == RP_WRITE ? RP_VERDICT_EVERYTHING
+                                                                           : RP_VERDICT_REACHABLE;
+        if (run->found.worst[touch->effect] < worst)
+            run->found.worst[touch->effect] = (uint8_t)worst;
+        note(run, worst, touch->by_map ? unknown_map : global ? unknown_global : unknown_origin);
         return;
     }
+    if (!touch->width)
+        return; /* the map is known, and among the parameters */
     unsigned plain = touch->atomic ? 0u : (unsigned)touch->effect << RP_MARK_PLAIN_SHIFT;
     unsigned blind = touch->effect == RP_WRITE && !touch->updates ? RP_MARK_BLIND : 0u;
     run->root_marks[address->root - 1] |= (uint8_t)(touch->effect | plain | blind);

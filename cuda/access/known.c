@@ -237,6 +237,38 @@ void rp_run_load(struct rp_run *run, const struct rp_op *op, struct rp_form *out
     }
 }
 
+/* A pointer as a root of its own. */
+static int32_t slot_of(struct rp_run *run, uint64_t pointer)
+{
+    size_t first = run->proof->root_count, root = first;
+    while (root < first + run->slot_count && run->root_numbers[root] != (int64_t)pointer)
+        root++;
+    if (root == first + RP_MAX_SLOTS)
+        return 0;
+    run->slot_count += root == first + run->slot_count;
+    run->root_numbers[root] = (int64_t)pointer;
+    run->root_known[root] = true;
+    return (int32_t)root + 1;
+}
+
+/* The map's bytes count as any that were picked out of a parameter; its tensor becomes a root. */
+void rp_run_map(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
+{
+    static const struct rp_op as_bytes = {.kind = RP_OP_FIELD, .from = 8};
+    uint64_t at = (uint64_t)op->imm, address;
+    const struct rp_window *window = look(run, &as_bytes, at, at + RP_MAP_BYTES, 0);
+    rp_form_set(out, 0);
+    rp_op_unrelated(out, op->bits);
+    if (!window || !run->launch->map ||
+        !run->launch->map(window->bytes + (at - window->lo), &address))
+        return;
+    int32_t root = slot_of(run, address);
+    if (!root)
+        return;
+    rp_form_set(out, 0);
+    out->root = root;
+}
+
 bool rp_run_contradicts(const struct rp_run *run, const struct rp_access_set *set)
 {
     for (uint32_t i = 0; i < run->window_count; i++) {

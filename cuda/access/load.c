@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads whose result a launch may know: pointers that stand in memory (RP_OP_LOAD), and what is
- * picked out of a parameter by an index (RP_OP_FIELD). All others return data. */
+ * picked out of a parameter by an index (RP_OP_FIELD). All others return data. And tensor maps
+ * among the parameters (RP_OP_MAP). */
 #include "cuda/access/translate.h"
 
 void rp_load_results(struct rp_builder *build, uint32_t node, const struct rp_step *step,
@@ -98,6 +99,22 @@ static struct rp_op field(struct rp_builder *build, const struct rp_op *load,
     return out;
 }
 
+/* The map that has no place among the parameters may be any. */
+static void settle_map(struct rp_builder *build, uint32_t value)
+{
+    struct rp_op op = RP_ITEMS(build->ops, struct rp_op)[value];
+    struct place place = {.base = RP_NONE, .index = RP_NONE};
+    bool simple = take_apart(build, op.a, &place, 0) && place.base != RP_NONE &&
+                  place.index == RP_NONE;
+    const struct rp_op *base = &RP_ITEMS(build->ops, struct rp_op)[simple ? place.base : value];
+    int64_t at = (int64_t)base->b;
+    simple = simple && !__builtin_add_overflow(op.imm, place.offset, &op.imm) &&
+             !__builtin_add_overflow(op.imm, at, &op.imm) && op.imm >= (int64_t)base->b &&
+             op.imm + RP_MAP_BYTES <= (int64_t)base->c;
+    op.a = RP_NONE;
+    RP_ITEMS(build->ops, struct rp_op)[value] = simple ? op : opaque_like(&op);
+}
+
 static void settle(struct rp_builder *build, uint32_t value)
 {
     struct rp_op load = RP_ITEMS(build->ops, struct rp_op)[value];
@@ -112,7 +129,11 @@ static void settle(struct rp_builder *build, uint32_t value)
 
 void rp_loads_settle(struct rp_builder *build)
 {
-    for (uint32_t value = 0; value < build->ops.count; value++)
-        if (RP_ITEMS(build->ops, struct rp_op)[value].kind == RP_OP_LOAD)
+    for (uint32_t value = 0; value < build->ops.count; value++) {
+        uint8_t kind = RP_ITEMS(build->ops, struct rp_op)[value].kind;
+        if (kind == RP_OP_LOAD)
             settle(build, value);
+        else if (kind == RP_OP_MAP)
+            settle_map(build, value);
+    }
 }

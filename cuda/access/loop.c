@@ -121,7 +121,8 @@ bool rp_op_operands(const struct rp_op *op, bool used[3])
     used[0] = used[1] = used[2] = false;
     switch ((enum rp_op_kind)op->kind) {
     case RP_OP_OPAQUE: case RP_OP_CONST: case RP_OP_PARAM: case RP_OP_SREG: case RP_OP_ROOT:
-    case RP_OP_NEAR: case RP_OP_PUNKNOWN: case RP_OP_PHI: case RP_OP_CARRIED: case RP_OP_PEXIT:
+    case RP_OP_NEAR: case RP_OP_MAP: case RP_OP_PUNKNOWN: case RP_OP_PHI: case RP_OP_CARRIED:
+    case RP_OP_PEXIT:
         return false;
     case RP_OP_NOT: case RP_OP_ABS: case RP_OP_CONVERT: case RP_OP_HIGH: case RP_OP_EXIT:
     case RP_OP_PNOT: case RP_OP_LOAD: case RP_OP_FIELD:

@@ -237,6 +237,7 @@ void rp_run_op(struct rp_run *run, uint32_t value)
     case RP_OP_ROOT: rp_form_set(out, 0); out->root = (int32_t)op->imm + 1; return;
     case RP_OP_NEAR: rp_op_unknown(out, op->bits, RP_FORM_NEAR); return;
     case RP_OP_LOAD: case RP_OP_FIELD: rp_run_load(run, op, out); return;
+    case RP_OP_MAP: rp_run_map(run, op, out); return;
     case RP_OP_GRID:
         if (run->merged[op->imm]) {
             rp_form_copy(out, &run->piece->tid[op->imm]);

@@ -26,6 +26,7 @@ enum rp_op_kind {
                       * a parameter of the kernel, bytes [b, c) of the block: imm is 1 */
     RP_OP_LOAD,      /* `from` bits from memory at a + imm, which may be known at a launch */
     RP_OP_FIELD,     /* ... from the parameter block at a + imm, if that is in [b, c) */
+    RP_OP_MAP,       /* where the tensor of the map is that the parameter block has at imm */
     RP_OP_ADD, RP_OP_SUB, RP_OP_MUL,
     RP_OP_MUL_WIDE,  /* operands of `from` bits */
     RP_OP_MUL_HI, RP_OP_SHL, RP_OP_SHR, RP_OP_AND, RP_OP_OR, RP_OP_XOR, RP_OP_NOT, RP_OP_DIV,
@@ -111,6 +112,7 @@ struct rp_touch {
     bool atomic, certain;
     bool updates;       /* a write over what the same thread has read before */
     bool stored;        /* a write that is over when the thread goes on */
+    bool by_map;        /* to the tensor of a map, or nobody knows where; of no bytes: of the map */
     bool walks;         /* a walk leads there */
     bool generic;       /* no state space was written: may turn out to be shared or local */
     bool sense;         /* of `guard` */

@@ -213,6 +213,7 @@ enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_lau
 
 /* known.c */
 void rp_run_load(struct rp_run *run, const struct rp_op *op, struct rp_form *out);
+void rp_run_map(struct rp_run *run, const struct rp_op *op, struct rp_form *out);
 /* The group that a root stands for, or NULL. */
 const struct rp_group *rp_run_group(const struct rp_run *run, int32_t root);
 /* True where looking closer at the touch leads nowhere, as what is in memory is not known. */

@@ -151,7 +151,7 @@ static void write_ops(struct rp_slice *slice, struct rp_proof *proof)
         const struct rp_phi_arg *args = RP_ITEMS(build->phi_args, struct rp_phi_arg);
         bool used[3];
         op.wanted = slice->wanted[slice->order[i]];
-        proof->loads |= op.kind == RP_OP_LOAD || op.kind == RP_OP_FIELD;
+        proof->loads |= op.kind == RP_OP_LOAD || op.kind == RP_OP_FIELD || op.kind == RP_OP_MAP;
         op.block = slice->node_number[op.block];
         if (op.kind == RP_OP_PHI) {
             args += op.a;

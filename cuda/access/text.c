@@ -159,6 +159,7 @@ static void put_value(struct writer *to, uint32_t value, unsigned depth)
     case RP_OP_PNOT: put(to, "not "); put_value(to, op->a, depth + 1); break;
     case RP_OP_SELECT: case RP_OP_PHI: put(to, "(one of several)"); break;
     case RP_OP_NEAR: put(to, "(shared or local)"); break;
+    case RP_OP_MAP: put(to, "the tensor of map "); put_param(to, op->imm); break;
     default: put(to, "(data)"); break;
     }
 }

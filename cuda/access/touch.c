@@ -280,6 +280,28 @@ static void translate_copy_async(const struct context *at)
     touch_at(at, RP_READ, &at->ptx->operands[1], size)->certain = at->ptx->operand_count == 3;
 }
 
+/* By a tensor map: somewhere in its tensor, as far as it is a parameter of the kernel. Of no bytes:
+ * the map itself is read, and that is all. */
+static void touch_tensor(const struct context *at, enum rp_effect effect,
+                         const struct rp_ptx_operand *map, uint64_t bytes)
+{
+    if (map->kind != RP_PTX_OPERAND_ADDRESS) {
+        add_worst(at, effect, RP_VERDICT_EVERYTHING, "it copies through a strange tensor map");
+        return;
+    }
+    struct rp_op op = {.kind = RP_OP_MAP, .bits = 64, .from = 64, .b = RP_NONE, .c = RP_NONE,
+                       .block = at->node, .stage = 2};
+    op.a = address_value(at, map, &op.imm);
+    uint32_t address = rp_ssa_op(at->build, op);
+    struct rp_touch *touch = add_touch(at, effect);
+    touch->address = address;
+    touch->width = bytes;
+    touch->verdict = RP_VERDICT_ROOT;
+    touch->by_map = true;
+    touch->certain = false;
+    touch->reason = "it copies through a tensor map";
+}
+
 /* Bulk copies: of any size, by the copy engine, in either direction. */
 static void translate_bulk(const struct context *at)
 {
@@ -288,10 +310,10 @@ static void translate_bulk(const struct context *at)
     if (rp_ptx_has(ptx, "prefetch"))
         return;
     if (rp_ptx_has(ptx, "tensor")) {
-        const char *reason = "it copies through a tensor map, which is not followed";
-        add_worst(at, RP_READ, RP_VERDICT_REACHABLE, reason);
+        const struct rp_ptx_operand *map = &ptx->operands[writes ? 0 : 1];
+        touch_tensor(at, RP_READ, map, !writes || reduces);
         if (writes || reduces)
-            add_worst(at, RP_WRITE, RP_VERDICT_EVERYTHING, reason);
+            touch_tensor(at, RP_WRITE, map, 1);
         return;
     }
     if (!writes && !rp_ptx_has(ptx, "global"))

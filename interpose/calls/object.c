@@ -59,6 +59,16 @@ void rp_object_map_known(const CUtensorMap *content, uint64_t address)
     maps[map_count++].address = address;
 }
 
+bool rp_object_map_find(const unsigned char *map, uint64_t *address)
+{
+    for (size_t i = 0; i < map_count; i++)
+        if (memcmp(maps[i].content, map, sizeof maps[i].content) == 0) {
+            *address = maps[i].address;
+            return true;
+        }
+    return false;
+}
+
 static enum rp_status reach_address(struct rp_footprint *call, uint64_t address, unsigned effects)
 {
     enum rp_status status = RP_OK;
@@ -96,10 +106,8 @@ static enum rp_status reach_object(struct rp_footprint *call, uint64_t handle, u
 static enum rp_status reach_map(struct rp_footprint *call, const unsigned char *content,
                                 unsigned effects)
 {
-    for (size_t i = 0; i < map_count; i++)
-        if (memcmp(maps[i].content, content, sizeof maps[i].content) == 0)
-            return reach_address(call, maps[i].address, effects);
-    return RP_OK;
+    uint64_t address;
+    return rp_object_map_find(content, &address) ? reach_address(call, address, effects) : RP_OK;
 }
 
 enum rp_status rp_object_reach(struct rp_footprint *call, const unsigned char *params,

@@ -16,6 +16,9 @@ void rp_object_forget(uint64_t object);
 /* The job has filled in `map`: kernels that are given a copy of it reach `address`. */
 void rp_object_map_known(const CUtensorMap *map, uint64_t address);
 
+/* rp_map_fn: what a map was filled in with. */
+bool rp_object_map_find(const unsigned char *map, uint64_t *address);
+
 /* Adds what the objects and maps among these bytes lead to. */
 enum rp_status rp_object_reach(struct rp_footprint *call, const unsigned char *params,
                                size_t bytes, unsigned effects);

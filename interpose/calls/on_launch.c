@@ -4,6 +4,7 @@
 
 #include "interpose/calls/audit.h"
 #include "interpose/calls/launch.h"
+#include "interpose/calls/object.h"
 #include "interpose/calls/repeat.h"
 #include "interpose/calls/upload.h"
 #include "interpose/recompute/recompute.h"
@@ -69,6 +70,7 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
     launched->kernel = rp_kernel_find(RP_HANDLE(function));
     launched->geometry.known = rp_upload_known;
     launched->geometry.known_ctx = &stream;
+    launched->geometry.map = rp_object_map_find;
     rp_repeat_meet(launched->kernel);
     rp_launched_gather(launched, params, extra);
     struct rp_footprint *call = rp_handler_footprint(frame);

@@ -107,24 +107,13 @@ static bool compare(const struct rp_access_set *set, const struct claim *expecte
     return good;
 }
 
-void claim_check_knowing(const struct rp_ptx_module *module, const char *kernel,
-                         struct claim_size grid, struct claim_size block, const char *words,
-                         rp_known_fn known, void *known_ctx, const struct claim *expected)
+void claim_check_launch(const struct rp_ptx_module *module, const char *kernel,
+                        const struct rp_launch *launch, const struct claim *expected)
 {
-    const struct rp_ptx_function *entry = rp_ptx_find(module, kernel);
-    unsigned char params[CLAIM_PARAM_BYTES];
     struct rp_access_set set = {0};
     struct rp_proof *proof;
-    if (!entry)
-        fail_msg("there is no kernel %s", kernel);
-    claim_params(entry, words, NULL, params);
-    struct rp_launch launch = {.grid = {grid.x, grid.y, grid.z},
-                               .block = {block.x, block.y, block.z},
-                               .params = params,
-                               .param_bytes = entry->param_bytes,
-                               .known = known, .known_ctx = known_ctx};
-    assert_int_equal(rp_proof_build(module, entry, &proof), RP_OK);
-    assert_int_equal(rp_proof_evaluate(proof, &launch, find_symbol, NULL, &set), RP_OK);
+    assert_int_equal(rp_proof_build(module, rp_ptx_find(module, kernel), &proof), RP_OK);
+    assert_int_equal(rp_proof_evaluate(proof, launch, find_symbol, NULL, &set), RP_OK);
     bool good = compare(&set, expected);
     enum rp_verdict highest[4] = {RP_VERDICT_NONE, RP_VERDICT_NONE, RP_VERDICT_NONE,
                                   RP_VERDICT_NONE};
@@ -138,7 +127,24 @@ void claim_check_knowing(const struct rp_ptx_module *module, const char *kernel,
     rp_access_set_release(&set);
     rp_proof_destroy(proof);
     if (!good || !explained)
-        fail_msg("%s with %s is not what was expected", kernel, words);
+        fail_msg("%s is not what was expected", kernel);
+}
+
+void claim_check_knowing(const struct rp_ptx_module *module, const char *kernel,
+                         struct claim_size grid, struct claim_size block, const char *words,
+                         rp_known_fn known, void *known_ctx, const struct claim *expected)
+{
+    const struct rp_ptx_function *entry = rp_ptx_find(module, kernel);
+    unsigned char params[CLAIM_PARAM_BYTES];
+    if (!entry)
+        fail_msg("there is no kernel %s", kernel);
+    claim_params(entry, words, NULL, params);
+    const struct rp_launch launch = {.grid = {grid.x, grid.y, grid.z},
+                                     .block = {block.x, block.y, block.z},
+                                     .params = params,
+                                     .param_bytes = entry->param_bytes,
+                                     .known = known, .known_ctx = known_ctx};
+    claim_check_launch(module, kernel, &launch, expected);
 }
 
 void claim_check(const struct rp_ptx_module *module, const char *kernel, struct claim_size grid,

@@ -47,6 +47,8 @@ uint64_t claim_address(char letter);
 /* Evaluates and compares; the order of lines does not matter. Fails the test with both sets. */
 void claim_check(const struct rp_ptx_module *module, const char *kernel, struct claim_size grid,
                  struct claim_size block, const char *words, const struct claim *expected);
+void claim_check_launch(const struct rp_ptx_module *module, const char *kernel,
+                        const struct rp_launch *launch, const struct claim *expected);
 /* The same where something is known of memory. */
 void claim_check_knowing(const struct rp_ptx_module *module, const char *kernel,
                          struct claim_size grid, struct claim_size block, const char *words,

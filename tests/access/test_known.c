@@ -202,6 +202,57 @@ static void an_index_past_the_parameter_is_not_followed(void **state)
           CLAIMS(READS('T', 0, 4), WRITES_ANY));
 }
 
+/* ---- tensor maps ------------------------------------------------------------------ */
+
+/* The letter that a map begins with says where its tensor is. */
+static bool find_tensor(const unsigned char *map, uint64_t *address)
+{
+    if (map[0] < 'A' || map[0] > 'Z')
+        return false;
+    *address = claim_address((char)map[0]);
+    return true;
+}
+
+/* Two maps, and a pointer to one in memory. */
+static void by_tensor_map(const char *body, const char *letters, const struct claim *expected)
+{
+    char text[4096], message[160];
+    unsigned char params[264] = {0};
+    struct rp_ptx_module *module;
+    snprintf(text, sizeof text,
+             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .align 64 .b8"
+             " m[128], .param .align 64 .b8 o[128], .param .u64 p)\n{\n.reg .b32 %%r<9>;"
+             ".reg .b64 %%rd<9>; .shared .align 128 .b8 sh[256]; .shared .b64 bar;\n"
+             "mov.b64 %%rd1, m; cvta.param.u64 %%rd2, %%rd1; mov.u32 %%r1, %%tid.x;"
+             "ld.param.u64 %%rd3, [p];\n%s\nret;\n}\n", body);
+    if (rp_ptx_parse(text, strlen(text), &module, message, sizeof message) != RP_OK)
+        fail_msg("%s\n%s", message, text);
+    params[0] = (unsigned char)letters[0];
+    params[128] = (unsigned char)letters[1];
+    claim_check_launch(module, "k", &(struct rp_launch){
+        .grid = {2, 1, 1}, .block = {32, 1, 1}, .params = params, .param_bytes = sizeof params,
+        .map = find_tensor}, expected);
+    rp_ptx_destroy(module);
+}
+
+#define STORE_TENSOR                                                                             \
+    "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {%r1, %r1}], [sh];"
+
+static void a_tensor_map_among_the_parameters_names_its_tensor(void **state)
+{
+    (void)state;
+    by_tensor_map(STORE_TENSOR, "AB", CLAIMS(WRITES_IN('A')));
+    by_tensor_map("mov.b64 %rd2, o;" STORE_TENSOR, "AB", CLAIMS(WRITES_IN('B')));
+    by_tensor_map("cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.bulk_group [%rd2, {%r1}],"
+                  "[sh];", "AB", CLAIMS(READS_IN('A'), WRITES_IN('A')));
+    by_tensor_map("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                  "[sh], [%rd2, {%r1}], [bar];", "AB", CLAIMS(READS_IN('A')));
+    /* one that nobody has filled in, or that lies elsewhere, may be any */
+    by_tensor_map(STORE_TENSOR, "?B", CLAIMS(READS_ANY, WRITES_ALL));
+    by_tensor_map("mov.b64 %rd2, %rd3;" STORE_TENSOR, "AB", CLAIMS(READS_ANY, WRITES_ALL));
+    by_tensor_map("add.s64 %rd2, %rd2, 192;" STORE_TENSOR, "AB", CLAIMS(READS_ANY, WRITES_ALL));
+}
+
 /* ---- many ----------------------------------------------------------------------- */
 
 #define STEP (claim_address('B') - claim_address('A'))
@@ -397,6 +448,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_may_write_its_table_is_told_nothing),
         cmocka_unit_test(an_index_picks_a_parameter),
         cmocka_unit_test(an_index_past_the_parameter_is_not_followed),
+        cmocka_unit_test(a_tensor_map_among_the_parameters_names_its_tensor),
         cmocka_unit_test(claims_hold_on_random_tables),
         cmocka_unit_test(what_was_told_is_asked_again),
     };
