@@ -132,6 +132,14 @@ static int write_contract(const struct rp_finding *finding, const struct rp_opti
     return RP_EXIT_OK;
 }
 
+/* A trace holds the calls of each thread in their order, and the threads one after the other. */
+static void tell_threads(const struct rp_story *story)
+{
+    if (story->tangled)
+        rp_say("threads took turns, and each was looked at alone: a replay in another thread than "
+               "its forward (autograd may have its own) is not found; write both into a contract");
+}
+
 static int discover(const struct rp_source *source, const struct rp_options *options,
                     const struct rp_filter *filter)
 {
@@ -147,6 +155,7 @@ static int discover(const struct rp_source *source, const struct rp_options *opt
         } else {
             code = finding.segment_count ? write_contract(&finding, options)
                                          : nothing(&finding, options);
+            tell_threads(&story);
         }
     }
     rp_finding_release(&finding);

@@ -188,9 +188,10 @@ class Discover(harness.Case):
         self.assertEqual((segment["forward"], segment["replay"]),
                          ({"nvtx": "forward"}, {"nvtx": "again"}))
 
-    def ranges(self, *steps):
+    def ranges(self, *steps, first=None):
         """A trace of NVTX ranges in steps. Each is a name, or None for none, and calls: a kernel or
-        "copy", what memory it reads, and what it writes; or a range within."""
+        "copy", what memory it reads, and what it writes; or a range within. `first`: by which number
+        each step's calls are counted on, where they stand in another order than they came."""
         folder = self.folder / "ranges"
         folder.mkdir(exist_ok=True)
         (folder / "trace-4242.rpt").unlink(missing_ok=True)
@@ -221,7 +222,8 @@ class Discover(harness.Case):
                 lines.append(f"leave {call} {seq} 0")
             lines.extend([f"note range range={name} phase=ends"] if name is not None else [])
 
-        for step in steps:
+        for number, step in enumerate(steps):
+            seq = first[number] if first else seq
             lines.append("note range range=step phase=begins")
             for part in step:
                 tell(*part)
@@ -299,6 +301,15 @@ class Discover(harness.Case):
         told, segments = self.found(self.ranges(step * 3, step * 3))
         self.assertEqual(segments, [("forward/s", "recompute/s", "lifo")])
         self.assertIn("segment  forward/s (guess)", told)
+
+    def test_threads_that_took_turns_are_told(self):
+        """Each was looked at alone, whether something was found or not."""
+        step = [(None, ("fill", [], [self.INPUT])), self.block("forward/s"), self.block("recompute/s")]
+        for alone in (step, step[:2]):
+            for first in (None, (100, 0)):
+                done = self.reprise("discover", "--force", "-o", "found.json",
+                                    self.ranges(alone, alone, first=first))
+                self.assertEqual("threads took turns" in done.stderr, first is not None, done.stderr)
 
     def test_how_often_forwards_are_replayed_is_promised(self):
         once = [(None, ("fill", [], [self.INPUT])), self.block("forward/s")]

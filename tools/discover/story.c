@@ -56,6 +56,7 @@ static struct rp_story_call *call_of(struct reading *reading, size_t first, uint
             return &story->calls[i];
     if (!ROOM(story, calls, call_count, call_capacity))
         return NULL;
+    story->tangled |= story->call_count && story->calls[story->call_count - 1].seq > seq;
     struct rp_story_call *call = &story->calls[story->call_count++];
     *call = (struct rp_story_call){.seq = seq, .range = innermost(reading, thread),
                                    .proved = true, .access = story->access_count,

@@ -63,6 +63,7 @@ struct rp_story {
     char mode[16];   /* other than observe, of any trace; "" where there is none */
     uint64_t traces; /* that were there; the story is that of the busiest one */
     bool cut;        /* it has more calls than a story holds */
+    bool tangled;    /* threads took turns, and the calls do not stand in the order of these */
     bool no_memory;
 };
 
