@@ -19,40 +19,40 @@ static bool is_following(void)
 }
 
 /* A run that is only observed tells its ranges, for `reprise discover`. */
-static void note_range(const char *message, const char *phase)
+static void note_range(const void *domain, const char *message, const char *phase)
 {
     if (rp_wrap_life() != RP_LIFE_READY || rp_core.config.mode != RP_MODE_OBSERVE)
         return;
     rp_inside = true;
-    RP_NOTE(range, RP_T(message), RP_T(phase));
+    RP_NOTE(range, RP_T(message), RP_T(phase), RP_U((uintptr_t)domain));
     rp_inside = false;
 }
 
-static int push(const char *message)
+static int push(const void *domain, const char *message)
 {
     struct rp_thread *thread = rp_thread_self();
-    note_range(message, "begins");
+    note_range(domain, message, "begins");
     if (!is_following())
         return 0;
     rp_inside = true;
     rp_core_lock();
-    rp_segment_push(thread, message);
-    int depth = (int)thread->range_depth - 1;
+    rp_segment_push(thread, domain, message);
+    int depth = (int)rp_ranges_depth(&thread->ranges, domain) - 1;
     rp_core_unlock();
     rp_inside = false;
     return depth;
 }
 
-static int pop(void)
+static int pop(const void *domain)
 {
     struct rp_thread *thread = rp_thread_self();
-    note_range("", "ends");
+    note_range(domain, "", "ends");
     if (!is_following())
         return 0;
     rp_inside = true;
     rp_core_lock();
-    rp_segment_pop(thread);
-    int depth = (int)thread->range_depth;
+    rp_segment_pop(thread, domain);
+    int depth = (int)rp_ranges_depth(&thread->ranges, domain);
     rp_core_unlock();
     rp_inside = false;
     return depth;
@@ -72,12 +72,12 @@ static const char *text_of(const nvtxEventAttributes_t *attributes)
 
 static int NVTX_API push_ascii(const char *message)
 {
-    return push(message ? message : "");
+    return push(NULL, message ? message : "");
 }
 
 static int NVTX_API push_attributes(const nvtxEventAttributes_t *attributes)
 {
-    return push(text_of(attributes));
+    return push(NULL, text_of(attributes));
 }
 
 static int NVTX_API push_wide(const wchar_t *message)
@@ -87,25 +87,36 @@ static int NVTX_API push_wide(const wchar_t *message)
     if (length == (size_t)-1)
         length = 0;
     text[length] = '\0';
-    return push(text);
+    return push(NULL, text);
 }
 
 static int NVTX_API pop_range(void)
 {
-    return pop();
+    return pop(NULL);
 }
 
 static int NVTX_API push_in_domain(nvtxDomainHandle_t domain,
                                    const nvtxEventAttributes_t *attributes)
 {
-    (void)domain;
-    return push(text_of(attributes));
+    return push(domain, text_of(attributes));
 }
 
 static int NVTX_API pop_in_domain(nvtxDomainHandle_t domain)
 {
-    (void)domain;
-    return pop();
+    return pop(domain);
+}
+
+/* Without an injection that makes them all domains are NULL, which is the default one. A copy of
+ * its name is a handle like any other. */
+static nvtxDomainHandle_t NVTX_API create_domain(const char *name)
+{
+    return (nvtxDomainHandle_t)(void *)strdup(name ? name : ""); /* for the job's life */
+}
+
+static nvtxDomainHandle_t NVTX_API create_wide_domain(const wchar_t *name)
+{
+    (void)name;
+    return create_domain("");
 }
 
 static nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t domain, const char *string)
@@ -136,6 +147,10 @@ static int fill_tables(const NvtxExportTableCallbacks *callbacks)
             (NvtxFunctionPointer)push_in_domain);
     replace(domains, domains_size, NVTX_CBID_CORE2_DomainRangePop,
             (NvtxFunctionPointer)pop_in_domain);
+    replace(domains, domains_size, NVTX_CBID_CORE2_DomainCreateA,
+            (NvtxFunctionPointer)create_domain);
+    replace(domains, domains_size, NVTX_CBID_CORE2_DomainCreateW,
+            (NvtxFunctionPointer)create_wide_domain);
     replace(domains, domains_size, NVTX_CBID_CORE2_DomainRegisterStringA,
             (NvtxFunctionPointer)register_string);
     return 1;

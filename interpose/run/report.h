@@ -128,6 +128,8 @@ void rp_report_misplaced(const char *segment, const char *key, const struct rp_f
 #define RP_GIVEN_BACK                                                                            \
     "has brought other bytes to state since the forward: its replay was given what the forward "   \
     "found, and these stand again after it"
+#define RP_ENDS_LATER                                                                            \
+    "ends a segment while another domain's, which began in it, is open: it ends with that one"
 
 /* Something worth knowing that is no hazard: a line of the summary, once each with a count. */
 void rp_remark(const char *call, const char *reason);

@@ -344,30 +344,33 @@ static void begin_step(void)
     RP_NOTE(step, RP_U(rp_core.step));
 }
 
-void rp_segment_push(struct rp_thread *thread, const char *message)
+void rp_segment_push(struct rp_thread *thread, const void *domain, const char *message)
 {
-    unsigned depth = thread->range_depth++;
-    if (depth >= RP_MAX_RANGES)
-        return;
+    struct rp_range *range = rp_ranges_push(&thread->ranges, domain);
     const char *step = rp_core.config.contract->step_nvtx;
-    thread->ranges[depth] = RP_RANGE_NOTHING;
+    if (!range)
+        return;
     if (step && rp_glob_match(step, message, NULL, 0)) {
         begin_step();
-        thread->ranges[depth] = RP_RANGE_STEP;
+        range->opened = RP_RANGE_STEP;
     } else if (push_scope(thread, message)) {
-        thread->ranges[depth] = RP_RANGE_SCOPE;
+        range->opened = RP_RANGE_SCOPE;
     }
 }
 
-void rp_segment_pop(struct rp_thread *thread)
+void rp_segment_pop(struct rp_thread *thread, const void *domain)
 {
-    if (!thread->range_depth)
-        return; /* opened before the layer was there */
-    unsigned depth = --thread->range_depth;
-    if (depth < RP_MAX_RANGES && thread->ranges[depth] == RP_RANGE_SCOPE)
-        close_scope(thread);
-    else if (depth < RP_MAX_RANGES && thread->ranges[depth] == RP_RANGE_STEP)
-        rp_cost_step_ends();
+    enum rp_range_kind opened;
+    if (!rp_ranges_pop(&thread->ranges, domain))
+        return;
+    unsigned before = thread->ranges.count;
+    while (rp_ranges_take(&thread->ranges, &opened))
+        if (opened == RP_RANGE_SCOPE)
+            close_scope(thread);
+        else if (opened == RP_RANGE_STEP)
+            rp_cost_step_ends();
+    if (thread->ranges.count == before)
+        rp_remark("nvtxDomainRangePop", RP_ENDS_LATER);
 }
 
 enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, const char *key,

@@ -10,9 +10,9 @@
 #include "cuda/transaction.h"
 #include "interpose/run/execution.h"
 #include "interpose/run/footprint.h"
+#include "interpose/run/range.h"
 
 #define RP_MAX_SCOPES 16
-#define RP_MAX_RANGES 128
 
 enum rp_scope_kind { RP_SCOPE_FORWARD, RP_SCOPE_REPLAY };
 
@@ -57,8 +57,6 @@ struct rp_scope {
     size_t stranger_at;   /* where the log stood then */
 };
 
-enum rp_range { RP_RANGE_NOTHING, RP_RANGE_SCOPE, RP_RANGE_STEP };
-
 /* The call that should have come next in a replay that is over. */
 struct rp_left_out {
     uint64_t signature; /* 0: none should have */
@@ -70,10 +68,7 @@ struct rp_left_out {
 struct rp_thread {
     struct rp_scope scopes[RP_MAX_SCOPES];
     unsigned scope_count;
-    /* What each open NVTX range of this thread opened; deeper ranges are only counted. Bytes:
-     * this lies in static thread-local storage, of which a late dlopen gets little. */
-    uint8_t ranges[RP_MAX_RANGES];
-    unsigned range_depth;
+    struct rp_ranges ranges;
     struct rp_left_out left_out; /* until the thread's next call, or segment */
     bool is_full; /* no memory was left for the thread: no scope can be opened */
 };
@@ -81,8 +76,9 @@ struct rp_thread {
 /* The calling thread's state; never NULL. */
 struct rp_thread *rp_thread_self(void);
 
-void rp_segment_push(struct rp_thread *thread, const char *message);
-void rp_segment_pop(struct rp_thread *thread);
+/* NVTX ranges begin and end, each in its domain (NULL: the default one). */
+void rp_segment_push(struct rp_thread *thread, const void *domain, const char *message);
+void rp_segment_pop(struct rp_thread *thread, const void *domain);
 /* reprise_segment_begin/end: by the rule's name. RP_NOT_FOUND when no rule has it. */
 enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, const char *key,
                                 bool replay);

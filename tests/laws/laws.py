@@ -89,6 +89,8 @@ SCENARIOS = {
     "host-function": dict(buffers=[SLAB], finds={("stale-read", "slab")}),
     "recycled-address": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "live-write-aside": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "domains": dict(buffers=[STATE], discover=True, finds={("stale-read", "state"),
+                                                           ("state-left", "state")}),
     "nested-replays": dict(buffers=[STATE], discover=True, pair="key",
                            finds={("stale-read", "state")}),
     "graph-mixed": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),

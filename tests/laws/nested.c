@@ -86,6 +86,45 @@ void scenario_nested_replays(void)
     }
 }
 
+/* ---- domains -------------------------------------------------------------------------------- */
+
+static nvtxDomainHandle_t other_domain;
+
+static void begin_other_range(void)
+{
+    const nvtxEventAttributes_t named = {
+        .version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+        .messageType = NVTX_MESSAGE_TYPE_ASCII, .message.ascii = "a library's own"};
+    nvtxDomainRangePushEx(other_domain, &named);
+}
+
+/* A range of another domain, which has begun before, ends here: not this one. */
+static void crossed_forward(void)
+{
+    step_forward();
+    nvtxDomainRangePop(other_domain);
+    step_forward();
+}
+
+void scenario_domains(void)
+{
+    begin_job();
+    other_domain = nvtxDomainCreateA("library");
+    result("state", &state_, WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        begin_other_range();
+        in_range("forward/only", crossed_forward);
+        begin_other_range();
+        replay("recompute/only", crossed_forward);
+        if (!replaying)
+            nvtxDomainRangePop(other_domain);
+        backward();
+        nvtxRangePop();
+    }
+}
+
 /* ---- a chain ------------------------------------------------------------------------------ */
 
 enum { LINKS = 3 };

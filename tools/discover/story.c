@@ -15,6 +15,7 @@ struct reading {
     uint64_t launches, most;
     struct open {
         uint64_t thread;
+        uint64_t domain; /* a thread's ranges nest in each domain */
         uint32_t range;
     } open[256]; /* ranges that are open, of all threads */
     size_t open_count;
@@ -139,13 +140,14 @@ static void open_range(struct reading *reading, const struct rp_event *event)
         .first = story->call_count,
         .thread = event->thread};
     reading->open[reading->open_count++] =
-        (struct open){event->thread, (uint32_t)story->range_count++};
+        (struct open){event->thread, rp_event_number(event, "domain"), (uint32_t)story->range_count++};
 }
 
 static void close_range(struct reading *reading, const struct rp_event *event)
 {
+    uint64_t domain = rp_event_number(event, "domain");
     for (size_t i = reading->open_count; i-- > 0;) {
-        if (reading->open[i].thread != event->thread)
+        if (reading->open[i].thread != event->thread || reading->open[i].domain != domain)
             continue;
         struct rp_story_range *range = &reading->now.ranges[reading->open[i].range];
         range->end = reading->now.call_count;
