@@ -25,8 +25,8 @@ struct rp_ranges {
 
 /* A range that opens nothing yet; NULL where it is too deep. */
 struct rp_range *rp_ranges_push(struct rp_ranges *ranges, const void *domain);
-/* The domain's latest range has ended. False where it was opened before the layer was there, or lies
- * too deep: nothing ends then. */
+/* The domain's latest range has ended. False where it was opened before the layer was there, or
+ * lies too deep: nothing ends then. */
 bool rp_ranges_pop(struct rp_ranges *ranges, const void *domain);
 /* Takes one that has ended from the stack; false when there is none. A segment's waits for those
  * that were opened in it. */
