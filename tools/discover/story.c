@@ -139,8 +139,9 @@ static void open_range(struct reading *reading, const struct rp_event *event)
         .parent = innermost(reading, event->thread),
         .first = story->call_count,
         .thread = event->thread};
-    reading->open[reading->open_count++] =
-        (struct open){event->thread, rp_event_number(event, "domain"), (uint32_t)story->range_count++};
+    reading->open[reading->open_count++] = (struct open){
+        .thread = event->thread, .domain = rp_event_number(event, "domain"),
+        .range = (uint32_t)story->range_count++};
 }
 
 static void close_range(struct reading *reading, const struct rp_event *event)
