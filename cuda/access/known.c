@@ -20,17 +20,20 @@ bool rp_run_is_untold(const struct rp_run *run, const struct rp_touch *touch)
 
 /* ---- windows ---------------------------------------------------------------------- */
 
-static bool holds(const struct rp_window *window, const struct rp_op *op, uint64_t lo, uint64_t hi)
+/* Two pointers that are one number now need not be so next time: each has windows of its own. */
+static bool holds(const struct rp_window *window, const struct rp_op *op, uint64_t lo, uint64_t hi,
+                  int32_t root)
 {
-    return window->of_params == (op->kind == RP_OP_FIELD) && lo >= window->lo && hi <= window->hi &&
+    return window->of_params == (op->kind == RP_OP_FIELD) && window->root == root &&
+           lo >= window->lo && hi <= window->hi &&
            (op->from < 64 || !window->bytes || (window->first && (lo - window->lo) % 8 == 0));
 }
 
 static const struct rp_window *find(const struct rp_run *run, const struct rp_op *op, uint64_t lo,
-                                    uint64_t hi)
+                                    uint64_t hi, int32_t root)
 {
     for (uint32_t i = 0; i < run->window_count; i++)
-        if (holds(&run->windows[i], op, lo, hi))
+        if (holds(&run->windows[i], op, lo, hi, root))
             return &run->windows[i];
     return NULL;
 }
@@ -70,7 +73,7 @@ static bool take_slots(struct rp_run *run, struct rp_window *window)
 static const struct rp_window *look(struct rp_run *run, const struct rp_op *op, uint64_t lo,
                                     uint64_t hi, int32_t root)
 {
-    const struct rp_window *known = find(run, op, lo, hi);
+    const struct rp_window *known = find(run, op, lo, hi, root);
     if (known)
         return known->bytes ? known : NULL;
     if (run->window_count == RP_MAX_WINDOWS || hi - lo > RP_WINDOW_BYTES)
@@ -99,10 +102,10 @@ static int32_t slot_at(const struct rp_window *window, uint64_t at)
     return window->first ? window->first + (int32_t)((at - window->lo) / 8) : 0;
 }
 
-bool rp_run_told(const struct rp_run *run, const struct rp_op *op, uint64_t at, uint64_t *value,
-                 int32_t *root)
+bool rp_run_told(const struct rp_run *run, const struct rp_op *op, uint64_t at, int32_t from,
+                 uint64_t *value, int32_t *root)
 {
-    const struct rp_window *window = find(run, op, at, at + op->from / 8);
+    const struct rp_window *window = find(run, op, at, at + op->from / 8, from);
     if (!window || !window->bytes)
         return false;
     *value = value_at(window, op, at);
@@ -142,8 +145,10 @@ static bool find_places(const struct rp_run *run, const struct rp_op *op,
         __builtin_add_overflow(lo, number, &lo) || __builtin_add_overflow(hi, number, &hi) ||
         lo < 0 || hi > INT64_MAX / 2)
         return false;
-    out->step = address->fuzz ? 0 : step_of(address);
+    out->step = address->fuzz ? 0 : lo == hi ? (uint64_t)size : step_of(address);
     if (!out->step || out->step % (uint64_t)size) {
+        if (address->root) /* of another number, other places */
+            run->root_used[address->root - 1] = true;
         out->step = (uint64_t)size;
         lo = (lo + size - 1) / size * size;
     }
@@ -212,9 +217,11 @@ void rp_run_load(struct rp_run *run, const struct rp_op *op, struct rp_form *out
     struct places places = {0};
     const struct rp_window *window = NULL;
     rp_form_copy(&address, &run->forms[op->a]);
+    bool is_field = op->kind == RP_OP_FIELD;
+    if (is_field) /* an index is a number */
+        rp_op_unroot(run, &address);
     bool placed = !__builtin_add_overflow(address.c, op->imm, &address.c) &&
                   find_places(run, op, &address, &places);
-    bool is_field = op->kind == RP_OP_FIELD;
     if (is_field) /* all of the parameter, whatever it picks */
         window = look(run, op, op->b, op->c, 0);
     else if (placed)

@@ -218,10 +218,10 @@ void rp_run_map(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
 const struct rp_group *rp_run_group(const struct rp_run *run, int32_t root);
 /* True where looking closer at the touch leads nowhere, as what is in memory is not known. */
 bool rp_run_is_untold(const struct rp_run *run, const struct rp_touch *touch);
-/* One value of a load at `at`, an address or an offset in the parameter block, in a window that is
- * known; false when it is in none. */
-bool rp_run_told(const struct rp_run *run, const struct rp_op *op, uint64_t at, uint64_t *value,
-                 int32_t *root);
+/* One value of a load at `at`, an address (counted from root `from`, or 0) or an offset in the
+ * parameter block, in a window that is known; false when it is in none. */
+bool rp_run_told(const struct rp_run *run, const struct rp_op *op, uint64_t at, int32_t from,
+                 uint64_t *value, int32_t *root);
 /* True where the set may write what the run was told of memory. */
 bool rp_run_contradicts(const struct rp_run *run, const struct rp_access_set *set);
 

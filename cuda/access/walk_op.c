@@ -212,9 +212,14 @@ static bool converted(const struct rp_walk *walk, const struct rp_op *op, uint64
 
 static bool load(const struct rp_walk *walk, const struct rp_op *op, uint64_t *out, int32_t *root)
 {
+    int32_t from = walk->roots[op->a];
     if (walk->unknown[op->a])
         return false;
-    return rp_run_told(walk->run, op, walk->values[op->a] + (uint64_t)op->imm, out, root);
+    if (op->kind == RP_OP_FIELD) {
+        rp_walk_use(walk, from);
+        from = 0;
+    }
+    return rp_run_told(walk->run, op, walk->values[op->a] + (uint64_t)op->imm, from, out, root);
 }
 
 /* False when it is not known, as data are in it, or not defined. */

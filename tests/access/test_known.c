@@ -438,6 +438,46 @@ static void what_was_told_is_asked_again(void **state)
     rp_ptx_destroy(module);
 }
 
+/* By the pointer of s as well as by the table's: what is alike at first need not stay so. */
+static const char twice[] = HEAD "ld.param.u64 %rd2, [s]; ld.global.u64 %rd9, [%rd1];"
+    "ld.global.u64 %rd10, [%rd2]; st.global.u32 [%rd9], 0; st.global.u32 [%rd10+64], 0; ret;\n}\n";
+
+static bool writes(const struct rp_access_set *set, uint64_t lo)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->items[i].effect == RP_WRITE && set->items[i].lo == lo)
+            return true;
+    return false;
+}
+
+static void two_pointers_to_one_table_are_two(void **state)
+{
+    (void)state;
+    char message[160];
+    struct rp_ptx_module *module;
+    struct rp_proof *proof;
+    struct rp_access_set set = {0};
+    struct remembering at = {.memory = {.tables = {{'T', "A"}, {'U', "B"}}},
+                             .params = {.table = claim_address('T'),
+                                        .pointers[0] = claim_address('T')}};
+    struct rp_launch launch = {.grid = {1, 1, 1}, .block = {1, 1, 1},
+                               .params = (const unsigned char *)&at.params,
+                               .param_bytes = sizeof at.params,
+                               .known = known, .known_ctx = &at.memory};
+    assert_int_equal(rp_ptx_parse(twice, strlen(twice), &module, message, sizeof message), RP_OK);
+    assert_int_equal(rp_proof_build(module, rp_ptx_find(module, "k"), &proof), RP_OK);
+    assert_int_equal(rp_memo_create(proof, &at.memo), RP_OK);
+    assert_int_equal(rp_memo_evaluate(at.memo, &launch, NULL, NULL, &set), RP_OK);
+    assert_true(writes(&set, claim_address('A')) && writes(&set, claim_address('A') + 64));
+    at.params.pointers[0] = claim_address('U');
+    assert_int_equal(rp_memo_evaluate(at.memo, &launch, NULL, NULL, &set), RP_OK);
+    assert_true(writes(&set, claim_address('A')) && writes(&set, claim_address('B') + 64));
+    rp_access_set_release(&set);
+    rp_memo_destroy(at.memo);
+    rp_proof_destroy(proof);
+    rp_ptx_destroy(module);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,6 +491,7 @@ int main(void)
         cmocka_unit_test(a_tensor_map_among_the_parameters_names_its_tensor),
         cmocka_unit_test(claims_hold_on_random_tables),
         cmocka_unit_test(what_was_told_is_asked_again),
+        cmocka_unit_test(two_pointers_to_one_table_are_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
