@@ -185,6 +185,14 @@ static bool rely(rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
     return true;
 }
 
+/* What can be mapped twice, a kernel may write by the one address and read by the other; and a
+ * module's variable may be managed, and the host's to write. */
+static bool has_one_way_in(const struct rp_alloc *alloc)
+{
+    return (alloc->kind == RP_ALLOC_DEVICE || alloc->kind == RP_ALLOC_POOL) &&
+           !rp_unseen_why(alloc);
+}
+
 bool rp_upload_known(void *ctx, uint64_t address, uint64_t bytes, void *out)
 {
     const rp_stream *stream = ctx;
@@ -195,8 +203,7 @@ bool rp_upload_known(void *ctx, uint64_t address, uint64_t bytes, void *out)
         return false;
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
     struct looking looking = {id, offset, out};
-    /* what can be mapped twice, a kernel may write by the one address and read by the other */
-    return alloc && alloc->kind != RP_ALLOC_PHYSICAL && !rp_unseen_why(alloc) &&
+    return alloc && has_one_way_in(alloc) &&
            rp_versions_read(rp_core.bench.versions, id, offset, offset + bytes, look, &looking) ==
                RP_OK &&
            rely(id, offset, offset + bytes, *stream);
