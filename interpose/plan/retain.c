@@ -107,24 +107,38 @@ void rp_retain_written(struct rp_execution *execution, const struct rp_footprint
 
 /* ---- until the replay ends -------------------------------------------------- */
 
-static enum rp_status copy_output(struct rp_execution *execution, struct rp_output *output,
-                                  const struct rp_bench *bench, rp_stream stream)
+/* What is about to go over an output. */
+struct clobber {
+    const struct rp_footprint *call; /* NULL: the memory is freed */
+    const struct rp_reach *reach;
+    rp_stream stream;
+};
+
+/* The job orders who else writes what a call certainly meets, but not the rest of an output. */
+static bool is_met_whole(const struct clobber *by, const struct rp_output *output)
 {
-    if (!rp_core_can_copy(stream))
+    return !by->reach || (by->reach->certain && by->reach->lo <= output->lo &&
+                          by->reach->hi >= output->hi);
+}
+
+static enum rp_status copy_output(struct rp_execution *execution, struct rp_output *output,
+                                  const struct rp_bench *bench, const struct clobber *by)
+{
+    if (!rp_core_can_copy(by->stream))
         return RP_UNSUPPORTED;
-    rp_meter(bench, execution->place, RP_COPYING_PRESERVE, output->hi - output->lo, stream);
-    enum rp_status status = rp_output_copy(execution->outputs, output, bench, stream);
-    return status == RP_OK /* all of it, wherever it is about to be written */
-               ? rp_crossing_copied(bench->crossing, output->id, output->lo, output->hi, stream)
+    rp_meter(bench, execution->place, RP_COPYING_PRESERVE, output->hi - output->lo, by->stream);
+    enum rp_status status = rp_output_copy(execution->outputs, output, bench, by->stream);
+    return status == RP_OK && !is_met_whole(by, output)
+               ? rp_crossing_copied(bench->crossing, output->id, output->lo, output->hi, by->stream)
                : status;
 }
 
 /* Where there is no other way any more: the state that a replay would need was given up. */
 static enum rp_status flee(struct rp_execution *execution, struct rp_output *output,
-                           rp_stream stream)
+                           const struct clobber *by)
 {
     const struct rp_bench *bench = rp_refuge();
-    enum rp_status status = bench ? copy_output(execution, output, bench, stream) : RP_NO_MEMORY;
+    enum rp_status status = bench ? copy_output(execution, output, bench, by) : RP_NO_MEMORY;
     if (status == RP_OK)
         rp_core.figures.bytes_in_refuge += output->hi - output->lo;
     return status;
@@ -142,27 +156,27 @@ static void lose_output(struct rp_execution *execution, const struct rp_output *
 }
 
 static void copy_or_lose(struct rp_execution *execution, struct rp_output *output,
-                         const struct rp_footprint *call, rp_stream stream)
+                         const struct clobber *by)
 {
-    enum rp_status status = copy_output(execution, output, &rp_core.bench, stream);
+    enum rp_status status = copy_output(execution, output, &rp_core.bench, by);
     if (status == RP_OK)
         return;
     rp_policy_refused();
     if (status == RP_NO_MEMORY && execution->phase != RP_PHASE_FORWARD)
-        status = flee(execution, output, stream);
+        status = flee(execution, output, by);
     if (status != RP_OK)
-        lose_output(execution, output, call);
+        lose_output(execution, output, by->call);
 }
 
 static void keep_output(struct rp_execution *execution, struct rp_output *output,
-                        const struct rp_footprint *call, rp_stream stream)
+                        const struct clobber *by)
 {
     if (!is_kept(execution))
         output->copy = RP_OUTPUT_COUNTED;
     else if (!rp_switch_on(RP_SWITCH_OUTPUTS))
         return; /* it will not stand there any more */
     else
-        copy_or_lose(execution, output, call, stream);
+        copy_or_lose(execution, output, by);
     rp_cost_keep(&execution->outputs->keeping, execution->place,
                  execution->phase == RP_PHASE_FORWARD, output->hi - output->lo);
 }
@@ -174,12 +188,12 @@ static bool can_serve(const struct rp_execution *execution)
 
 /* One that was replayed as often as promised keeps what it has and gets no more. */
 static void keep_or_lose(struct rp_execution *execution, struct rp_output *output,
-                         const struct rp_footprint *call, rp_stream stream)
+                         const struct clobber *by)
 {
     if (rp_execution_is_served(execution))
         rp_retain_refuse(execution, "an output was overwritten after its replay");
     else
-        keep_output(execution, output, call, stream);
+        keep_output(execution, output, by);
 }
 
 /* The twin of the call that made it, in place: the very same bytes come again. */
@@ -194,6 +208,7 @@ static void keep_reached(struct rp_execution *execution, const struct rp_footpri
                          const struct rp_reach *reach)
 {
     struct rp_outputs *outputs = execution->outputs;
+    const struct clobber by = {call, reach, call->stream};
     if (!rp_outputs_may_hold(outputs, reach->id))
         return;
     for (size_t i = 0; i < outputs->count && can_serve(execution); i++) {
@@ -204,7 +219,7 @@ static void keep_reached(struct rp_execution *execution, const struct rp_footpri
         if (is_own(execution, output, call, reach))
             output->again = true;
         else
-            keep_or_lose(execution, output, call, call->stream);
+            keep_or_lose(execution, output, &by);
     }
 }
 
@@ -234,13 +249,13 @@ void rp_retain_free(rp_alloc_id id, rp_stream in)
             continue;
         for (size_t j = 0; can_serve(execution) && j < execution->outputs->count; j++) {
             struct rp_output *output = &execution->outputs->items[j];
-            rp_stream stream = in;
+            struct clobber by = {.stream = in};
             if (output->copy != RP_OUTPUT_IN_PLACE || output->id != id)
                 continue;
-            if (!stream)
+            if (!by.stream)
                 rp_versions_read(rp_core.bench.versions, id, output->lo, output->hi, last_writer,
-                                 &stream);
-            keep_or_lose(execution, output, NULL, stream);
+                                 &by.stream);
+            keep_or_lose(execution, output, &by);
         }
     }
 }
