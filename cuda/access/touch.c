@@ -302,7 +302,9 @@ static void touch_tensor(const struct context *at, enum rp_effect effect,
     touch->reason = "it copies through a tensor map";
 }
 
-/* Bulk copies: of any size, by the copy engine, in either direction. */
+/* Bulk copies: of any size, by the copy engine, in either direction. With .cp_mask the bits of a
+ * register choose which bytes of each 16 are written, with .ignore_oob some at the ends are not
+ * read (PTX ISA, "cp.async.bulk"). */
 static void translate_bulk(const struct context *at)
 {
     const struct rp_ptx_instruction *ptx = at->ptx;
@@ -320,6 +322,7 @@ static void translate_bulk(const struct context *at)
         return; /* within shared memory */
     uint64_t size;
     bool known = immediate(ptx, 2, &size) && size;
+    bool is_certain = !rp_ptx_has(ptx, "cp_mask") && !rp_ptx_has(ptx, "ignore_oob");
     for (int i = 0; i < 2; i++) {
         bool is_write = i == 1;
         if (is_write ? !writes : writes && !reduces)
@@ -327,6 +330,7 @@ static void translate_bulk(const struct context *at)
         struct rp_touch *touch = touch_at(at, is_write ? RP_WRITE : RP_READ,
                                           &ptx->operands[writes ? 0 : 1], known ? size : 1);
         touch->atomic = touch->updates = reduces;
+        touch->certain = is_certain;
         if (!known && touch->verdict < RP_VERDICT_ROOT) {
             touch->verdict = RP_VERDICT_ROOT;
             touch->reason = "it copies a number of bytes that is not a constant";

@@ -580,6 +580,10 @@ static void instructions_that_write(void **state)
           CLAIMS(WRITES('A', 0, 64)));
     prove("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [sh], %r9;", 1, 1, words,
           CLAIMS(WRITES_IN('A')));
+    prove("cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd1], [sh], 64, %rs1;", 1, 1,
+          words, CLAIMS(MAY_WRITE('A', 0, 64)));
+    prove("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask"
+          " [%rd1], [sh], 64, %rd9, %rs1;", 1, 1, words, CLAIMS(MAY_WRITE('A', 0, 64)));
     prove("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [sh], 64;", 1, 1,
           words, CLAIMS(ADDS('A', 0, 64)));
     prove("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r1, %r2}], [sh];", 1,
