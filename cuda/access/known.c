@@ -38,15 +38,17 @@ static const struct rp_window *find(const struct rp_run *run, const struct rp_op
     return NULL;
 }
 
-static const unsigned char *bytes_of(struct rp_run *run, const struct rp_window *window)
+static const unsigned char *bytes_of(struct rp_run *run, struct rp_window *window)
 {
     const struct rp_launch *launch = run->launch;
     uint64_t bytes = window->hi - window->lo;
     unsigned char *to = run->told + run->told_bytes;
     if (window->of_params)
         return window->hi <= launch->param_bytes ? launch->params + window->lo : NULL;
-    if (!launch->known || bytes > RP_WINDOW_BYTES - run->told_bytes ||
-        !launch->known(launch->known_ctx, window->lo, bytes, to))
+    if (!launch->known || bytes > RP_WINDOW_BYTES - run->told_bytes)
+        return NULL;
+    window->refused = !launch->known(launch->known_ctx, window->lo, bytes, to);
+    if (window->refused)
         return NULL;
     run->told_bytes += (uint32_t)bytes;
     return to;

@@ -111,6 +111,7 @@ struct rp_window {
     int32_t root;     /* that lo is counted from, index + 1, or 0 */
     int32_t first;    /* its first eight bytes as a root, and so on: index + 1, or 0 */
     const unsigned char *bytes; /* NULL: they are not known */
+    bool refused;     /* ... for the caller does not know them, and may another time */
 };
 
 /* A root that is one of several pointers, and nobody knows which: those from `first` on. Its number

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Each costs a question at every launch. That one of them came to be known is enough to look at
+ * all of them again. */
+#define MOST_REFUSED 2
+
 static uint64_t pointer_of(const struct rp_launch *launch, uint32_t param)
 {
     uint64_t pointer = 0;
@@ -16,24 +20,27 @@ static uint64_t pointer_of(const struct rp_launch *launch, uint32_t param)
 static void take(const struct rp_run *run, const struct rp_window *window, struct rp_told *told)
 {
     uint64_t bytes = window->hi - window->lo;
-    if (bytes > RP_TOLD_BYTES - told->bytes) {
+    uint64_t kept = window->refused ? 0 : bytes;
+    if (kept > RP_TOLD_BYTES - told->bytes) {
         told->overfull = true;
         return;
     }
     uint32_t param = window->of_params ? UINT32_MAX : rp_run_root_param(run, window->root);
     told->windows[told->count++] = (struct rp_told_window){
         .at = window->lo - pointer_of(run->launch, param), .bytes = bytes, .root_param = param,
-        .of_params = window->of_params};
-    memcpy(told->content + told->bytes, window->bytes, bytes);
-    told->bytes += (uint32_t)bytes;
+        .of_params = window->of_params, .refused = window->refused};
+    if (kept)
+        memcpy(told->content + told->bytes, window->bytes, kept);
+    told->bytes += (uint32_t)kept;
 }
 
 void rp_told_take(const struct rp_run *run, struct rp_told *told)
 {
     told->count = told->bytes = 0;
     told->overfull = false;
+    uint32_t refused = 0;
     for (uint32_t i = 0; i < run->window_count; i++)
-        if (run->windows[i].bytes)
+        if (run->windows[i].bytes || (run->windows[i].refused && refused++ < MOST_REFUSED))
             take(run, &run->windows[i], told);
 }
 
@@ -53,10 +60,11 @@ static bool stands(const struct rp_told_window *window, const struct rp_launch *
     if (window->of_params)
         return window->at + window->bytes <= launch->param_bytes &&
                memcmp(launch->params + window->at, content, window->bytes) == 0;
-    return launch->known &&
-           launch->known(launch->known_ctx, window->at + pointer_of(launch, window->root_param),
-                         window->bytes, now) &&
-           memcmp(now, content, window->bytes) == 0;
+    bool known = launch->known &&
+                 launch->known(launch->known_ctx,
+                               window->at + pointer_of(launch, window->root_param), window->bytes,
+                               now);
+    return window->refused ? !known : known && memcmp(now, content, window->bytes) == 0;
 }
 
 bool rp_told_holds(const struct rp_told *told, const struct rp_launch *launch)
@@ -65,7 +73,8 @@ bool rp_told_holds(const struct rp_told *told, const struct rp_launch *launch)
     for (uint32_t i = 0; i < told->count; i++) {
         if (!stands(&told->windows[i], launch, content))
             return false;
-        content += told->windows[i].bytes;
+        if (!told->windows[i].refused)
+            content += told->windows[i].bytes;
     }
     return true;
 }
@@ -76,7 +85,7 @@ bool rp_told_meets(const struct rp_told *told, const struct rp_launch *launch, u
     for (uint32_t i = 0; i < told->count; i++) {
         const struct rp_told_window *window = &told->windows[i];
         uint64_t at = window->at + pointer_of(launch, window->root_param);
-        if (!window->of_params && lo < at + window->bytes && at < hi)
+        if (!window->of_params && !window->refused && lo < at + window->bytes && at < hi)
             return true;
     }
     return false;

@@ -12,6 +12,7 @@ struct rp_told_window {
     uint64_t at, bytes;  /* from the pointer on that parameter `root_param` is, an address, or */
     uint32_t root_param; /* UINT32_MAX: of none */
     bool of_params;      /* ... an offset in the parameter block */
+    bool refused;        /* nobody knew what stands there: of these nothing is kept */
 };
 
 struct rp_told {
@@ -25,7 +26,7 @@ struct rp_told {
 void rp_told_take(const struct rp_run *run, struct rp_told *told);
 /* A copy of no more than is needed, to be freed; NULL without memory. */
 struct rp_told *rp_told_keep(const struct rp_told *told);
-/* The same stands there for this launch. */
+/* The same stands there for this launch, and what was not known then is not known now. */
 bool rp_told_holds(const struct rp_told *told, const struct rp_launch *launch);
 /* Some of [lo, hi), which it writes, was told of. */
 bool rp_told_meets(const struct rp_told *told, const struct rp_launch *launch, uint64_t lo,

@@ -438,6 +438,56 @@ static void what_was_told_is_asked_again(void **state)
     rp_ptx_destroy(module);
 }
 
+/* A table may be filled after the first launch with it, and the launches are to be told. */
+static void what_was_not_known_is_asked_again(void **state)
+{
+    (void)state;
+    char message[160];
+    struct rp_ptx_module *module;
+    struct rp_proof *proof;
+    struct remembering at = {.params = {.table = claim_address('T')}};
+    assert_int_equal(rp_ptx_parse(batched, strlen(batched), &module, message, sizeof message),
+                     RP_OK);
+    assert_int_equal(rp_proof_build(module, rp_ptx_find(module, "k"), &proof), RP_OK);
+    assert_int_equal(rp_memo_create(proof, &at.memo), RP_OK);
+    assert_int_equal(place(&at), 0);
+    at.memory.asked = 0;
+    assert_int_equal(place(&at), 0);
+    assert_int_equal(remembered(&at), 1); /* as long as nothing changes it is remembered */
+    assert_int_equal(at.memory.asked, 1);
+    at.memory.tables[0].at = 'T';
+    at.memory.tables[0].letters = "A";
+    assert_int_equal(place(&at), claim_address('A'));
+    assert_int_equal(place(&at), claim_address('A'));
+    assert_int_equal(remembered(&at), 2);
+    at.memory.tables[0].at = 0;
+    assert_int_equal(place(&at), 0);
+    rp_memo_destroy(at.memo);
+    rp_proof_destroy(proof);
+    rp_ptx_destroy(module);
+}
+
+/* What is known of a table that the kernel writes is no use: that is remembered, too. */
+static void a_table_of_its_own_is_asked_for_once(void **state)
+{
+    (void)state;
+    char message[160];
+    struct rp_ptx_module *module;
+    struct rp_proof *proof;
+    struct remembering at = {.memory = {.tables = {{'A', "A"}}},
+                             .params = {.table = claim_address('A')}};
+    assert_int_equal(rp_ptx_parse(batched, strlen(batched), &module, message, sizeof message),
+                     RP_OK);
+    assert_int_equal(rp_proof_build(module, rp_ptx_find(module, "k"), &proof), RP_OK);
+    assert_int_equal(rp_memo_create(proof, &at.memo), RP_OK);
+    assert_int_equal(place(&at), 0);
+    assert_int_equal(place(&at), 0);
+    assert_int_equal(remembered(&at), 1);
+    rp_memo_destroy(at.memo);
+    rp_proof_destroy(proof);
+    rp_ptx_destroy(module);
+}
+
 /* By the pointer of s as well as by the table's: what is alike at first need not stay so. */
 static const char twice[] = HEAD "ld.param.u64 %rd2, [s]; ld.global.u64 %rd9, [%rd1];"
     "ld.global.u64 %rd10, [%rd2]; st.global.u32 [%rd9], 0; st.global.u32 [%rd10+64], 0; ret;\n}\n";
@@ -491,6 +541,8 @@ int main(void)
         cmocka_unit_test(a_tensor_map_among_the_parameters_names_its_tensor),
         cmocka_unit_test(claims_hold_on_random_tables),
         cmocka_unit_test(what_was_told_is_asked_again),
+        cmocka_unit_test(what_was_not_known_is_asked_again),
+        cmocka_unit_test(a_table_of_its_own_is_asked_for_once),
         cmocka_unit_test(two_pointers_to_one_table_are_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
