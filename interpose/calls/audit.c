@@ -4,6 +4,7 @@
 #include "interpose/calls/audit.h"
 
 #include "cuda/compare.h"
+#include "interpose/calls/unseen.h"
 #include "interpose/run/core.h"
 #include "interpose/run/report.h"
 #include "tracker/span.h"
@@ -52,8 +53,9 @@ static void list_span(struct listing *list, rp_alloc_id id, uint64_t lo, uint64_
 
 static bool only_device_writes(const struct rp_alloc *alloc)
 {
-    return alloc->kind == RP_ALLOC_DEVICE || alloc->kind == RP_ALLOC_POOL ||
-           alloc->kind == RP_ALLOC_PHYSICAL || alloc->kind == RP_ALLOC_GLOBAL;
+    return (alloc->kind == RP_ALLOC_DEVICE || alloc->kind == RP_ALLOC_POOL ||
+            alloc->kind == RP_ALLOC_PHYSICAL || alloc->kind == RP_ALLOC_GLOBAL) &&
+           !rp_unseen_why(alloc);
 }
 
 static void list_unclaimed(void *ctx, const struct rp_alloc *alloc)

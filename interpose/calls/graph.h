@@ -13,6 +13,7 @@
 
 #include "cuda/access/access.h"
 #include "cuda/calls/calls.h"
+#include "tracker/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +35,7 @@ struct rp_node {
         CUDA_MEMSET_NODE_PARAMS_v1 fill;
         struct {
             uint64_t address, bytes;
+            enum rp_alloc_kind kind;
         } memory; /* MEM_ALLOC, MEM_FREE */
         struct {
             CUstreamBatchMemOpParams *items; /* owned here */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/calls/graph_read.h"
 
+#include "interpose/calls/handlers.h"
 #include "interpose/door/real.h"
 
 #include <stdlib.h>
@@ -48,6 +49,7 @@ static CUresult read_allocation(struct rp_node *node, CUgraphNode handle)
     CUresult result = rp_real.cuGraphMemAllocNodeGetParams(handle, &params);
     node->memory.address = params.dptr;
     node->memory.bytes = params.bytesize;
+    node->memory.kind = rp_handler_pool_kind(&params.poolProps);
     return result;
 }
 

@@ -47,6 +47,8 @@ bool rp_handler_is_captured(rp_stream stream);
  * 0 when the host is out of memory. */
 rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t bytes,
                             const char *name);
+/* The kind of what a pool with these properties makes: host code writes in some of it. */
+enum rp_alloc_kind rp_handler_pool_kind(const CUmemPoolProps *properties);
 /* A budget is enforced: past it the job's call fails as the driver's own would, and is skipped. */
 void rp_handler_keep_budget(struct rp_frame *frame, uint64_t bytes);
 /* The physical allocation that a handle stands for, or 0. */
@@ -68,5 +70,6 @@ void rp_handler_note_launch(const struct rp_launched *launch, const struct rp_fo
 /* After a fork. */
 void rp_on_memory_forget(void);
 void rp_on_vmm_forget(void);
+void rp_on_pool_forget(void);
 
 #endif

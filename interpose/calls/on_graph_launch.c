@@ -114,7 +114,7 @@ static bool changes_memory(const struct rp_node *node)
     if (there)
         rp_handler_died(id);
     if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
-        rp_handler_born(RP_ALLOC_POOL, node->memory.address, node->memory.bytes, NULL);
+        rp_handler_born(node->memory.kind, node->memory.address, node->memory.bytes, NULL);
     return true;
 }
 

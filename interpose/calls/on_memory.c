@@ -331,7 +331,7 @@ static void global_found(const struct rp_frame *frame, uint64_t address, uint64_
     rp_core_lock();
     /* Of an image that was read it is known; of any other, from here on. */
     if (rp_memory_find(rp_core.bench.memory, address, NULL, NULL, NULL) != RP_OK)
-        rp_handler_born(RP_ALLOC_GLOBAL, address, bytes, name);
+        rp_unseen_ask(rp_handler_born(RP_ALLOC_GLOBAL, address, bytes, name), address);
     rp_core_unlock();
 }
 
@@ -371,4 +371,5 @@ void rp_on_memory_forget(void)
 {
     dead_count = 0;
     rp_on_vmm_forget();
+    rp_on_pool_forget();
 }

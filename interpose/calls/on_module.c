@@ -6,6 +6,7 @@
 #include "cuda/switches.h"
 #include "interpose/calls/file.h"
 #include "interpose/calls/kernel.h"
+#include "interpose/calls/unseen.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/buffer.h"
 #include "interpose/run/linker.h"
@@ -36,6 +37,7 @@ static void meet_global(void *ctx, const char *symbol, uint64_t declared_bytes)
               RP_U(address), RP_U(alloc->birth_seq), RP_T(symbol),
               RP_U(rp_memory_live_bytes(rp_core.bench.memory)));
     rp_kernel_global_found(RP_HANDLE(loading->module), symbol, address, bytes, id);
+    rp_unseen_ask(id, address);
     rp_buffer_meet_allocation(alloc);
 }
 

@@ -6,6 +6,74 @@
 #include "interpose/recompute/pool.h"
 #include "interpose/recompute/recompute.h"
 
+/* ---- what they make ----------------------------------------------------------------- */
+
+enum { MOST_POOLS = 64 }; /* of more, each allocation is asked about */
+
+static struct known_pool {
+    CUmemoryPool handle;
+    enum rp_alloc_kind kind;
+} pools[MOST_POOLS];
+static size_t pool_count;
+
+enum rp_alloc_kind rp_handler_pool_kind(const CUmemPoolProps *properties)
+{
+    bool on_host = properties->location.type == CU_MEM_LOCATION_TYPE_HOST ||
+                   properties->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA ||
+                   properties->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+    if (properties->allocType == CU_MEM_ALLOCATION_TYPE_MANAGED)
+        return RP_ALLOC_MANAGED;
+    return on_host ? RP_ALLOC_PINNED : RP_ALLOC_POOL;
+}
+
+/* Of a pool that the job has not made itself, such as the host's default one: what the driver says
+ * of memory from there. */
+static enum rp_alloc_kind ask_kind(CUdeviceptr address)
+{
+    unsigned type = 0;
+    int is_managed = 0;
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                        CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    void *answers[] = {&type, &is_managed};
+    CUresult result = rp_real.cuPointerGetAttributes(2, attributes, answers, address);
+    if (result != CUDA_SUCCESS || is_managed)
+        return RP_ALLOC_MANAGED;
+    return type == CU_MEMORYTYPE_HOST ? RP_ALLOC_PINNED : RP_ALLOC_POOL;
+}
+
+static struct known_pool *pool_known(CUmemoryPool handle)
+{
+    for (size_t i = 0; i < pool_count; i++)
+        if (pools[i].handle == handle)
+            return &pools[i];
+    return NULL;
+}
+
+static void learn_pool(CUmemoryPool handle, enum rp_alloc_kind kind)
+{
+    struct known_pool *known = pool_known(handle);
+    if (known)
+        known->kind = kind;
+    else if (pool_count < MOST_POOLS)
+        pools[pool_count++] = (struct known_pool){handle, kind};
+}
+
+/* NULL is the device's own. */
+static enum rp_alloc_kind kind_from(CUmemoryPool handle, CUdeviceptr address)
+{
+    const struct known_pool *known = handle ? pool_known(handle) : NULL;
+    if (!handle || known)
+        return handle ? known->kind : RP_ALLOC_POOL;
+    enum rp_alloc_kind kind = ask_kind(address);
+    learn_pool(handle, kind);
+    return kind;
+}
+
+void rp_on_pool_forget(void)
+{
+    pool_count = 0;
+}
+
 /* ---- taking ----------------------------------------------------------------------- */
 
 /* Memory that the job has given back there may come again, which takes no more than there is: the
@@ -46,7 +114,7 @@ static void taken_from_pool(struct rp_frame *frame, const CUdeviceptr *address, 
         return;
     rp_core_lock();
     if (!rp_handler_is_captured(rp_handler_stream(frame))) {
-        rp_handler_born(RP_ALLOC_POOL, *address, bytes, NULL);
+        rp_handler_born(kind_from(pool, *address), *address, bytes, NULL);
         struct rp_pool *known = rp_recompute_is_on() ? rp_pool_find(pool) : NULL;
         if (known)
             rp_pool_note(known);
@@ -71,20 +139,26 @@ void rp_on_alloc_from_pool(struct rp_frame *frame)
 void rp_on_pool_made(struct rp_frame *frame)
 {
     const struct rp_args_cuMemPoolCreate *args = frame->args;
-    if (frame->result != CUDA_SUCCESS || !rp_recompute_is_on())
+    if (frame->result != CUDA_SUCCESS || !args->pool || !args->poolProps)
         return;
     rp_core_lock();
-    rp_pool_made(*args->pool, args->poolProps);
+    learn_pool(*args->pool, rp_handler_pool_kind(args->poolProps));
+    if (rp_recompute_is_on())
+        rp_pool_made(*args->pool, args->poolProps);
     rp_core_unlock();
 }
 
 void rp_on_pool_gone(struct rp_frame *frame)
 {
     const struct rp_args_cuMemPoolDestroy *args = frame->args;
-    if (frame->result != CUDA_SUCCESS || !rp_recompute_is_on())
+    if (frame->result != CUDA_SUCCESS)
         return;
     rp_core_lock();
-    rp_pool_goes(args->pool);
+    struct known_pool *known = pool_known(args->pool);
+    if (known)
+        *known = pools[--pool_count];
+    if (rp_recompute_is_on())
+        rp_pool_goes(args->pool);
     rp_core_unlock();
 }
 

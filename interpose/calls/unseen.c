@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/calls/unseen.h"
 
+#include "interpose/door/real.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/report.h"
 
 #include <stdlib.h>
+
+static const char in_managed[] = "host code may write managed memory unseen";
 
 static struct shared {
     rp_alloc_id id;
@@ -32,6 +35,17 @@ void rp_unseen_share(rp_alloc_id id, const char *why)
     shared[shared_count++] = (struct shared){id, why};
 }
 
+void rp_unseen_ask(rp_alloc_id id, uint64_t address)
+{
+    int is_managed = 0;
+    if (!id)
+        return;
+    CUresult result = rp_real.cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                                    address);
+    if (result == CUDA_SUCCESS && is_managed)
+        rp_unseen_share(id, in_managed);
+}
+
 const char *rp_unseen_why(const struct rp_alloc *alloc)
 {
     if (everything_shared)
@@ -39,7 +53,7 @@ const char *rp_unseen_why(const struct rp_alloc *alloc)
     if (alloc->kind == RP_ALLOC_FOREIGN)
         return "memory that others made may change unseen";
     if (alloc->kind == RP_ALLOC_MANAGED)
-        return "host code may write managed memory unseen";
+        return in_managed;
     if (alloc->kind == RP_ALLOC_PINNED)
         return "host code may write host memory unseen";
     for (size_t i = 0; i < shared_count; i++)

@@ -10,6 +10,9 @@
 
 /* Others can write the allocation from now on; `why` lives as long as the process. */
 void rp_unseen_share(rp_alloc_id id, const char *why);
+/* A module's variable, at its address: the driver is asked whether it is managed. Nothing
+ * happens where `id` is 0. */
+void rp_unseen_ask(rp_alloc_id id, uint64_t address);
 /* Why the allocation may change unseen, or NULL when it can't. */
 const char *rp_unseen_why(const struct rp_alloc *alloc);
 void rp_unseen_forget(rp_alloc_id id); /* it died */

@@ -142,6 +142,47 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
     return fake_called(RP_CALL_cuGraphExecGetFlags, &args, sizeof(args));
 }
 
+/* ---- what is where ----------------------------------------------------------------- */
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module,
+                              const char *name)
+{
+    struct rp_args_cuModuleGetGlobal_v2 args = {address, bytes, module, name};
+    if (state.succeed && state.variable && address != NULL)
+        *address = state.variable;
+    if (state.succeed && state.variable && bytes != NULL)
+        *bytes = state.variable_bytes;
+    return fake_called(RP_CALL_cuModuleGetGlobal_v2, &args, sizeof(args));
+}
+
+static void tell(CUpointer_attribute attribute, CUdeviceptr address, void *data)
+{
+    int managed = state.variable && address == state.variable;
+    unsigned type = state.on_host && address == state.on_host ? CU_MEMORYTYPE_HOST
+                                                              : CU_MEMORYTYPE_DEVICE;
+    if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED)
+        memcpy(data, &managed, sizeof(managed));
+    else if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+        memcpy(data, &type, sizeof(type));
+}
+
+CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    struct rp_args_cuPointerGetAttribute args = {data, attribute, address};
+    if (state.succeed && data != NULL)
+        tell(attribute, address, data);
+    return fake_called(RP_CALL_cuPointerGetAttribute, &args, sizeof(args));
+}
+
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **data,
+                                CUdeviceptr address)
+{
+    struct rp_args_cuPointerGetAttributes args = {count, attributes, data, address};
+    for (unsigned i = 0; state.succeed && attributes != NULL && data != NULL && i < count; i++)
+        tell(attributes[i], address, data[i]);
+    return fake_called(RP_CALL_cuPointerGetAttributes, &args, sizeof(args));
+}
+
 #ifdef FAKE_OLD
 /* Drivers let symbols share a function where a new version changed nothing. */
 CUresult cuCtxDestroy_v2(CUcontext context)

@@ -25,6 +25,9 @@ struct fake_state {
     struct fake_node nodes[8];
     size_t node_count;
     cuuint64_t graph_flags; /* with which it was instantiated */
+    CUdeviceptr variable; /* when it succeeds: of any module by any name, and managed; or 0 */
+    size_t variable_bytes;
+    CUdeviceptr on_host;  /* memory of the host's, says cuPointerGetAttributes */
     const soft_entry *entries; /* the driver's own functions by id, around any layer */
     unsigned long counts[RP_CALL_COUNT];
     enum rp_call_id last;

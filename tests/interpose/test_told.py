@@ -71,10 +71,27 @@ class Graphs(unittest.TestCase):
 class Rare(unittest.TestCase):
     """Calls that the software device does not have."""
 
-    def test_each_writes_what_it_is_told_to(self):
+    def job(self):
         with tempfile.TemporaryDirectory() as place:
             done, _ = run(place, "observe", RARE, CUBIN, REPRISE_TRACE="1")
-            said = notes(place)
+            return done, notes(place)
+
+    def test_host_code_writes_what_pools_make_on_the_host(self):
+        _, said = self.job()
+        kinds = [fields["kind"] for name, fields in said
+                 if name == "allocation" and fields["bytes"] == 8192]
+        self.assertEqual(kinds, ["pool", "pinned", "pinned", "pinned", "managed",
+                                 "pinned"], said)
+
+    def test_host_code_writes_a_variable_that_is_managed(self):
+        with tempfile.TemporaryDirectory() as place:
+            _, summary = run(place, "check", RARE, CUBIN, "variable")
+        reasons = [item["reason"] for item in summary["unknown"] if item["call"] == "memory"]
+        self.assertEqual(len(reasons), 1, summary["unknown"])
+        self.assertIn("managed", reasons[0])
+
+    def test_each_writes_what_it_is_told_to(self):
+        done, said = self.job()
         wanted = [[int(word) for word in line.split(": ")[1].split()]
                   for line in done.stdout.splitlines()]
         self.assertEqual(len(wanted), 3)
