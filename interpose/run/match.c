@@ -10,6 +10,11 @@
 
 #include <stdlib.h>
 
+#define RP_MAY_BE_FORWARD                                                                          \
+    "it repeats the launches of a forward, whose own outputs still stand, with its output "        \
+    "elsewhere: this may as well be the next forward; mark forward and replay by ranges of their " \
+    "own names"
+
 /* ---- the best of its kind ------------------------------------------------------------ */
 
 /* The nth place to look at, beginning with what should come next. */
@@ -171,6 +176,45 @@ static bool note_moved(struct rp_scope *scope, const struct rp_footprint *call, 
     return true;
 }
 
+static enum rp_status is_forwards(void *ctx, uint64_t lo, uint64_t hi,
+                                  const struct rp_writer *writer)
+{
+    const struct rp_execution *execution = ctx;
+    (void)lo, (void)hi;
+    return writer->made_in == (uint32_t)execution->instance->id ? RP_OK : RP_END;
+}
+
+/* All that the forward has made, but for what it steps, stands where it made it: there is nothing
+ * that a replay would be needed for. */
+static bool stands_whole(const struct rp_execution *execution)
+{
+    struct rp_spans made = {0};
+    bool stands = true;
+    for (size_t i = 0; stands && i < execution->instance->live_count; i++) {
+        const struct rp_live *live = &execution->instance->lives[i];
+        made.count = 0;
+        stands = rp_spans_add_all(&made, &live->touched) == RP_OK &&
+                 rp_spans_remove_all(&made, &live->live_in) == RP_OK;
+        for (size_t j = 0; stands && j < made.count; j++)
+            stands = rp_versions_read(rp_core.bench.versions, live->id, made.items[j].lo,
+                                      made.items[j].hi, is_forwards,
+                                      (void *)(uintptr_t)execution) == RP_OK;
+    }
+    rp_spans_release(&made);
+    return stands;
+}
+
+/* Once more with other outputs may be the next forward, where no name tells it from a replay. */
+static void note_elsewhere(struct rp_scope *scope, const struct rp_footprint *call,
+                           const struct rp_reach *output)
+{
+    const struct rp_segment_rule *rule = &rp_core.config.contract->segments[scope->segment];
+    struct rp_elsewhere *elsewhere = &scope->elsewhere;
+    if (rule->replay.kind == RP_WHERE_REPEAT && !elsewhere->name)
+        *elsewhere = (struct rp_elsewhere){call->name, call->launch, *output,
+                                           stands_whole(scope->execution)};
+}
+
 void rp_match_doubt(struct rp_scope *scope, const struct rp_footprint *call)
 {
     const struct rp_execution *execution = scope->execution;
@@ -179,6 +223,8 @@ void rp_match_doubt(struct rp_scope *scope, const struct rp_footprint *call)
         return;
     struct rp_reach *output = first_output(execution, call);
     size_t meant = find_meant(execution, call);
+    if (output)
+        note_elsewhere(scope, call, output);
     if (!output || (meant < execution->log_count && note_moved(scope, call, meant, output)))
         return;
     const struct rp_footprint seen = writing(call->name, call->launch, output);
@@ -271,10 +317,32 @@ static void tell_left_out(const struct rp_execution *execution)
     }
 }
 
+/* Where nothing was rewound for it, a forward would have come out the same. */
+static bool would_differ(const struct rp_scope *scope)
+{
+    return scope->execution->serves ||
+           (scope->transaction && rp_transaction_restored_bytes(scope->transaction));
+}
+
+static void tell_elsewhere(struct rp_scope *scope)
+{
+    struct rp_elsewhere *elsewhere = &scope->elsewhere;
+    const struct rp_footprint call = writing(elsewhere->name, elsewhere->launch,
+                                             &elsewhere->output);
+    if (!elsewhere->name || !would_differ(scope))
+        return;
+    if (elsewhere->stands)
+        rp_report_unpaired(rp_core.config.contract->segments[scope->segment].name, "", &call,
+                           RP_MAY_BE_FORWARD);
+    else
+        rp_report_order(scope->execution, &call, RP_ASSUMED_REPEATED);
+}
+
 void rp_match_close(struct rp_scope *scope)
 {
     const struct rp_execution *execution = scope->execution;
     tell_moved(scope);
+    tell_elsewhere(scope);
     if (scope->repeated < execution->log_count && !scope->tainted &&
         rp_switch_on(RP_SWITCH_DOUBTS))
         tell_left_out(execution);

@@ -35,6 +35,14 @@ struct rp_moved_calls {
     size_t count, capacity;
 };
 
+/* The first call of a replay with its output elsewhere than its twin. */
+struct rp_elsewhere {
+    uint32_t name; /* 0: there is none */
+    uint64_t launch;
+    struct rp_reach output;
+    bool stands; /* and all that the forward has made stands where it made it */
+};
+
 struct rp_scope {
     enum rp_scope_kind kind;
     uint32_t segment;
@@ -52,6 +60,7 @@ struct rp_scope {
     bool skips;           /* some were left out so far, or came in another order */
     bool tainted;         /* it read something else than the forward did */
     struct rp_moved_calls moved;
+    struct rp_elsewhere elsewhere; /* where launches alone tell that it is a replay */
     uint32_t repeating;   /* name of its latest call that the forward had too */
     uint32_t stranger;    /* name of the first call in its range that the forward had not */
     size_t stranger_at;   /* where the log stood then */

@@ -341,6 +341,19 @@ def laws():
     claim("queue: right when segments are found by launches and their repetition",
           run.stdout == bare("queue", "eager") and summary["segments"][0]["replays"] == 3,
           run.stderr)
+    launches = contract_of(SCENARIOS["lifo"], "declared", "regions")
+    launches["segments"] = [{"name": "segment", "replay": {"repeat": True}, "forward": {
+        "launches": {"first": "step_state", "last": "step_state", "nth": 0}}}]
+    for policy in ("regions", "retain"):
+        run, summary = guarded("lifo", "replay", launches | {"policy": policy})
+        claim(f"lifo: {policy}: that launches which come again, elsewhere, are no forward is not "
+              "taken for granted", run.returncode == STOPPED and
+              summary["hazards"][0]["hazard"] == "unpaired" and
+              "may as well be the next forward" in run.stderr, run.stderr)
+    run, summary = guarded("fresh-activations", "replay", launches)
+    claim("fresh-activations: a warning where launches come again with other outputs",
+          run.stdout == bare("fresh-activations", "eager") and
+          {hazard.get("taken_for") for hazard in summary["hazards"]} == {"a replay"}, run.stderr)
 
 
 def found(name):
