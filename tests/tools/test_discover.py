@@ -188,10 +188,11 @@ class Discover(harness.Case):
         self.assertEqual((segment["forward"], segment["replay"]),
                          ({"nvtx": "forward"}, {"nvtx": "again"}))
 
-    def ranges(self, *steps, first=None):
+    def ranges(self, *steps, first=None, named="step"):
         """A trace of NVTX ranges in steps. Each is a name, or None for none, and calls: a kernel or
         "copy", what memory it reads, and what it writes; or a range within. `first`: by which number
-        each step's calls are counted on, where they stand in another order than they came."""
+        each step's calls are counted on, where they stand in another order than they came.
+        `named`: what the steps' ranges are, of their number."""
         folder = self.folder / "ranges"
         folder.mkdir(exist_ok=True)
         (folder / "trace-4242.rpt").unlink(missing_ok=True)
@@ -224,10 +225,10 @@ class Discover(harness.Case):
 
         for number, step in enumerate(steps):
             seq = first[number] if first else seq
-            lines.append("note range range=step phase=begins")
+            lines.append(f"note range range={named.format(number)} phase=begins")
             for part in step:
                 tell(*part)
-            lines.append("note range range=step phase=ends")
+            lines.append(f"note range range={named.format(number)} phase=ends")
         subprocess.run([WRITER, folder / "trace-4242.rpt"], input="\n".join(lines) + "\n",
                        check=True, text=True)
         return str(folder)
@@ -395,6 +396,35 @@ class Discover(harness.Case):
         for names in (("mb/0", "mb/1"), ("fwd", "fwd2")):
             step = [self.FILL, *(self.block(name) for name in names)]
             self.assertIn("(guess)", self.found(self.ranges(step, step))[0])
+
+    def test_ranges_that_are_numbered_through_are_steps(self):
+        step = [self.FILL, self.block("forward"), self.block("recompute"), self.use("back", 3)]
+        told, segments = self.found(self.ranges(*[step] * 4, named="iteration-{}"))
+        self.assertEqual(segments, [("forward", "recompute", "lifo")])
+        self.assertIn("step     iteration-*\n", told)
+        self.assertIn("comes 4 times", told)
+        self.assertEqual(self.proposed(str(self.folder / "ranges"))["step"],
+                         {"nvtx": "iteration-*"})
+
+    def test_numbers_inside_of_numbered_steps(self):
+        def step(at):
+            return [self.FILL, self.block(f"forward-{at}"), self.block(f"recompute-{at}"),
+                    self.use("back", 3)]
+        told, segments = self.found(self.ranges(*map(step, range(9, 12)), named="iteration-{}"))
+        self.assertEqual(segments, [("forward-*", "recompute-*", "key")])
+        self.assertIn("step     iteration-*\n", told)
+
+    def test_ranges_of_one_number_each_are_no_steps_of_each_other(self):
+        step = [self.FILL, self.block("work"), self.use("back", 3)]
+        for named, told in (("iteration-{}", "no replay was found in 2 steps"),
+                            ("{}", "no NVTX range that could be a step")):
+            folder = self.ranges(step, step, named=named)
+            self.assertIn(told, self.discover("-o", "-", folder, code=1).stderr)
+
+    def test_numbers_that_begin_anew_are_no_steps(self):
+        layers = [self.FILL, *(self.block(f"layer-{at}") for at in range(3))]
+        told, _ = self.found(self.ranges(layers, layers))
+        self.assertIn("step     step\n", told)
 
     def test_of_ranges_alike_those_pair_that_have_the_same_outputs(self):
         step = [self.FILL, self.block("forward/0", 3), self.block("forward/1", 4),

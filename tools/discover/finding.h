@@ -56,6 +56,12 @@ struct rp_left_out {
 /* Why ranges, or launches, that do the same are no forward and its replay. */
 enum rp_doubt { RP_DOUBT_NONE, RP_DOUBT_REFILLED, RP_DOUBT_BOTH_READ, RP_DOUBT_USED_TWICE };
 
+/* Ranges that are numbered through, each once and in turn, one behind the other at one level. */
+struct rp_series_of {
+    struct rp_names globs; /* of the series: their name, with a `*` for its last number */
+    uint32_t *of;          /* of each range: its series, or RP_STORY_NONE */
+};
+
 /* Bytes by allocation. What memory is short for is not in them. */
 struct rp_places {
     struct rp_place {
@@ -150,6 +156,9 @@ const char *rp_find_doubt_text(enum rp_doubt doubt);
 /* Leaves them out, by their names. */
 void rp_find_doubted(struct rp_finding *finding, const char *first, const char *later,
                      enum rp_doubt doubt);
+/* False when the host is out of memory; rp_series_release in any case. */
+bool rp_find_series(const struct rp_story *story, struct rp_series_of *found);
+void rp_series_release(struct rp_series_of *found);
 /* Names that are equal but for the numbers in them, as of batches that follow each other; equal
  * ones too. */
 bool rp_find_differ_by_numbers(const char *a, const char *b);

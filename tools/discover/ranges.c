@@ -148,6 +148,15 @@ static struct candidate repeated_in_pieces(const struct rp_finding *finding, uin
     return (struct candidate){.range = &story->ranges[earlier], .shared = alike};
 }
 
+/* Where no range is a step, those that differ by numbers alone may well be the steps. */
+static bool may_be_steps(const struct rp_finding *finding, const struct rp_story_range *range,
+                         const struct rp_story_range *later)
+{
+    return !finding->step_count &&
+           rp_find_differ_by_numbers(rp_story_name(finding->story, range->name),
+                                     rp_story_name(finding->story, later->name));
+}
+
 /* The range as a whole, or what it launches beside the ranges that it holds. */
 static void collect_range(struct rp_finding *finding, struct rp_name_pairs *pairs, uint32_t at)
 {
@@ -161,7 +170,7 @@ static void collect_range(struct rp_finding *finding, struct rp_name_pairs *pair
     bool in_pieces = !found.range;
     if (in_pieces)
         found = repeated_in_pieces(finding, at);
-    if (!found.range)
+    if (!found.range || may_be_steps(finding, found.range, &later))
         return;
     struct rp_name_pair *pair = pair_of(finding, pairs, found.range->name, later.name);
     if (!pair)

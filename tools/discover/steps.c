@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct tally {
-    uint64_t count;    /* ranges of this name that lie in none of the same name */
+    uint64_t count;    /* ranges of this kind that lie in none of the same name */
     uint64_t launches; /* in them */
 };
 
@@ -42,39 +42,74 @@ static bool add_step(struct rp_finding *finding, size_t first, size_t end)
     return true;
 }
 
-/* The name whose ranges hold the most launches, and the outermost of equals: it opened first. */
+/* Of ranges: a name, or a series of names that are numbered through, counted behind the names. */
+static uint32_t kind_of(const struct rp_story *story, const struct rp_series_of *series, size_t at)
+{
+    return series->of[at] == RP_STORY_NONE ? story->ranges[at].name
+                                           : (uint32_t)story->names.count + series->of[at];
+}
+
+static const char *kind_name(const struct rp_story *story, const struct rp_series_of *series,
+                             uint32_t kind)
+{
+    return kind < story->names.count ? rp_story_name(story, kind)
+                                     : series->globs.items[kind - story->names.count];
+}
+
+/* The kind whose ranges hold the most launches, and the outermost of equals: it opened first. */
+static uint32_t find_best(const struct rp_story *story, const struct rp_series_of *series,
+                          struct tally *tallies, uint64_t all)
+{
+    uint32_t best = RP_STORY_NONE;
+
+    for (size_t i = 0; i < story->range_count; i++) {
+        const struct rp_story_range *range = &story->ranges[i];
+        struct tally *tally = &tallies[kind_of(story, series, i)];
+        if (inside_its_own(story, range))
+            continue;
+        tally->count++;
+        tally->launches += rp_find_launches_in(story, range->first, range->end);
+    }
+    for (size_t i = 0; i < story->range_count; i++) {
+        uint32_t kind = kind_of(story, series, i);
+        if (tallies[kind].count >= 2 && tallies[kind].launches * 2 > all &&
+            (best == RP_STORY_NONE || tallies[kind].launches > tallies[best].launches))
+            best = kind;
+    }
+    return best;
+}
+
+static void take_steps(struct rp_finding *finding, const struct rp_series_of *series, uint32_t kind,
+                       const struct tally *tally, uint64_t all)
+{
+    const struct rp_story *story = finding->story;
+
+    for (size_t i = 0; i < story->range_count; i++)
+        if (kind_of(story, series, i) == kind && !inside_its_own(story, &story->ranges[i]))
+            add_step(finding, story->ranges[i].first, story->ranges[i].end);
+    snprintf(finding->step, sizeof(finding->step), "%s", kind_name(story, series, kind));
+    snprintf(finding->step_evidence, sizeof(finding->step_evidence),
+             "the range '%.100s' comes %llu times and holds %llu of %llu launches", finding->step,
+             (unsigned long long)tally->count, (unsigned long long)tally->launches,
+             (unsigned long long)all);
+}
+
 void rp_find_steps(struct rp_finding *finding)
 {
     const struct rp_story *story = finding->story;
-    struct tally *tallies = calloc(story->names.count + 1, sizeof(*tallies));
     uint64_t all = rp_find_launches_in(story, 0, story->call_count);
-    uint32_t best = RP_STORY_NONE;
+    struct rp_series_of series;
+    bool is_whole = rp_find_series(story, &series);
+    struct tally *tallies = calloc(story->names.count + series.globs.count + 1, sizeof(*tallies));
 
-    finding->no_memory |= !tallies;
-    for (size_t i = 0; tallies && i < story->range_count; i++) {
-        const struct rp_story_range *range = &story->ranges[i];
-        if (inside_its_own(story, range))
-            continue;
-        tallies[range->name].count++;
-        tallies[range->name].launches += rp_find_launches_in(story, range->first, range->end);
-    }
-    for (size_t i = 0; tallies && i < story->range_count; i++) {
-        uint32_t name = story->ranges[i].name;
-        if (tallies[name].count >= 2 && tallies[name].launches * 2 > all &&
-            (best == RP_STORY_NONE || tallies[name].launches > tallies[best].launches))
-            best = name;
-    }
-    for (size_t i = 0; best != RP_STORY_NONE && i < story->range_count; i++)
-        if (story->ranges[i].name == best && !inside_its_own(story, &story->ranges[i]))
-            add_step(finding, story->ranges[i].first, story->ranges[i].end);
-    if (best != RP_STORY_NONE) {
-        snprintf(finding->step, sizeof(finding->step), "%s", rp_story_name(story, best));
-        snprintf(finding->step_evidence, sizeof(finding->step_evidence),
-                 "the range '%.100s' comes %llu times and holds %llu of %llu launches",
-                 finding->step, (unsigned long long)tallies[best].count,
-                 (unsigned long long)tallies[best].launches, (unsigned long long)all);
+    finding->no_memory |= !is_whole || !tallies;
+    if (is_whole && tallies) {
+        uint32_t best = find_best(story, &series, tallies, all);
+        if (best != RP_STORY_NONE)
+            take_steps(finding, &series, best, &tallies[best], all);
     }
     free(tallies);
+    rp_series_release(&series);
 }
 
 size_t rp_find_step_of(const struct rp_finding *finding, size_t call)
