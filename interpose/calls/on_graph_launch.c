@@ -132,7 +132,7 @@ static void refuse_segment(const struct rp_footprint *call)
                 continue;
             rp_remark(rp_name(call->name), "begins or ends a segment inside a graph: name the "
                                            "segment by NVTX ranges");
-            rp_report(RP_HAZARD_UNPROVED, NULL, call, 0, 0, 0, NULL, NULL);
+            rp_report_cut(contract->segments[i].name, call);
         }
     }
 }

@@ -177,7 +177,10 @@ void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
     struct rp_hazard hazard = met_by(RP_HAZARD_LIVE_READ, execution, call);
     locate(&hazard, id, lo, hi);
     hazard.other = replayed ? rp_name(replayed) : NULL;
-    if (call->replay)
+    if (call->replay && call->replay->by_launch)
+        hazard.reason = "the replay has not ended yet: the launch that the contract names as its "
+                        "\"last\" has not come; let the replay make it, or name one that it makes";
+    else if (call->replay)
         hazard.reason = "the replay's range holds it, and its forward's did not: let both hold the "
                         "same calls, or order this one before or after the replay";
     record(&hazard);
@@ -308,6 +311,15 @@ void rp_report_captured(const struct rp_execution *execution, uint32_t captured)
     hazard.reader = rp_name(captured);
     hazard.reason = "calls of this segment were captured into a graph that was not launched in it: "
                     "mark forward and replay where their graphs are launched";
+    record(&hazard);
+}
+
+void rp_report_cut(const char *segment, const struct rp_footprint *call)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_UNPROVED, NULL, call);
+    hazard.segment = segment;
+    hazard.reason = "the segment begins or ends inside a graph, where nothing can be kept or put "
+                    "back: mark it by NVTX ranges around the launches of its graphs";
     record(&hazard);
 }
 

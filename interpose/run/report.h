@@ -15,6 +15,9 @@ void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
                const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
                const struct rp_writer *found, const struct rp_writer *wanted);
 
+/* The segment begins or ends with this node of a graph. */
+void rp_report_cut(const char *segment, const struct rp_footprint *call);
+
 /* Bytes [lo, hi) of `id` (0: of whatever it was) were to be copied for `execution`, which failed
  * with `cause`. */
 void rp_report_lost(const struct rp_execution *execution, const struct rp_footprint *call,

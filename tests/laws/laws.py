@@ -536,6 +536,13 @@ def words():
     claim("captured: a check says that calls of the segment were captured",
           [hazard["hazard"] for hazard in counting(summary)] == ["unproved"] and
           "captured into a graph" in summary["hazards"][0]["advice"], summary["hazards"])
+    inside = contract_of({"buffers": [GENERATOR]}, "declared", "regions")
+    inside["segments"] = [{"name": "s", "replay": {"repeat": True},
+                           "forward": {"launches": {"first": "draw", "last": "advance"}}}]
+    run, summary = guarded("graph-counter", "replay", inside)
+    claim("graph-counter: the line says that the segment begins inside a graph, and which it is",
+          run.returncode == STOPPED and "segment s, at draw" in run.stderr and
+          "begins or ends inside a graph" in run.stderr, run.stderr)
     run, summary = guarded("empty-forward", "replay",
                            contract_of({"buffers": [STATE]}, "declared", "regions"))
     claim("empty-forward: the line says that the forward made no call",
