@@ -247,10 +247,49 @@ static void note_use(const struct rp_footprint *call)
     }
 }
 
+static bool is_of_this_thread(const struct rp_execution *forward)
+{
+    const struct rp_execution *own;
+    for (unsigned at = 0; (own = next_forward(&at)) != NULL;)
+        if (own == forward)
+            return true;
+    return false;
+}
+
+static bool writes_what_it_meets(const struct rp_footprint *call,
+                                 const struct rp_execution *forward)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        const struct rp_live *live = reach->effect == RP_WRITE
+                                         ? rp_instance_live(forward->instance, reach->id)
+                                         : NULL;
+        if (live && (rp_spans_overlaps(&live->live_in, reach->lo, reach->hi) ||
+                     rp_spans_overlaps(&live->touched, reach->lo, reach->hi)))
+            return true;
+    }
+    return false;
+}
+
+/* A recipe has its own thread's calls, and finds one content of what they read: what another
+ * thread writes between two of them would not be there. */
+static void doubt_open_forwards(const struct rp_footprint *call)
+{
+    for (size_t i = 0; i < rp_executions_count(); i++) {
+        struct rp_execution *forward = rp_executions_at(i);
+        const struct rp_recipe *recipe = forward->recipe;
+        if (recipe && !recipe->over && !recipe->retained && !is_of_this_thread(forward) &&
+            writes_what_it_meets(call, forward))
+            rp_recipe_retain(forward, "another thread wrote what it works on before its end");
+    }
+}
+
 void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure)
 {
     if (!rp_recompute_is_on())
         return;
+    if (went)
+        doubt_open_forwards(call);
     if (call->is_gate && !call->in_graph)
         rp_gates_end();
     rp_claim_after(call, went, sure);

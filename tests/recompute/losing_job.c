@@ -4,6 +4,7 @@
 #include "cases.h"
 
 #include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
 #include <stdint.h>
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
@@ -268,6 +269,36 @@ static void pinned(void)
     printf("words %u %u\n", words[0], words[WORDS - 1]);
 }
 
+static CUdeviceptr loaded;
+static CUcontext loading;
+
+static void *load(void *unused)
+{
+    CU(cuCtxSetCurrent(loading));
+    CU(cuMemsetD32(loaded, 77, WORDS));
+    CU(cuCtxSynchronize());
+    return unused;
+}
+
+/* Another thread writes what the forward has read and reads again; the host orders all of it. */
+static void loader(void)
+{
+    CUdeviceptr first = device_words(0), second = device_words(0);
+    pthread_t thread;
+    loaded = device_words(7);
+    CU(cuCtxGetCurrent(&loading));
+    nvtxRangePushA("forward/0");
+    affine(first, loaded, 5);
+    CU(cuStreamSynchronize(stream));
+    pthread_create(&thread, NULL, load, NULL);
+    pthread_join(thread, NULL);
+    affine(second, loaded, 5);
+    nvtxRangePop();
+    device_words(0);
+    show("out", first);
+    show("second", second);
+}
+
 /* The same, of memory that is given to other processes after the forward. */
 static void exported(void)
 {
@@ -376,8 +407,8 @@ static void counted(void)
 static const struct job_case cases[] = {
     {"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
     {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
-    {"pinned", pinned}, {"exported", exported}, {"timed", timed}, {"counted", counted},
-    {"asked", asked}, {"opened", opened}, {"neighbour", neighbour},
+    {"pinned", pinned}, {"loader", loader}, {"exported", exported}, {"timed", timed},
+    {"counted", counted}, {"asked", asked}, {"opened", opened}, {"neighbour", neighbour},
     {"called", called}, {"made-once", made_once}, {NULL, NULL},
 };
 

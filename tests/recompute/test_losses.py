@@ -137,6 +137,9 @@ class Losses(unittest.TestCase):
         summary = self.same("exported", "-b", "112KiB", disabled="")
         self.assertEqual(summary["recompute"]["drops"], 0)
 
+    def test_what_another_thread_writes_meanwhile_is_not_missed(self):
+        self.retained("loader", "another thread wrote what it works on")
+
     def test_copies_by_rows_are_not_issued_again(self):
         self.retained("rows", "that is not issued again")
 
