@@ -179,7 +179,7 @@ static bool is_worth_hashing(const struct rp_area *from)
  * signal. The hash is XXH3_64bits_withSeed's. False: it can't be read. */
 static bool hash_unheard(uint64_t at, uint64_t bytes, uint64_t *content)
 {
-    char chunk[4096];
+    static char chunk[256 << 10]; /* few system calls; the core's lock is held */
     XXH3_state_t state;
     XXH3_INITSTATE(&state);
     XXH3_64bits_reset_withSeed(&state, *content);
