@@ -105,6 +105,9 @@ int rp_plan_arguments_read(const struct rp_options *options, struct rp_plan_argu
                   .raw = rp_option_given(options, RP_OPT_BYTES)}};
     if (options->rest_count > 1)
         return rp_say_usage("plan", "one folder at most, not '%s' too", options->rest[1]);
+    if (json && arguments->print.format != RP_PLAN_JSON)
+        return rp_say_usage("plan", "--json and --format %s are different answers",
+                            values[RP_OPT_FORMAT].text);
     int code = check_count(options, RP_OPT_POINTS, MAX_POINTS);
     if (code == RP_EXIT_OK)
         code = check_count(options, RP_OPT_MAX_LABELS, MAX_LABELS);

@@ -95,6 +95,12 @@ class Plan(harness.Case):
         self.assertRefused(self.reprise("plan", "empty"), 65, "empty: there is no profile.json")
         self.assertRefused(self.reprise("plan", "nowhere"), 2, "nowhere: No such file or directory")
 
+    def test_json_is_a_format(self):
+        named = self.plan("-b", "8", "--format", "json")
+        self.assertEqual(self.plan("-b", "8", "--json").stdout, named.stdout)
+        self.assertEqual(self.plan("-b", "8", "--json", "--format", "json").stdout, named.stdout)
+        self.assertRefused(self.plan("-b", "8", "--json", "--format", "csv"), 2, "--format csv")
+
     def test_a_plan_file_is_not_overwritten_unasked(self):
         self.assertEqual(self.plan("-qb", "8", "-o", "plan.json").returncode, 0)
         self.assertRefused(self.plan("-b", "8", "-o", "plan.json"), 2, "--force")
