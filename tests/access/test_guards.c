@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a kernel's guards and loops, and the shape of its indices, say of the bytes. */
+#include "tests/access/body.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+/* ---- guards ------------------------------------------------------------------- */
+
+static void guards_become_bounds(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    prove("setp.ge.s32 %p1, %r3, %r1; @%p1 ret;" STORE("%r3"), 4, 64, words,
+          CLAIMS(WRITES('A', 0, 400)));
+    prove("setp.lt.s32 %p1, %r3, %r1; @!%p1 bra E;" STORE("%r3") "E:", 4, 64, words,
+          CLAIMS(WRITES('A', 0, 400)));
+    prove("setp.lt.u32 %p1, %r3, %r1; @%p1 bra D; bra E; D:" STORE("%r3") "E:", 4, 64, words,
+          CLAIMS(WRITES('A', 0, 400)));
+    prove("setp.le.s32 %p1, %r3, %r1; @!%p1 ret;" STORE("%r3"), 4, 64, words,
+          CLAIMS(WRITES('A', 0, 404)));
+    prove("setp.gt.s32 %p1, %r1, %r3; @!%p1 ret;" STORE("%r3"), 4, 64, words,
+          CLAIMS(WRITES('A', 0, 400)));
+    /* both ends, as two tests and as one unsigned one */
+    prove("setp.lt.s32 %p1, %r3, %r2; setp.ge.or.s32 %p2, %r3, %r1, %p1; @%p2 ret;" STORE("%r3"),
+          4, 64, words, CLAIMS(WRITES('A', 28, 400)));
+    prove("sub.s32 %r9, %r3, %r2; setp.lt.u32 %p1, %r9, %r1; @!%p1 ret;" STORE("%r3"), 4, 64, words,
+          CLAIMS(WRITES('A', 28, 428)));
+    /* the instruction's own guard, either sense */
+    prove("setp.lt.s32 %p1, %r3, %r1; mul.wide.s32 %rd9, %r3, 4; add.s64 %rd10, %rd1, %rd9;"
+          "@%p1 st.global.u32 [%rd10], 0;", 4, 64, words, CLAIMS(WRITES('A', 0, 400)));
+    prove("setp.ge.s32 %p1, %r3, %r1; mul.wide.s32 %rd9, %r3, 4; add.s64 %rd10, %rd1, %rd9;"
+          "@!%p1 st.global.u32 [%rd10], 0;", 4, 64, words, CLAIMS(WRITES('A', 0, 400)));
+    /* a truth value in a register */
+    prove("setp.lt.s32 %p1, %r3, %r1; selp.u32 %r9, 1, 0, %p1; setp.eq.s32 %p2, %r9, 0; @%p2 ret;"
+          STORE("%r3"), 4, 64, words, CLAIMS(WRITES('A', 0, 400)));
+    prove("setp.lt.s32 %p1, %r3, %r1; selp.u32 %r9, 0, 7, %p1; setp.ne.s32 %p2, %r9, 7; @!%p2 ret;"
+          STORE("%r3"), 4, 64, words, CLAIMS(WRITES('A', 0, 400)));
+    /* one thread of all, one of each block */
+    prove("setp.ne.s32 %p1, %r3, 0; @%p1 ret; st.global.u64 [%rd1+16], %rd2;", 4, 64, words,
+          CLAIMS(WRITES('A', 16, 24)));
+    prove("setp.eq.s32 %p1, %r4, 0; @!%p1 ret;" STORE("%r5"), 4, 64, words,
+          CLAIMS(WRITES('A', 0, 16)));
+    prove("setp.ne.s32 %p1, %r4, 63; @%p1 ret;" STORE("%r5"), 4, 64, words,
+          CLAIMS(WRITES('A', 0, 16)));
+}
+
+static void nobody_gets_there(void **state)
+{
+    (void)state;
+    prove("setp.ge.s32 %p1, %r3, %r1; @%p1 ret;" STORE("%r3"), 4, 64, "A B C 0 7 0 0 D 0", NOTHING);
+    prove("setp.ge.s32 %p1, %r3, %r1; @%p1 ret;" STORE("%r3"), 4, 64, "A B C -5 7 0 0 D 0",
+          NOTHING);
+    prove("setp.eq.s32 %p1, %r4, 64; @!%p1 ret;" STORE("%r5"), 4, 64, "A B C 0 7 0 0 D 0", NOTHING);
+    prove("setp.ne.s32 %p1, %r2, 7; @!%p1 ret;" STORE("%r5"), 4, 64, "A B C 0 7 0 0 D 0", NOTHING);
+    prove_in("", STORE("%r3"), (struct claim_size){0, 1, 1}, (struct claim_size){64, 1, 1},
+             "A B C 0 7 0 0 D 0", NOTHING);
+}
+
+/* Where who gets there is not known, the bounds stay and exactness goes. */
+static void doubtful_guards_are_not_exact(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    struct claim bounded[] = {MAY_WRITE('A', 0, MANY * 4), {0}};
+    prove("ld.global.u32 %r9, [%rd2]; setp.eq.s32 %p1, %r9, 0; @%p1 ret;" STORE("%r4"), 1, 64,
+          words, CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 256)));
+    prove("setp.lt.s32 %p1, %r4, 3; setp.gt.or.s32 %p2, %r4, 9, %p1; @!%p2 ret;" STORE("%r4"), 1,
+          MANY, words, bounded);
+    prove("setp.ne.s32 %p1, %r4, 5; @!%p1 ret;" STORE("%r4"), 1, MANY, words, bounded);
+    /* a join that not all paths reach */
+    prove("setp.lt.s32 %p1, %r4, 9; @%p1 bra X; setp.gt.s32 %p2, %r4, 20; @%p2 bra X; bra E; X:"
+          STORE("%r4") "E:", 1, MANY, words, bounded);
+    /* a barrier's verdict */
+    prove("setp.lt.s32 %p1, %r4, 9; bar.red.popc.u32 %r9, 0, %p1; setp.eq.s32 %p2, %r9, 0;"
+          "@%p2 ret;"
+          STORE("%r4"), 1, MANY, words, bounded);
+}
+
+/* ---- shapes ------------------------------------------------------------------- */
+
+static void gaps_are_not_claimed(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    /* every other word: few ranges are listed, many become one that is not exact */
+    prove("shl.b32 %r9, %r4, 1;" STORE("%r9"), 1, 3, words,
+          CLAIMS(WRITES('A', 0, 4), WRITES('A', 8, 12), WRITES('A', 16, 20)));
+    prove("shl.b32 %r9, %r4, 1;" STORE("%r9"), 1, MANY, words,
+          CLAIMS(MAY_WRITE('A', 0, MANY * 8 - 4)));
+    /* both halves of each pair, by two instructions */
+    prove("shl.b32 %r9, %r4, 1;" STORE("%r9") "or.b32 %r10, %r9, 1;" STORE("%r10"), 1, 100, words,
+          CLAIMS(WRITES('A', 0, 800)));
+    prove("mul.wide.s32 %rd9, %r4, 16; add.s64 %rd10, %rd1, %rd9; st.global.v4.f32 [%rd10], "
+          "{%f1, %f1, %f1, %f1};", 1, 32, words, CLAIMS(WRITES('A', 0, 512)));
+    /* a stride below the width overlaps, and backwards is as good as forwards */
+    prove("mul.wide.s32 %rd9, %r4, 2; add.s64 %rd10, %rd1, %rd9; st.global.u32 [%rd10], 0;", 1, 32,
+          words, CLAIMS(WRITES('A', 0, 66)));
+    prove("not.b32 %r9, %r4; add.s32 %r9, %r9, %r1;" STORE("%r9"), 1, 100, words,
+          CLAIMS(WRITES('A', 0, 400)));
+    /* rows of 7 words in a pitch of 7, and of 8 */
+    prove("mad.lo.s32 %r9, %r5, 7, %r4;" STORE("%r9"), 5, 7, words, CLAIMS(WRITES('A', 0, 140)));
+    prove("mad.lo.s32 %r9, %r5, 8, %r4;" STORE("%r9"), 2, 7, words,
+          CLAIMS(WRITES('A', 0, 28), WRITES('A', 32, 60)));
+}
+
+static void lanes_and_warps_are_parts_of_the_thread(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    const char *warp_row = "shr.u32 %r9, %r4, 5; and.b32 %r10, %r4, 31; shl.b32 %r11, %r6, 0;"
+                           "shr.u32 %r11, %r6, 5; mad.lo.s32 %r12, %r5, %r11, %r9;"
+                           "setp.ge.s32 %p1, %r12, %r1; @%p1 ret; mad.lo.s32 %r13, %r12, 32, %r10;";
+    char body[1024];
+    snprintf(body, sizeof(body), "%s%s", warp_row, STORE("%r13"));
+    prove(body, 30, 128, words, CLAIMS(WRITES('A', 0, 100 * 128)));
+    prove(body, 30, 96, words, CLAIMS(WRITES('A', 0, 90 * 128)));
+    snprintf(body, sizeof(body), "%s%s", warp_row, "setp.ne.s32 %p2, %r10, 0; @%p2 ret;"
+          STORE("%r12"));
+    prove(body, 30, 128, words, CLAIMS(WRITES('A', 0, 400)));
+    prove("mov.u32 %r9, %laneid; setp.eq.s32 %p1, %r9, 0; @!%p1 ret; shr.u32 %r10, %r4, 5;"
+          STORE("%r10"),
+          1, 256, words, CLAIMS(WRITES('A', 0, 32)));
+    /* a division by something that does not divide the block */
+    prove("div.u32 %r9, %r4, 10; rem.u32 %r10, %r4, 10; mad.lo.s32 %r11, %r9, 10, %r10;"
+          STORE("%r11"), 1,
+          64, words, CLAIMS(WRITES('A', 0, 256)));
+    prove("rem.u32 %r9, %r4, 10;" STORE("%r9"), 1, 64, words, CLAIMS(WRITES('A', 0, 40)));
+    prove("div.u32 %r9, %r3, %r2; rem.u32 %r10, %r3, %r2; mad.lo.s32 %r11, %r10, 9, %r9;"
+          STORE("%r11"), 9,
+          7, words, CLAIMS(WRITES('A', 0, 63 * 4)));
+    prove("bfe.u32 %r9, %r4, 2, 3;" STORE("%r9"), 1, 64, words, CLAIMS(WRITES('A', 0, 32)));
+}
+
+/* ---- loops -------------------------------------------------------------------- */
+
+static void loops_are_counted(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    prove("mov.u32 %r9, 0; L: setp.ge.s32 %p1, %r9, %r1; @%p1 bra E;" STORE("%r9")
+          "add.s32 %r9, %r9, 1; bra L; E:", 1, 1, words, CLAIMS(WRITES('A', 0, 400)));
+    prove("mov.u32 %r9, %r3; mov.u32 %r10, %nctaid.x; mul.lo.s32 %r10, %r10, %r6;"
+          "L: setp.ge.s32 %p1, %r9, %r1; @%p1 bra E;" STORE("%r9")
+          "add.s32 %r9, %r9, %r10; bra L; E:", 3, 8, words, CLAIMS(WRITES('A', 0, 400)));
+    prove("mov.u32 %r9, %r1; L:" STORE("%r9") "add.s32 %r9, %r9, -1; setp.ne.s32 %p1, %r9, 0;"
+          "@%p1 bra L;",
+          1, 1, words, CLAIMS(WRITES('A', 4, 404)));
+    prove("mov.u32 %r9, 0; mov.u64 %rd9, %rd1; L: st.global.u64 [%rd9], %rd2;"
+          "add.s64 %rd9, %rd9, 8;"
+          "add.s32 %r9, %r9, 1; setp.lt.s32 %p1, %r9, %r2; @%p1 bra L;"
+          "st.global.u16 [%rd9], %rs1;", 1, 1,
+          words, CLAIMS(WRITES('A', 0, 58)));
+    /* a jump to the test at the end, as some compilers enter a loop */
+    prove("mov.u32 %r9, %r4; bra T; L:" STORE("%r9") "add.s32 %r9, %r9, %r6;"
+          "T: setp.lt.s32 %p1, %r9, %r1;"
+          "@%p1 bra L;", 1, 32, words, CLAIMS(WRITES('A', 0, 400)));
+    /* nested, the inner one as long as the outer counter */
+    prove("mov.u32 %r9, 0; L: mov.u32 %r10, 0; M: mad.lo.s32 %r11, %r9, %r2, %r10;" STORE("%r11")
+          "add.s32 %r10, %r10, 1; setp.lt.s32 %p1, %r10, %r2; @%p1 bra M; add.s32 %r9, %r9, 1;"
+          "setp.lt.s32 %p2, %r9, 5; @%p2 bra L;", 1, 1, words, CLAIMS(WRITES('A', 0, 140)));
+    prove("mov.u32 %r9, 0; L: setp.ge.s32 %p1, %r9, 5; @%p1 bra E; mov.u32 %r10, 0;"
+          "M: setp.ge.s32 %p2, "
+          "%r10, %r9; @%p2 bra N; mad.lo.s32 %r11, %r9, 5, %r10;" STORE("%r11")
+          "add.s32 %r10, %r10, 1; bra M; N: add.s32 %r9, %r9, 1; bra L; E:", 1, 1, words,
+          CLAIMS(WRITES('A', 20, 24), WRITES('A', 40, 48), WRITES('A', 60, 72),
+                 WRITES('A', 80, 96)));
+}
+
+static void loops_that_are_not_counted(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    /* a way out that depends on data: bounds */
+    prove("mov.u32 %r9, 0; L:" STORE("%r9") "ld.global.u32 %r10, [%rd2];"
+          "setp.eq.s32 %p1, %r10, 0; @%p1 bra E;"
+          "add.s32 %r9, %r9, 1; setp.lt.s32 %p2, %r9, %r1; @%p2 bra L; E:", 1, 1, words,
+          CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 400)));
+    /* where the counter stands after it, then, is not known either */
+    prove("mov.u32 %r9, 0; L: ld.global.u32 %r10, [%rd2]; setp.eq.s32 %p1, %r10, 0; @%p1 bra E;"
+          "add.s32 %r9, %r9, 1; setp.lt.s32 %p2, %r9, 10; @%p2 bra L; E:" STORE("%r9"), 1, 1, words,
+          CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 44)));
+    /* no bound but data */
+    prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 1; ld.global.u32 %r10, [%rd2];"
+          "setp.lt.s32 %p2, %r9, %r10; @%p2 bra L;", 1, 1, words,
+          CLAIMS(MAY_READ('B', 0, 4), WRITES_IN('A')));
+    /* a test that is never met by equality */
+    prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 3; setp.ne.s32 %p2, %r9, 10;"
+          "@%p2 bra L;", 1,
+          1, words, CLAIMS(WRITES_IN('A')));
+    /* a counter that would wrap before it reaches its bound */
+    prove("mov.u32 %r9, 0; L:" STORE("%r9") "add.s32 %r9, %r9, 536870912; setp.lt.s32 %p2, %r9, "
+          "2147483647; @%p2 bra L;", 1, 1, words, CLAIMS(WRITES_IN('A')));
+}
+
+/* Without a test before it, the first iteration is everybody's, whatever the bound: here the
+ * later ones fill the gaps of some threads only. */
+static void first_iteration_of_a_loop_tested_at_its_end(void **state)
+{
+    (void)state;
+    const char *loop = "shl.b32 %r9, %r4, 2; L:" STORE("%r9")
+                       "add.s32 %r9, %r9, 1; setp.lt.s32 %p1, %r9, 10; @%p1 bra L;";
+    prove(loop, 1, MANY, "A B C 0 0 0 0 D 0", CLAIMS(MAY_WRITE('A', 0, (MANY - 1) * 16 + 4)));
+    prove(loop, 1, 3, "A B C 0 0 0 0 D 0", CLAIMS(WRITES('A', 0, 40)));
+}
+
+/* Where a block comes after a way round its loop, it need not run each time. */
+static void a_block_that_some_iterations_skip(void **state)
+{
+    (void)state;
+    prove("mov.u32 %r9, 0; L: setp.eq.s32 %p1, %r9, 7; @%p1 bra X; ld.global.u32 %r10, [%rd2];"
+          "setp.eq.s32 %p2, %r10, 0; @%p2 bra N; X:" STORE("%r9")
+          "setp.ge.s32 %p3, %r9, 7; @%p3 bra E; N: add.s32 %r9, %r9, 1; bra L; E:", 1, 1,
+          "A B C 0 0 0 0 D 0", CLAIMS(MAY_READ('B', 0, 4), WRITES_IN('A')));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(guards_become_bounds),
+        cmocka_unit_test(nobody_gets_there),
+        cmocka_unit_test(doubtful_guards_are_not_exact),
+        cmocka_unit_test(gaps_are_not_claimed),
+        cmocka_unit_test(lanes_and_warps_are_parts_of_the_thread),
+        cmocka_unit_test(loops_are_counted),
+        cmocka_unit_test(loops_that_are_not_counted),
+        cmocka_unit_test(first_iteration_of_a_loop_tested_at_its_end),
+        cmocka_unit_test(a_block_that_some_iterations_skip),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
