@@ -141,7 +141,7 @@ static bool find_places(const struct rp_run *run, const struct rp_op *op,
 {
     int64_t lo, hi, size = op->from / 8;
     int64_t number = address->root ? run->root_numbers[address->root - 1] : 0;
-    if ((address->flags & (RP_FORM_TOP | RP_FORM_NEAR)) ||
+    if (!size || (address->flags & (RP_FORM_TOP | RP_FORM_NEAR)) ||
         (address->root && !run->root_known[address->root - 1]) ||
         !rp_run_range(run, address, &lo, &hi) || hi < lo ||
         __builtin_add_overflow(lo, number, &lo) || __builtin_add_overflow(hi, number, &hi) ||
