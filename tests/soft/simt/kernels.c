@@ -12,13 +12,13 @@
 
 static unsigned workers = 2;
 
-void kernels_begin(int argc, char **argv)
+void begin_kernels(int argc, char **argv)
 {
     if (argc > 1)
         workers = (unsigned)strtoul(argv[1], NULL, 10);
 }
 
-void kernels_open(struct rig *rig, const char *name)
+void open_kernels(struct rig *rig, const char *name)
 {
     char path[512];
     const char *folder = getenv("KERNELS");
@@ -27,23 +27,23 @@ void kernels_open(struct rig *rig, const char *name)
     rig_open_file(rig, path, workers);
 }
 
-float kernels_unit(uint32_t *state)
+float unit(uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;
     return (float)(int32_t)*state * 0x1p-31f;
 }
 
-float *kernels_floats(struct rig *rig, size_t count, uint32_t seed)
+float *random_floats(struct rig *rig, size_t count, uint32_t seed)
 {
     float *at = rig_buffer(rig, count * sizeof *at);
 
     for (size_t i = 0; i < count; i++)
-        at[i] = kernels_unit(&seed);
+        at[i] = unit(&seed);
     return at;
 }
 
-void kernels_near(float is, double wanted, double relative, double absolute, const char *what,
-                  size_t at)
+void near(float is, double wanted, double relative, double absolute, const char *what,
+          size_t at)
 {
     const double error = fabs((double)is - wanted);
 

@@ -6,15 +6,15 @@
 #include "tests/soft/simt/rig.h"
 
 /* First in main: the program's one argument is how many threads run kernels. */
-void kernels_begin(int argc, char **argv);
+void begin_kernels(int argc, char **argv);
 /* The file `name` of the folder that the environment variable KERNELS names. */
-void kernels_open(struct rig *rig, const char *name);
+void open_kernels(struct rig *rig, const char *name);
 
-float kernels_unit(uint32_t *state); /* [-1, 1), the next of a sequence */
-float *kernels_floats(struct rig *rig, size_t count, uint32_t seed);
+float unit(uint32_t *state); /* [-1, 1), the next of a sequence */
+float *random_floats(struct rig *rig, size_t count, uint32_t seed);
 /* Fails with the name of what it is and its place unless |is - wanted| <= absolute + relative *
  * |wanted|. */
-void kernels_near(float is, double wanted, double relative, double absolute, const char *what,
-                  size_t at);
+void near(float is, double wanted, double relative, double absolute, const char *what,
+          size_t at);
 
 #endif

@@ -21,7 +21,7 @@ static void check_product(const float *a, const float *b, const float *c, int m,
             double sum = bias ? (double)bias[j] : 0.0;
             for (int l = 0; l < k; l++)
                 sum += (double)(transposed ? a[l * m + i] : a[i * k + l]) * (double)b[l * n + j];
-            kernels_near(c[i * n + j], bias && sum < 0 ? 0 : sum, 1e-5, 1e-5, "C", (size_t)(i * n + j));
+            near(c[i * n + j], bias && sum < 0 ? 0 : sum, 1e-5, 1e-5, "C", (size_t)(i * n + j));
         }
     }
 }
@@ -31,10 +31,10 @@ static void test_matrices(void **state)
     (void)state;
     struct rig rig;
     const int m = 37, n = 45, k = 29;
-    kernels_open(&rig, "02_matmul_naive");
-    float *a = kernels_floats(&rig, (size_t)(m * k), 1),
-          *b = kernels_floats(&rig, (size_t)(k * n), 2);
-    float *bias = kernels_floats(&rig, (size_t)n, 3), *c = rig_buffer(&rig, (size_t)(m * n) * 4);
+    open_kernels(&rig, "02_matmul_naive");
+    float *a = random_floats(&rig, (size_t)(m * k), 1),
+          *b = random_floats(&rig, (size_t)(k * n), 2);
+    float *bias = random_floats(&rig, (size_t)n, 3), *c = rig_buffer(&rig, (size_t)(m * n) * 4);
     rig_run(&rig, "matmul_naive", RIG_XY(3, 3), RIG_XY(16, 16), RIG_ARGS(&a, &b, &c, &m, &n, &k));
     check_product(a, b, c, m, n, k, false, NULL);
     rig_run(&rig, "matmul_naive", RIG_XY(2, 5), RIG_XY(32, 8), RIG_ARGS(&a, &b, &c, &m, &n, &k));
@@ -53,8 +53,8 @@ static void test_tiled_matrices(void **state)
     struct rig rig;
     const int m = 50, n = 33, k = 40, side = 64;
     const float alpha = 1.0f, beta = 0.0f;
-    kernels_open(&rig, "01_sgemm_tiled");
-    float *a = kernels_floats(&rig, 4096, 1), *b = kernels_floats(&rig, 4096, 2);
+    open_kernels(&rig, "01_sgemm_tiled");
+    float *a = random_floats(&rig, 4096, 1), *b = random_floats(&rig, 4096, 2);
     float *c = rig_buffer(&rig, 4096 * 4);
     rig_run(&rig, "sgemm_tiled", RIG_XY(3, 4), RIG_XY(16, 16),
             RIG_ARGS(&a, &b, &c, &m, &n, &k, &alpha, &beta));
@@ -72,9 +72,9 @@ static void test_layernorm(void **state)
     struct rig rig;
     const int rows = 5, width = 100;
     const float eps = 1e-5f;
-    kernels_open(&rig, "03_layernorm");
-    float *x = kernels_floats(&rig, 500, 1), *g = kernels_floats(&rig, 100, 2);
-    float *b = kernels_floats(&rig, 100, 3), *dy = kernels_floats(&rig, 500, 4);
+    open_kernels(&rig, "03_layernorm");
+    float *x = random_floats(&rig, 500, 1), *g = random_floats(&rig, 100, 2);
+    float *b = random_floats(&rig, 100, 3), *dy = random_floats(&rig, 500, 4);
     float *y = rig_buffer(&rig, 2000), *mean = rig_buffer(&rig, 20), *rstd = rig_buffer(&rig, 20);
     float *dx = rig_buffer(&rig, 2000), *dg = rig_buffer(&rig, 400), *db = rig_buffer(&rig, 400);
     rig_run(&rig, "layernorm_fwd", RIG_X(5), RIG_X(64),
@@ -89,12 +89,12 @@ static void test_layernorm(void **state)
             q += (double)x[r * width + i] * (double)x[r * width + i];
         }
         const double m = s / width, rs = 1 / sqrt(q / width - m * m + (double)eps);
-        kernels_near(mean[r], m, 1e-5, 1e-6, "mean", (size_t)r);
-        kernels_near(rstd[r], rs, 1e-5, 1e-6, "rstd", (size_t)r);
+        near(mean[r], m, 1e-5, 1e-6, "mean", (size_t)r);
+        near(rstd[r], rs, 1e-5, 1e-6, "rstd", (size_t)r);
         for (int i = 0; i < width; i++) {
             const double h = ((double)x[r * width + i] - m) * rs;
             const double d = (double)dy[r * width + i] * (double)g[i];
-            kernels_near(y[r * width + i], h * (double)g[i] + (double)b[i], 1e-5, 1e-5, "y", (size_t)i);
+            near(y[r * width + i], h * (double)g[i] + (double)b[i], 1e-5, 1e-5, "y", (size_t)i);
             da += d / width;
             dc += d * h / width;
             sum_dg[i] += (double)dy[r * width + i] * h;
@@ -102,13 +102,13 @@ static void test_layernorm(void **state)
         }
         for (int i = 0; i < width; i++) {
             const double h = ((double)x[r * width + i] - m) * rs;
-            kernels_near(dx[r * width + i], ((double)dy[r * width + i] * (double)g[i] - da - h * dc) * rs,
+            near(dx[r * width + i], ((double)dy[r * width + i] * (double)g[i] - da - h * dc) * rs,
                  1e-4, 1e-5, "dx", (size_t)i);
         }
     }
     for (int i = 0; i < width; i++) {
-        kernels_near(dg[i], sum_dg[i], 1e-4, 1e-5, "dg", (size_t)i);
-        kernels_near(db[i], sum_db[i], 1e-4, 1e-5, "db", (size_t)i);
+        near(dg[i], sum_dg[i], 1e-4, 1e-5, "dg", (size_t)i);
+        near(db[i], sum_db[i], 1e-4, 1e-5, "db", (size_t)i);
     }
     rig_close(&rig);
 }
@@ -118,8 +118,8 @@ static void test_softmax(void **state)
     (void)state;
     struct rig rig;
     const int rows = 9, width = 75;
-    kernels_open(&rig, "04_softmax");
-    float *x = kernels_floats(&rig, 675, 1), *dy = kernels_floats(&rig, 675, 2);
+    open_kernels(&rig, "04_softmax");
+    float *x = random_floats(&rig, 675, 1), *dy = random_floats(&rig, 675, 2);
     float *y = rig_buffer(&rig, 2700), *dx = rig_buffer(&rig, 2700), *f = rig_buffer(&rig, 2700);
     for (int i = 0; i < 675; i++)
         x[i] *= 20;
@@ -136,9 +136,9 @@ static void test_softmax(void **state)
             dot += exp((double)x[r * width + i] - most) / sum * (double)dy[r * width + i];
         for (int i = 0; i < width; i++) {
             const double p = exp((double)x[r * width + i] - most) / sum;
-            kernels_near(y[r * width + i], p, 5e-6, 1e-30, "softmax", (size_t)i);
-            kernels_near(f[r * width + i], p, 1e-4, 1e-30, "fast softmax", (size_t)i);
-            kernels_near(dx[r * width + i], p * ((double)dy[r * width + i] - dot), 1e-4, 1e-7, "dx",
+            near(y[r * width + i], p, 5e-6, 1e-30, "softmax", (size_t)i);
+            near(f[r * width + i], p, 1e-4, 1e-30, "fast softmax", (size_t)i);
+            near(dx[r * width + i], p * ((double)dy[r * width + i] - dot), 1e-4, 1e-7, "dx",
                  (size_t)i);
         }
     }
@@ -168,24 +168,24 @@ static void test_activations(void **state)
     (void)state;
     struct rig rig;
     const int n = 1000;
-    kernels_open(&rig, "05_gelu");
-    float *x = kernels_floats(&rig, 1000, 1), *dy = kernels_floats(&rig, 1000, 2);
+    open_kernels(&rig, "05_gelu");
+    float *x = random_floats(&rig, 1000, 1), *dy = random_floats(&rig, 1000, 2);
     float *y = rig_buffer(&rig, 4000);
     for (int i = 0; i < n; i++)
         x[i] *= 6;
     rig_run(&rig, "gelu_erf", RIG_X(8), RIG_X(128), RIG_ARGS(&x, &y, &n));
     for (int i = 0; i < n; i++)
-        kernels_near(y[i], 0.5 * (double)x[i] * (1 + erf((double)x[i] * 0.70710678)), 1e-5, 1e-6, "gelu",
+        near(y[i], 0.5 * (double)x[i] * (1 + erf((double)x[i] * 0.70710678)), 1e-5, 1e-6, "gelu",
              (size_t)i);
     rig_run(&rig, "gelu_tanh", RIG_X(2), RIG_X(128), RIG_ARGS(&x, &y, &n));
     for (int i = 0; i < n; i++) {
         const double v = (double)x[i], t = tanh(0.79788456 * (v + 0.044715 * v * v * v));
-        kernels_near(y[i], 0.5 * v * (1 + t), 1e-5, 2e-6, "gelu", (size_t)i);
+        near(y[i], 0.5 * v * (1 + t), 1e-5, 2e-6, "gelu", (size_t)i);
     }
     rig_run(&rig, "gelu_bwd", RIG_X(8), RIG_X(128), RIG_ARGS(&x, &dy, &y, &n));
     for (int i = 0; i < n; i++) {
         const double v = (double)x[i], c = 0.5 * erfc(-v * M_SQRT1_2);
-        kernels_near(y[i], (double)dy[i] * (c + v * 0.39894228 * exp(-0.5 * v * v)), 1e-5, 1e-6, "gelu_bwd",
+        near(y[i], (double)dy[i] * (c + v * 0.39894228 * exp(-0.5 * v * v)), 1e-5, 1e-6, "gelu_bwd",
              (size_t)i);
     }
     for (int kind = 0; kind < 10; kind++) {
@@ -193,7 +193,7 @@ static void test_activations(void **state)
             y[i] = kind < 6 || kind == 9 ? x[i] : fabsf(x[i]);
         rig_run(&rig, "acts", RIG_X(8), RIG_X(128), RIG_ARGS(&y, &n, &kind));
         for (int i = 0; i < n; i++)
-            kernels_near(y[i], activation(kind, kind < 6 || kind == 9 ? (double)x[i] : fabs((double)x[i])),
+            near(y[i], activation(kind, kind < 6 || kind == 9 ? (double)x[i] : fabs((double)x[i])),
                  2e-6, 5e-7, "activation", (size_t)(kind * n + i));
     }
     rig_close(&rig);
@@ -206,17 +206,17 @@ static void test_embedding(void **state)
     (void)state;
     struct rig rig;
     const int n = 50, d = 20, bins = 40, count = 3000;
-    kernels_open(&rig, "07_embedding");
-    float *w = kernels_floats(&rig, 600, 1), *dy = kernels_floats(&rig, 1000, 2);
+    open_kernels(&rig, "07_embedding");
+    float *w = random_floats(&rig, 600, 1), *dy = random_floats(&rig, 1000, 2);
     float *out = rig_buffer(&rig, 4000), *dw = rig_buffer(&rig, 2400);
     int64_t *index = rig_buffer(&rig, 400);
     int *values = rig_buffer(&rig, 12000);
     uint32_t *histogram = rig_buffer(&rig, 160), wanted[40] = {0}, seed = 7;
     double sums[600] = {0};
     for (int i = 0; i < n; i++)
-        index[i] = (int64_t)(fabsf(kernels_unit(&seed)) * 29);
+        index[i] = (int64_t)(fabsf(unit(&seed)) * 29);
     for (int i = 0; i < count; i++)
-        wanted[values[i] = (int)(fabsf(kernels_unit(&seed)) * 39)]++;
+        wanted[values[i] = (int)(fabsf(unit(&seed)) * 39)]++;
     rig_run(&rig, "embed_gather", RIG_X(8), RIG_X(128), RIG_ARGS(&w, &index, &out, &n, &d));
     rig_run(&rig, "embed_scatter_add", RIG_X(8), RIG_X(128), RIG_ARGS(&dw, &index, &dy, &n, &d));
     for (int i = 0; i < n * d; i++) {
@@ -224,7 +224,7 @@ static void test_embedding(void **state)
         sums[index[i / d] * d + i % d] += (double)dy[i];
     }
     for (int i = 0; i < 600; i++)
-        kernels_near(dw[i], sums[i], 1e-5, 1e-6, "dw", (size_t)i);
+        near(dw[i], sums[i], 1e-5, 1e-6, "dw", (size_t)i);
     rig.options.dynamic_shared_bytes = 160;
     rig_run(&rig, "histogram", RIG_X(4), RIG_X(96), RIG_ARGS(&values, &histogram, &count, &bins));
     assert_memory_equal(histogram, wanted, sizeof wanted);
@@ -238,8 +238,8 @@ static void test_perceptron_pieces(void **state)
     (void)state;
     struct rig rig;
     const int rows = 37, classes = 10, k = 21, n = 300;
-    kernels_open(&rig, "17_mlp");
-    float *x = kernels_floats(&rig, (size_t)(rows * classes), 1);
+    open_kernels(&rig, "17_mlp");
+    float *x = random_floats(&rig, (size_t)(rows * classes), 1);
     float *g = rig_buffer(&rig, (size_t)(rows * classes) * 4),
           *loss = rig_buffer(&rig, (size_t)rows * 4);
     int *label = rig_buffer(&rig, (size_t)rows * 4);
@@ -251,23 +251,23 @@ static void test_perceptron_pieces(void **state)
         double sum = 0;
         for (int c = 0; c < classes; c++)
             sum += exp((double)x[i * classes + c]);
-        kernels_near(loss[i], log(sum) - (double)x[i * classes + label[i]], 1e-5, 1e-5, "loss", (size_t)i);
+        near(loss[i], log(sum) - (double)x[i * classes + label[i]], 1e-5, 1e-5, "loss", (size_t)i);
         for (int c = 0; c < classes; c++)
-            kernels_near(g[i * classes + c],
+            near(g[i * classes + c],
                  (exp((double)x[i * classes + c]) / sum - (c == label[i])) / rows, 1e-5, 1e-6,
                  "gradient", (size_t)c);
     }
-    float *a = kernels_floats(&rig, (size_t)(rows * k), 2),
-          *b = kernels_floats(&rig, (size_t)(classes * k), 3);
+    float *a = random_floats(&rig, (size_t)(rows * k), 2),
+          *b = random_floats(&rig, (size_t)(classes * k), 3);
     rig_run(&rig, "matmul_nt", RIG_XY(1, 5), RIG_XY(32, 8),
             RIG_ARGS(&a, &b, &g, &rows, &classes, &k));
     for (int i = 0; i < rows * classes; i++) {
         double sum = 0;
         for (int l = 0; l < k; l++)
             sum += (double)a[i / classes * k + l] * (double)b[i % classes * k + l];
-        kernels_near(g[i], sum, 1e-5, 1e-5, "C", (size_t)i);
+        near(g[i], sum, 1e-5, 1e-5, "C", (size_t)i);
     }
-    float *y = kernels_floats(&rig, 300, 4), *d = kernels_floats(&rig, 300, 5), before[300];
+    float *y = random_floats(&rig, 300, 4), *d = random_floats(&rig, 300, 5), before[300];
     memcpy(before, d, sizeof before);
     rig_run(&rig, "relu_backward", RIG_X(3), RIG_X(128), RIG_ARGS(&y, &d, &n));
     for (int i = 0; i < n; i++)
@@ -277,7 +277,7 @@ static void test_perceptron_pieces(void **state)
 
 int main(int argc, char **argv)
 {
-    kernels_begin(argc, argv);
+    begin_kernels(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrices),
         cmocka_unit_test(test_tiled_matrices),

@@ -56,14 +56,14 @@ static void test_halves(void **state)
     (void)state;
     struct rig rig;
     const int n = 300, pairs = 150;
-    kernels_open(&rig, "14_half");
+    open_kernels(&rig, "14_half");
     uint16_t *x = rig_buffer(&rig, 600), *y = rig_buffer(&rig, 600), *z = rig_buffer(&rig, 600);
-    float *f = kernels_floats(&rig, 300, 9);
+    float *f = random_floats(&rig, 300, 9);
     uint32_t seed = 5;
     uint16_t old[300];
     for (int i = 0; i < n; i++) {
-        x[i] = to_half((double)kernels_unit(&seed));
-        old[i] = y[i] = to_half((double)kernels_unit(&seed));
+        x[i] = to_half((double)unit(&seed));
+        old[i] = y[i] = to_half((double)unit(&seed));
     }
     const uint16_t a = to_half(1.5);
     rig_run(&rig, "half_axpy", RIG_X(3), RIG_X(128), RIG_ARGS(&x, &y, &a, &n));
@@ -71,7 +71,7 @@ static void test_halves(void **state)
         assert_int_equal(y[i], to_half(1.5 * half(x[i]) + half(old[i])));
     rig_run(&rig, "half2_gelu", RIG_X(2), RIG_X(128), RIG_ARGS(&x, &z, &pairs));
     for (int i = 0; i < n; i++)
-        kernels_near((float)half(z[i]), half(x[i]) / (1 + exp(-half(x[i]))), 1e-3, 1e-4, "gelu", (size_t)i);
+        near((float)half(z[i]), half(x[i]) / (1 + exp(-half(x[i]))), 1e-3, 1e-4, "gelu", (size_t)i);
     rig_run(&rig, "half_ops", RIG_X(3), RIG_X(128), RIG_ARGS(&x, &y, &z, &n));
     for (int i = 0; i < n; i++) {
         uint16_t c = to_half(half(x[i]) + half(y[i]));
@@ -80,7 +80,7 @@ static void test_halves(void **state)
         if (half(c) > half(x[i]))
             c ^= 0x8000;
         const double v = fmax(half(c), half(y[i]));
-        kernels_near((float)half(z[i]), exp(v), 1e-3, 1e-4, "half_ops", (size_t)i);
+        near((float)half(z[i]), exp(v), 1e-3, 1e-4, "half_ops", (size_t)i);
     }
     double sums[2] = {0}; /* small integers, so that their order does not matter */
     for (int i = 0; i < n; i++) {
@@ -126,8 +126,8 @@ static void test_integers(void **state)
     (void)state;
     struct rig rig;
     const int n = 300, m = 20, cols = 30, k = 40, k4 = 10;
-    kernels_open(&rig, "15_int8");
-    float *x = kernels_floats(&rig, 300, 1), *scale = rig_buffer(&rig, 4);
+    open_kernels(&rig, "15_int8");
+    float *x = random_floats(&rig, 300, 1), *scale = rig_buffer(&rig, 4);
     int8_t *q = rig_buffer(&rig, 300), *a = rig_buffer(&rig, 800), *b = rig_buffer(&rig, 1200);
     int *c = rig_buffer(&rig, 2400);
     uint32_t seed = 3;
@@ -136,9 +136,9 @@ static void test_integers(void **state)
     for (int i = 0; i < n; i++)
         assert_int_equal(q[i], (int)fminf(fmaxf(rintf(x[i] / *scale), -128), 127));
     for (int i = 0; i < 800; i++)
-        a[i] = (int8_t)(kernels_unit(&seed) * 128);
+        a[i] = (int8_t)(unit(&seed) * 128);
     for (int i = 0; i < 1200; i++)
-        b[i] = (int8_t)(kernels_unit(&seed) * 128);
+        b[i] = (int8_t)(unit(&seed) * 128);
     rig_run(&rig, "gemm_dp4a", RIG_XY(2, 2), RIG_XY(16, 16), RIG_ARGS(&a, &b, &c, &m, &cols, &k4));
     for (int i = 0; i < m; i++) {
         for (int j = 0; j < cols; j++) {
@@ -160,7 +160,7 @@ static void test_integers(void **state)
     uint32_t *v = rig_buffer(&rig, 1200), old32[300];
     uint64_t *w = rig_buffer(&rig, 2400), old64[300];
     for (int i = 0; i < n; i++) {
-        kernels_unit(&seed);
+        unit(&seed);
         old32[i] = v[i] = i ? seed : 0;
         old64[i] = w[i] = i ? (uint64_t)seed * 0x9e3779b97f4a7c15u >> (i & 63) : 0;
     }
@@ -202,7 +202,7 @@ static void test_tensor_cores(void **state)
     (void)state;
     struct rig rig;
     const int m = 32, n = 48, k = 64;
-    kernels_open(&rig, "16_tensor");
+    open_kernels(&rig, "16_tensor");
     check_tensor(&rig, "wmma_half", false);
     int8_t *a = rig_buffer(&rig, (size_t)(m * k)), *b = rig_buffer(&rig, (size_t)(n * k));
     int *c = rig_buffer(&rig, (size_t)(m * n) * 4);
@@ -240,7 +240,7 @@ static void test_tensor_cores(void **state)
 
 int main(int argc, char **argv)
 {
-    kernels_begin(argc, argv);
+    begin_kernels(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_halves),
         cmocka_unit_test(test_integers),

@@ -32,8 +32,8 @@ static void test_dropout(void **state)
     const int n = 1001;
     const float p = 0.3f, scale = 1.0f / (1.0f - p), std = 0.5f;
     const uint64_t seed = 0x123456789abcdefu, offset = 0x1122334455u;
-    kernels_open(&rig, "06_dropout_philox");
-    float *x = kernels_floats(&rig, 1004, 1), *y = rig_buffer(&rig, 4100);
+    open_kernels(&rig, "06_dropout_philox");
+    float *x = random_floats(&rig, 1004, 1), *y = rig_buffer(&rig, 4100);
     unsigned char *mask = rig_buffer(&rig, 1004);
     rig_run(&rig, "dropout", RIG_X(4), RIG_X(64), RIG_ARGS(&x, &y, &mask, &n, &p, &seed, &offset));
     for (int i = 0; i < n; i++) {
@@ -50,9 +50,9 @@ static void test_dropout(void **state)
         const float u1 = ((float)c[0] + 1.0f) * 2.3283064e-10f;
         const float u2 = (float)c[1] * 2.3283064e-10f * 6.2831853f;
         const double m = sqrt(-2 * log((double)u1)) * (double)std;
-        kernels_near(y[i * 4], m * sin((double)u2), 1e-5, 1e-6, "normal", (size_t)i);
+        near(y[i * 4], m * sin((double)u2), 1e-5, 1e-6, "normal", (size_t)i);
         if (i * 4 + 1 < n)
-            kernels_near(y[i * 4 + 1], m * cos((double)u2), 1e-5, 1e-6, "normal", (size_t)i);
+            near(y[i * 4 + 1], m * cos((double)u2), 1e-5, 1e-6, "normal", (size_t)i);
     }
     rig_close(&rig);
 }
@@ -65,9 +65,9 @@ static void test_optimisers(void **state)
     struct rig rig;
     const int n = 500, t = 3;
     const float lr = 0.01f, b1 = 0.9f, b2 = 0.999f, eps = 1e-8f, wd = 0.1f, mu = 0.9f;
-    kernels_open(&rig, "08_adam");
-    float *p = kernels_floats(&rig, 500, 1), *g = kernels_floats(&rig, 500, 2);
-    float *m = kernels_floats(&rig, 500, 3), *v = kernels_floats(&rig, 500, 4);
+    open_kernels(&rig, "08_adam");
+    float *p = random_floats(&rig, 500, 1), *g = random_floats(&rig, 500, 2);
+    float *m = random_floats(&rig, 500, 3), *v = random_floats(&rig, 500, 4);
     float old[3][500];
     for (int i = 0; i < n; i++) {
         v[i] = fabsf(v[i]);
@@ -80,17 +80,17 @@ static void test_optimisers(void **state)
         const double mi = (double)b1 * (double)old[1][i] + (1 - (double)b1) * gi;
         const double vi = (double)b2 * (double)old[2][i] + (1 - (double)b2) * gi * gi;
         const double mh = mi / (1 - pow((double)b1, t)), vh = vi / (1 - pow((double)b2, t));
-        kernels_near(m[i], mi, 1e-6, 1e-7, "m", (size_t)i);
-        kernels_near(v[i], vi, 1e-6, 1e-7, "v", (size_t)i);
-        kernels_near(p[i], (double)old[0][i] - (double)lr * mh / (sqrt(vh) + (double)eps), 1e-4, 1e-6, "p",
+        near(m[i], mi, 1e-6, 1e-7, "m", (size_t)i);
+        near(v[i], vi, 1e-6, 1e-7, "v", (size_t)i);
+        near(p[i], (double)old[0][i] - (double)lr * mh / (sqrt(vh) + (double)eps), 1e-4, 1e-6, "p",
              (size_t)i);
         old[0][i] = p[i], old[1][i] = m[i];
     }
     rig_run(&rig, "sgd_momentum", RIG_X(4), RIG_X(128), RIG_ARGS(&p, &g, &m, &n, &lr, &mu));
     for (int i = 0; i < n; i++) {
         const double mi = (double)mu * (double)old[1][i] + (double)g[i];
-        kernels_near(m[i], mi, 1e-6, 1e-7, "momentum", (size_t)i);
-        kernels_near(p[i], (double)old[0][i] - (double)lr * mi, 1e-6, 1e-7, "p", (size_t)i);
+        near(m[i], mi, 1e-6, 1e-7, "momentum", (size_t)i);
+        near(p[i], (double)old[0][i] - (double)lr * mi, 1e-6, 1e-7, "p", (size_t)i);
     }
     double *norm = rig_buffer(&rig, 8), wanted = 0;
     int *flag = rig_buffer(&rig, 4);
@@ -117,10 +117,10 @@ static void test_ring(void **state)
     struct rig rig;
     const int n = 100;
     const float threshold = 0.25f, step = 1.0f;
-    kernels_open(&rig, "12_ring");
+    open_kernels(&rig, "12_ring");
     struct ring *ring = rig_buffer(&rig, sizeof *ring);
     struct record *records = rig_buffer(&rig, 128 * sizeof *records);
-    float *x = kernels_floats(&rig, 100, 1), *sum = rig_buffer(&rig, 4);
+    float *x = random_floats(&rig, 100, 1), *sum = rig_buffer(&rig, 4);
     int *lock = rig_buffer(&rig, 4);
     ring->mask = 63;
     rig_run(&rig, "ring_enqueue", RIG_X(4), RIG_X(32), RIG_ARGS(&ring, &records, &x, &n));
@@ -154,8 +154,8 @@ static void test_reductions(void **state)
     (void)state;
     struct rig rig;
     const int n = 5000, rows = 50, columns = 100, scan = 900;
-    kernels_open(&rig, "13_reduce");
-    float *x = kernels_floats(&rig, 5000, 1), *out = rig_buffer(&rig, 5000 * 4);
+    open_kernels(&rig, "13_reduce");
+    float *x = random_floats(&rig, 5000, 1), *out = rig_buffer(&rig, 5000 * 4);
     float *part = rig_buffer(&rig, 64);
     uint32_t *count = rig_buffer(&rig, 4);
     int *in = rig_buffer(&rig, 4096), *sums = rig_buffer(&rig, 4096), running = 0;
@@ -166,16 +166,16 @@ static void test_reductions(void **state)
     rig_run(&rig, "reduce_sum", RIG_X(7), RIG_X(128), RIG_ARGS(&x, &out, &n));
     for (int i = 0; i < 7; i++)
         sum += (double)out[i];
-    kernels_near((float)sum, total, 1e-5, 1e-4, "sum", 0);
+    near((float)sum, total, 1e-5, 1e-4, "sum", 0);
     rig_run(&rig, "last_block_reduce", RIG_X(9), RIG_X(256), RIG_ARGS(&x, &part, &out, &count, &n));
-    kernels_near(out[0], total, 1e-5, 1e-4, "last block", 0);
+    near(out[0], total, 1e-5, 1e-4, "last block", 0);
     assert_int_equal(*count, 0);
     rig_run(&rig, "col_sum", RIG_X(4), RIG_X(32), RIG_ARGS(&x, &out, &rows, &columns));
     for (int c = 0; c < columns; c++) {
         double column = 0;
         for (int r = 0; r < rows; r++)
             column += (double)x[r * columns + c];
-        kernels_near(out[c], column, 1e-5, 1e-5, "column", (size_t)c);
+        near(out[c], column, 1e-5, 1e-5, "column", (size_t)c);
     }
     for (int i = 0; i < scan; i++)
         in[i] = i * 7 % 31;
@@ -190,7 +190,7 @@ static void test_reductions(void **state)
 
 int main(int argc, char **argv)
 {
-    kernels_begin(argc, argv);
+    begin_kernels(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_optimisers),
