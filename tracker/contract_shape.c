@@ -70,7 +70,6 @@ static const struct rp_json_key step[] = {
     {"nvtx", RP_JSON_TEXT, true, NULL},
 };
 
-
 const struct rp_json_shape rp_contract_shapes[RP_CONTRACT_OBJECT_COUNT] = {
     [RP_CONTRACT_ROOT] = RP_JSON_SHAPE("the contract", root),
     [RP_CONTRACT_SEGMENT] = RP_JSON_SHAPE("a segment", segment),

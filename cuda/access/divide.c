@@ -93,7 +93,7 @@ static void ask(struct rp_run *run, const struct rp_form *rest, int64_t by, bool
     if (box->hi[v] < whole->hi[v] || box->lo[v] > whole->lo[v]) {
         if (may_cut) /* a guard holds here: first cut where it does */
             rp_run_request(run, RP_REQUEST_CUT, v,
-                    box->hi[v] < whole->hi[v] ? box->hi[v] + 1 : box->lo[v], 0);
+                           box->hi[v] < whole->hi[v] ? box->hi[v] + 1 : box->lo[v], 0);
         return;
     }
     int64_t steps = floor_divide(hi, by) - floor_divide(lo, by);

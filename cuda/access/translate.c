@@ -67,8 +67,7 @@ static void unpack(const struct rp_translation *at)
                            .a = whole, .block = at->node, .stage = 2};
         if (to->items[i].kind == RP_PTX_OPERAND_REG &&
             rp_value_register_bits(at, &to->items[i]) == 32)
-            rp_value_assign(at, to->items[i].reg,
-                       rp_ssa_op(at->build, op));
+            rp_value_assign(at, to->items[i].reg, rp_ssa_op(at->build, op));
         else
             rp_value_assign_opaque(at, &to->items[i]);
     }

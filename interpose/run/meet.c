@@ -8,6 +8,11 @@
 #include "interpose/run/report.h"
 #include "interpose/run/undecided.h"
 
+#define RP_CALLS_LEFT_OUT                                                                         \
+    "the replay has left calls of its forward out, or made them in another order, and this one "  \
+    "reads what they change: let it make them as its forward did, or mark as a segment those "    \
+    "alone that are replayed"
+
 struct meeting {
     struct rp_scope *scope;
     const struct rp_footprint *call;
@@ -76,7 +81,6 @@ static void check_state_left(const struct rp_scope *scope, const struct rp_footp
                              state.items[i].hi, report_left, &leaving);
     rp_spans_release(&state);
 }
-
 
 static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
 {
@@ -164,11 +168,7 @@ static void tell_difference(struct rp_scope *scope, const struct rp_footprint *c
                          &beside->writer);
         return;
     }
-    rp_meet_other(scope, call,
-             scope->skips ? "the replay has left calls of its forward out, or made them in another "
-                            "order, and this one reads what they change: let it make them as its "
-                            "forward did, or mark as a segment those alone that are replayed"
-                          : NULL);
+    rp_meet_other(scope, call, scope->skips ? RP_CALLS_LEFT_OUT : NULL);
 }
 
 void rp_meet(struct rp_scope *scope, const struct rp_footprint *call)
