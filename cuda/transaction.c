@@ -217,13 +217,18 @@ enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept
     return status;
 }
 
+static bool has_joined(const struct rp_transaction *transaction, rp_stream stream)
+{
+    bool found = stream == transaction->stream;
+    for (size_t i = 0; !found && i < transaction->joined_count; i++)
+        found = transaction->joined[i] == stream;
+    return found;
+}
+
 enum rp_status rp_transaction_join(struct rp_transaction *transaction, rp_stream stream)
 {
-    if (stream == transaction->stream)
+    if (has_joined(transaction, stream))
         return RP_OK;
-    for (size_t i = 0; i < transaction->joined_count; i++)
-        if (transaction->joined[i] == stream)
-            return RP_OK;
     if (transaction->joined_count == transaction->joined_capacity) {
         size_t capacity = transaction->joined_capacity ? transaction->joined_capacity * 2 : 4;
         rp_stream *bigger = realloc(transaction->joined, capacity * sizeof *bigger);
@@ -239,6 +244,19 @@ enum rp_status rp_transaction_join(struct rp_transaction *transaction, rp_stream
     return status == RP_OK
                ? rp_order_after(transaction->bench.order, stream, transaction->stream)
                : status;
+}
+
+enum rp_status rp_transaction_outside(struct rp_transaction *transaction, rp_stream stream)
+{
+    const bool is_new = !has_joined(transaction, stream);
+    enum rp_status status = rp_transaction_join(transaction, stream);
+    if (!rp_switch_on(RP_SWITCH_ORDER))
+        return status;
+    if (status == RP_OK && !is_new)
+        status = rp_order_after(transaction->bench.order, stream, transaction->stream);
+    for (size_t i = 0; status == RP_OK && i < transaction->joined_count; i++)
+        status = rp_order_after(transaction->bench.order, stream, transaction->joined[i]);
+    return status;
 }
 
 enum rp_status rp_transaction_live_write(struct rp_transaction *transaction, rp_alloc_id id,

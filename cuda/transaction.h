@@ -36,6 +36,9 @@ enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept
                                     struct rp_transaction **out);
 /* The replay is about to use `stream` too. */
 enum rp_status rp_transaction_join(struct rp_transaction *transaction, rp_stream stream);
+/* A call outside the replay is about to write rewound bytes in `stream`: after the restoring copy,
+ * and after all that the replay was given so far, which reads them as they were. */
+enum rp_status rp_transaction_outside(struct rp_transaction *transaction, rp_stream stream);
 enum rp_status rp_transaction_stash(struct rp_transaction *transaction, rp_alloc_id id,
                                     uint64_t lo, uint64_t hi, rp_stream stream);
 enum rp_status rp_transaction_live_write(struct rp_transaction *transaction, rp_alloc_id id,

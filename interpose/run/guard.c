@@ -252,7 +252,7 @@ static void outside_reach(const struct rp_scope *scope, struct rp_footprint *cal
         return;
     }
     /* After the restoring copy, so that the live write is the one that stays. */
-    enum rp_status status = rp_transaction_join(transaction, call->stream);
+    enum rp_status status = rp_transaction_outside(transaction, call->stream);
     for (size_t i = 0; status == RP_OK && i < rp_executions_count(); i++)
         if (rp_keep_protects(rp_executions_at(i)) && rp_executions_at(i) != scope->execution)
             status = fetch(rp_executions_at(i), transaction, reach->id, reach->lo, reach->hi,
@@ -277,7 +277,7 @@ static void meet(const struct rp_scope *scope, struct rp_footprint *call)
     rp_spans_release(&rewound);
 }
 
-/* What it writes, it writes after the restoring copy. */
+/* What it writes, it writes after the restoring copy, and after what the replay reads there. */
 static void join(const struct rp_scope *scope, struct rp_footprint *call)
 {
     struct rp_spans rewound = {0};
@@ -288,7 +288,7 @@ static void join(const struct rp_scope *scope, struct rp_footprint *call)
             status = rp_transaction_rewound(scope->transaction, reach->id, reach->lo, reach->hi,
                                             &rewound);
         if (status == RP_OK && reach->effect == RP_WRITE && rewound.count)
-            status = rp_transaction_join(scope->transaction, call->stream);
+            status = rp_transaction_outside(scope->transaction, call->stream);
         call->is_early = call->is_early || status != RP_OK;
     }
     rp_spans_release(&rewound);

@@ -31,6 +31,7 @@
     X("whose-replay", whose_replay) X("told-by-buffers", told_by_buffers) X("nested", nested)     \
     X("pinned-slab", pinned_slab) X("host-function", host_function)                               \
     X("recycled-address", recycled_address) X("live-write-aside", live_write_aside)               \
+    X("live-write-late", live_write_late)                                                        \
     X("nested-replays", nested_replays) X("domains", domains)                                     \
     X("crowd", crowd) X("never-replayed", never_replayed) X("side-stream", side_stream)           \
     X("reader-after", reader_after) X("two-streams", two_streams)                                 \

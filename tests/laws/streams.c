@@ -423,3 +423,51 @@ void scenario_live_write_aside(void)
         run_step(step, aside_forward, aside_after);
     }
 }
+
+static void fill_in_side(CUdeviceptr half_of_state)
+{
+    int half = n / 2;
+    unsigned value = 77;
+    LAUNCH_IN(side, "fill", half, &half_of_state, &value, &half);
+}
+
+static void late_forward(void)
+{
+    int half = n / 2;
+    bool is_replay = replaying && queue_row;
+    CUdeviceptr upper = state_ + WORDS(half), y_upper = y + WORDS(half);
+    LAUNCH("step_state", half, &state_, &x, &y, &half);
+    if (is_replay)
+        fill_in_side(state_);
+    LAUNCH("slow_fill", n, &scratch, &draws, &n, &long_rounds);
+    LAUNCH("step_state", half, &upper, &x, &y_upper, &half);
+    if (is_replay) {
+        fill_in_side(upper);
+        order(side, NULL);
+    }
+}
+
+static void late_after(void)
+{
+    order(NULL, side);
+    if (!replaying) {
+        fill_in_side(state_);
+        fill_in_side(state_ + WORDS(n / 2));
+        order(side, NULL);
+    }
+    queue_row = 1;
+}
+
+/* Two live writes in a stream that waits for the forward alone: the second one comes when that
+ * stream has met the replay already, and must not come before what the replay reads since. */
+void scenario_live_write_late(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    scratch = allocate(WORDS(n));
+    CU(StreamCreate, &side, CU_STREAM_NON_BLOCKING);
+    for (int step = 1; step <= STEPS; step++) {
+        queue_row = 0;
+        run_step(step, late_forward, late_after);
+    }
+}
