@@ -60,15 +60,8 @@ static bool is_moved(const struct rp_hazard *hazard)
     return hazard->kind == RP_HAZARD_ASSUMED && hazard->assumed == RP_ASSUMED_MOVED;
 }
 
-static json_t *hazard_json(const struct rp_hazard *hazard)
+static void put_place(json_t *object, const struct rp_hazard *hazard)
 {
-    json_t *object = json_object();
-    char stream[32];
-    snprintf(stream, sizeof stream, "0x%llx", (unsigned long long)hazard->written.stream);
-    put_text(object, "hazard", rp_hazard_kind_name(hazard->kind));
-    if (hazard->segment)
-        put_text(object, "segment", hazard->segment);
-    put_count(object, "instance", hazard->instance);
     if (hazard->buffer)
         put_text(object, "buffer", hazard->buffer);
     put_count(object, "allocation", hazard->allocation);
@@ -83,8 +76,12 @@ static json_t *hazard_json(const struct rp_hazard *hazard)
         put_count(object, "version_read", hazard->version_read);
     if (hazard->wants_version)
         put_count(object, "version_wanted", hazard->version_wanted);
-    if (hazard->key)
-        put_text(object, "key", hazard->key);
+}
+
+static void put_calls(json_t *object, const struct rp_hazard *hazard)
+{
+    char stream[32];
+    snprintf(stream, sizeof stream, "0x%llx", (unsigned long long)hazard->written.stream);
     if (hazard->writer) {
         put_text(object, "writer", hazard->writer);
         put_count(object, "writer_seq", hazard->written.seq);
@@ -100,6 +97,19 @@ static json_t *hazard_json(const struct rp_hazard *hazard)
         put_text(object, "other", hazard->other);
     if (hazard->kind == RP_HAZARD_DIVERGED || is_moved(hazard))
         put_count(object, "position", hazard->position);
+}
+
+static json_t *hazard_json(const struct rp_hazard *hazard)
+{
+    json_t *object = json_object();
+    put_text(object, "hazard", rp_hazard_kind_name(hazard->kind));
+    if (hazard->segment)
+        put_text(object, "segment", hazard->segment);
+    put_count(object, "instance", hazard->instance);
+    put_place(object, hazard);
+    if (hazard->key)
+        put_text(object, "key", hazard->key);
+    put_calls(object, hazard);
     put_count(object, "step", hazard->step);
     put_count(object, "count", hazard->count);
     put_count(object, "order", hazard->order);
@@ -323,6 +333,18 @@ static void put_contract(json_t *summary)
     json_object_set_new(summary, "buffers", buffers_json());
 }
 
+static void put_trace(json_t *summary)
+{
+    struct rp_trace_stats stats;
+    rp_trace_writer_stats(rp_core.trace, &stats);
+    put_count(summary, "trace_events", stats.events);
+    put_count(summary, "trace_bytes", stats.bytes_written);
+    put_count(summary, "trace_lost", stats.lost);
+    put_count(summary, "trace_waits", stats.waits);
+    if (stats.error != 0)
+        put_text(summary, "trace_error", strerror(stats.error));
+}
+
 static json_t *summary_json(void)
 {
     json_t *summary = json_object();
@@ -352,16 +374,8 @@ static json_t *summary_json(void)
     put_count(summary, "device_peak_bytes", rp_core.figures.device_peak);
     if (rp_core.config.budget != UINT64_MAX)
         put_count(summary, "budget_bytes", rp_core.config.budget);
-    if (rp_core.trace) {
-        struct rp_trace_stats stats;
-        rp_trace_writer_stats(rp_core.trace, &stats);
-        put_count(summary, "trace_events", stats.events);
-        put_count(summary, "trace_bytes", stats.bytes_written);
-        put_count(summary, "trace_lost", stats.lost);
-        put_count(summary, "trace_waits", stats.waits);
-        if (stats.error != 0)
-            put_text(summary, "trace_error", strerror(stats.error));
-    }
+    if (rp_core.trace)
+        put_trace(summary);
     if (rp_core.segments_wanted)
         put_contract(summary);
     json_object_set_new(summary, "hazards", hazards_json());

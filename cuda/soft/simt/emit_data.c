@@ -337,47 +337,59 @@ bool simt_emit_cvt(struct compiler *c)
 /* ---- carry chains ------------------------------------------------------------- */
 
 /* add.cc, addc[.cc], sub.cc, subc[.cc], mad.{lo,hi}.cc, madc.{lo,hi}[.cc] */
+struct carry_form {
+    bool multiplies, high, carry_in, carry_out;
+    enum rp_ptx_type type;
+};
+
+static bool read_carry_form(const struct rp_ptx_instruction *at, struct carry_form *form)
+{
+    const bool multiplies = !strncmp(at->op, "mad", 3);
+    uint32_t next = 0;
+    *form = (struct carry_form){.multiplies = multiplies, .carry_in = at->op[3] == 'c',
+                                .type = at->type[0]};
+    if (multiplies && at->modifier_count) {
+        form->high = !strcmp(at->modifiers[next], "hi");
+        if (!form->high && strcmp(at->modifiers[next], "lo") != 0)
+            return false;
+        next++;
+    }
+    form->carry_out = next < at->modifier_count && !strcmp(at->modifiers[next], "cc");
+    next += form->carry_out;
+    return at->type_count == 1 && next + 1 == at->modifier_count &&
+           (form->type == RP_PTX_U32 || form->type == RP_PTX_S32 || form->type == RP_PTX_U64 ||
+            form->type == RP_PTX_S64) &&
+           at->operand_count == (multiplies ? 4 : 3) &&
+           (multiplies || !strncmp(at->op, "add", 3) || !strncmp(at->op, "sub", 3));
+}
+
+/* -1 when there is none. */
+static int carry_opcode(const char *op, const struct carry_form *form)
+{
+    char id[32];
+    if (form->multiplies && form->high)
+        snprintf(id, sizeof id, "madc_hi_%s", rp_ptx_type_name(form->type));
+    else
+        snprintf(id, sizeof id, "%.3sc%s_%u", op, form->multiplies ? "_lo" : "",
+                 8 * rp_ptx_type_bytes(form->type));
+    for (int k = SIMT_OP_addc_32; k <= SIMT_OP_madc_hi_s64; k++)
+        if (!strcmp(signature_of(k)->id, id))
+            return k;
+    return -1;
+}
+
 bool simt_emit_carry(struct compiler *c)
 {
     const struct rp_ptx_instruction *at = c->at;
-    const bool multiplies = !strncmp(at->op, "mad", 3);
-    const bool carry_in = at->op[3] == 'c';
-    uint32_t next = 0;
-    bool high = false, carry_out = false;
-    if (multiplies && at->modifier_count) {
-        high = !strcmp(at->modifiers[0], "hi");
-        if (!high && strcmp(at->modifiers[0], "lo") != 0)
-            return simt_refuse(c, "not supported");
-        next++;
-    }
-    if (next < at->modifier_count && !strcmp(at->modifiers[next], "cc")) {
-        carry_out = true;
-        next++;
-    }
-    const enum rp_ptx_type type = at->type[0];
-    const uint32_t width = rp_ptx_type_bytes(type);
-    const bool known = type == RP_PTX_U32 || type == RP_PTX_S32 || type == RP_PTX_U64 ||
-                       type == RP_PTX_S64;
-    if (at->type_count != 1 || next + 1 != at->modifier_count || !known ||
-        at->operand_count != (multiplies ? 4 : 3) ||
-        (strncmp(at->op, "add", 3) != 0 && strncmp(at->op, "sub", 3) != 0 && !multiplies))
+    struct carry_form form;
+    if (!read_carry_form(at, &form))
         return simt_refuse(c, "not supported");
-    char id[32];
-    if (multiplies && high)
-        snprintf(id, sizeof id, "madc_hi_%s", rp_ptx_type_name(type));
-    else
-        snprintf(id, sizeof id, "%sc%s_%u", multiplies ? "mad" : at->op[0] == 'a' ? "add" : "sub",
-                 multiplies ? "_lo" : "", 8 * width);
-    int opcode = -1;
-    for (int k = SIMT_OP_addc_32; k <= SIMT_OP_madc_hi_s64; k++) {
-        if (!strcmp(signature_of(k)->id, id))
-            opcode = k;
-    }
+    const uint32_t width = rp_ptx_type_bytes(form.type);
+    const int opcode = carry_opcode(at->op, &form);
     uint32_t d, rows[4] = {0};
-    for (uint32_t k = 1; k < at->operand_count; k++) {
+    for (uint32_t k = 1; k < at->operand_count; k++)
         if (!source(c, &at->operands[k], width, &rows[k]))
             return false;
-    }
     if (opcode < 0 || !target(c, &at->operands[0], width, &d))
         return simt_refuse(c, "not supported");
     if (!c->carry)
@@ -386,8 +398,9 @@ bool simt_emit_carry(struct compiler *c)
     op->d = d;
     op->a = rows[1];
     op->b = rows[2];
-    op->c = multiplies ? rows[3] : rows[2];
+    op->c = form.multiplies ? rows[3] : rows[2];
     op->e = c->carry;
-    op->flags = (uint16_t)((carry_in ? SIMT_CARRY_IN : 0) | (carry_out ? SIMT_CARRY_OUT : 0));
+    op->flags = (uint16_t)((form.carry_in ? SIMT_CARRY_IN : 0) |
+                           (form.carry_out ? SIMT_CARRY_OUT : 0));
     return true;
 }
