@@ -60,9 +60,10 @@ static int nothing(const struct rp_finding *finding, const struct rp_options *op
         rp_say("no launch was traced; was the job run under `reprise run -m observe`?");
     else if (story->range_count == 0)
         rp_say("no replay was found: the job marks no steps by NVTX ranges, and without steps "
-               "launches that come again can't be told from the next step");
+               "launches that come again can't be told from the next step; mark them, and best "
+               "each forward and each replay too, or write a contract that names launches");
     else if (finding->step_count == 0)
-        rp_say("no replay was found, and no NVTX range that could be a step");
+        rp_say("no replay was found, and no NVTX range that could be a step; mark each step by one");
     else if (finding->doubted)
         rp_say("no replay was proposed: %s do the same work, but %s; if it is a replay all the "
                "same, write both into a contract",

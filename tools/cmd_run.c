@@ -28,7 +28,9 @@ static int find_program(struct rp_run *run)
     int code = rp_program_find(name, run->program);
 
     if (code != 0) {
-        rp_say("%s: %s", name, code == RP_EXIT_NOT_FOUND ? "command not found" : strerror(errno));
+        bool was_sought = strchr(name, '/') == NULL;
+        rp_say("%s: %s", name,
+               code == RP_EXIT_NOT_FOUND && was_sought ? "command not found" : strerror(errno));
         return code;
     }
     code = rp_program_inspect(run->program, message, sizeof(message));

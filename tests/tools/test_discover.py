@@ -113,7 +113,7 @@ class Discover(harness.Case):
                           "COMMAND, then reprise discover", done.stderr)
             self.assertNotIn("marks no steps", done.stderr)
 
-    def trace(self, *launches, repeated=4, verdict="exact"):
+    def trace(self, *launches, repeated=4, verdict="exact", marked=True):
         """Of a job with four steps, some of which do these launches twice. Each kernel reads, by
         this verdict, and writes the memory beside it."""
         folder = self.folder / "traced"
@@ -126,7 +126,7 @@ class Discover(harness.Case):
             lines.append(f"note allocation allocation={at + 1} kind=device bytes={64 + at} "
                          f"address={4096 * (at + 1):#x} seq=0")
         for step in range(4):
-            lines.append("note range range=step phase=begins")
+            lines += ["note range range=step phase=begins"] if marked else []
             for kernel, memory in launches * (2 if step < repeated else 1):
                 seq += 1
                 lines += [f"enter cuLaunchKernel {seq}"]
@@ -135,7 +135,7 @@ class Discover(harness.Case):
                           for effect, word in (("read", verdict), ("write", "exact"))]
                 lines += [f"note launch seq={seq} kernel={kernel} grid_x=1",
                           f"leave cuLaunchKernel {seq} 0"]
-            lines.append("note range range=step phase=ends")
+            lines += ["note range range=step phase=ends"] if marked else []
         subprocess.run([WRITER, folder / "trace-4242.rpt"], input="\n".join(lines) + "\n",
                        check=True, text=True)
         return str(folder)
@@ -146,6 +146,12 @@ class Discover(harness.Case):
         told = self.discover("-o", "-", self.trace(("a", 1), ("b", 2), ("c", 3), ("a", 4)), code=1)
         self.assertIn("is of 4, a to a, and its last one's name", told.stderr)
         self.assertIn("NVTX ranges", told.stderr)
+
+    def test_a_job_that_marks_nothing(self):
+        told = self.discover("-o", "-", self.trace(("a", 1), ("b", 2), ("c", 3), marked=False),
+                             code=1)
+        self.assertIn("marks no steps by NVTX ranges", told.stderr)
+        self.assertIn("mark them", told.stderr)
 
     def test_what_is_left_out_is_named(self):
         told = self.discover("-o", "-", self.trace(("a", 1), ("b", 2)), code=1)
