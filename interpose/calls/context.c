@@ -76,6 +76,14 @@ unsigned rp_context_number(uint64_t handle)
     return number < context_count ? (unsigned)number : RP_DRIVER_CONTEXTS;
 }
 
+unsigned rp_context_now(void)
+{
+    uint64_t handle = current();
+    if (!handle)
+        return RP_DRIVER_CONTEXTS;
+    return rp_context_is_one() ? 0 : rp_context_number(handle);
+}
+
 uint64_t rp_context_primary(int device)
 {
     for (size_t i = 0; i < context_count; i++)

@@ -15,6 +15,8 @@ void rp_context_made(uint64_t context, int device);
 void rp_context_gone(uint64_t context);
 /* By which its streams are marked; one that no context has when it isn't known. */
 unsigned rp_context_number(uint64_t context);
+/* The current one of the thread; one that no context has when there is none. */
+unsigned rp_context_now(void);
 /* The primary context of a device, 0 when it was never seen. */
 uint64_t rp_context_primary(int device);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/calls/kernel.h"
 
+#include "cuda/driver_real.h"
+#include "interpose/calls/context.h"
 #include "interpose/run/core.h"
 #include "interpose/run/report.h"
 
@@ -11,6 +13,7 @@ struct global {
     char *symbol;
     uint64_t address, bytes;
     rp_alloc_id id;
+    unsigned context;
 };
 
 struct module {
@@ -19,7 +22,11 @@ struct module {
     const struct rp_image *image;
     struct global *globals;
     size_t global_count;
+    bool by_context; /* a library with variables */
+    uint64_t met;    /* the contexts in which these were looked for, a bit each */
 };
+
+_Static_assert(RP_DRIVER_CONTEXTS <= 64, "a bit each");
 
 static struct module *modules;
 static size_t module_count, module_capacity;
@@ -51,9 +58,20 @@ static struct module *module_add(uint64_t handle, const struct rp_image *image)
     return &modules[module_count++];
 }
 
-void rp_kernel_load(uint64_t handle, const struct rp_image *image)
+static void count(void *ctx, const char *symbol, uint64_t bytes)
 {
-    if (module_add(handle, image))
+    (void)symbol, (void)bytes;
+    ++*(size_t *)ctx;
+}
+
+void rp_kernel_load(uint64_t handle, const struct rp_image *image, bool is_library)
+{
+    size_t variables = 0;
+    struct module *module = module_add(handle, image);
+    rp_image_globals(image, count, &variables);
+    if (module)
+        module->by_context = is_library && variables;
+    if (module)
         RP_NOTE(image, RP_U(handle), RP_T(rp_image_kind_text(image)), RP_U(rp_image_hash(image)),
                 RP_U(0), RP_U(rp_image_kernel_count(image)));
 }
@@ -223,6 +241,13 @@ static void note_kernel(const struct rp_kernel *kernel)
             RP_T(proof ? rp_proof_text(proof) : kernel->unproved));
 }
 
+/* The module that has another's globals: the library that it was made of. */
+static struct module *home_of(uint64_t handle)
+{
+    struct module *module = module_find(handle);
+    return module && module->same_as ? module_find(module->same_as) : module;
+}
+
 void rp_kernel_got(uint64_t function, uint64_t handle, const char *name,
                    const struct rp_kernel_layout *told)
 {
@@ -236,9 +261,11 @@ void rp_kernel_got(uint64_t function, uint64_t handle, const char *name,
     kernel = kernel_add(function);
     if (!kernel)
         return;
+    const struct module *home = home_of(handle);
     kernel->module = handle;
     kernel->name = id;
     kernel->text = rp_name(kernel->name);
+    kernel->by_context = home && home->by_context;
     if (said)
         learn(kernel, said, told);
     else
@@ -282,8 +309,8 @@ const struct rp_kernel *rp_kernel_find(uint64_t function)
     return &stranger;
 }
 
-void rp_kernel_global_found(uint64_t handle, const char *symbol, uint64_t address, uint64_t bytes,
-                            rp_alloc_id id)
+void rp_kernel_global_found(uint64_t handle, unsigned context, const char *symbol,
+                            uint64_t address, uint64_t bytes, rp_alloc_id id)
 {
     struct module *module = module_find(handle);
     if (!module)
@@ -295,21 +322,35 @@ void rp_kernel_global_found(uint64_t handle, const char *symbol, uint64_t addres
     module->globals = bigger;
     char *copy = strdup(symbol);
     if (copy)
-        module->globals[module->global_count++] = (struct global){copy, address, bytes, id};
+        module->globals[module->global_count++] =
+            (struct global){copy, address, bytes, id, context};
 }
 
-/* The module that has the kernel's globals. */
-static const struct module *home_of(const struct rp_kernel *kernel)
+void rp_kernel_met(uint64_t handle, unsigned context)
 {
-    const struct module *module = module_find(kernel->module);
-    return module && module->same_as ? module_find(module->same_as) : module;
+    struct module *module = module_find(handle);
+    if (module && context < RP_DRIVER_CONTEXTS)
+        module->met |= UINT64_C(1) << context;
+}
+
+uint64_t rp_kernel_unmet(const struct rp_kernel *kernel, unsigned context,
+                         const struct rp_image **image)
+{
+    struct module *home = home_of(kernel->module);
+    if (!home || context >= RP_DRIVER_CONTEXTS || home->met >> context & 1)
+        return 0;
+    *image = home->image;
+    return home->handle;
 }
 
 uint64_t rp_kernel_symbol(void *ctx, const char *symbol, uint64_t *bytes)
 {
-    const struct module *module = home_of(ctx);
+    const struct rp_kernel_in *in = ctx;
+    bool by_context = in->kernel->by_context && !rp_context_is_one();
+    const struct module *module = home_of(in->kernel->module);
     for (size_t i = 0; module && i < module->global_count; i++) {
-        if (strcmp(module->globals[i].symbol, symbol) != 0)
+        if (strcmp(module->globals[i].symbol, symbol) != 0 ||
+            (by_context && module->globals[i].context != in->context))
             continue;
         if (bytes)
             *bytes = module->globals[i].bytes;
@@ -321,7 +362,7 @@ uint64_t rp_kernel_symbol(void *ctx, const char *symbol, uint64_t *bytes)
 enum rp_status rp_kernel_globals(const struct rp_kernel *kernel, rp_kernel_global_fn visit,
                                  void *ctx)
 {
-    const struct module *module = home_of(kernel);
+    const struct module *module = home_of(kernel->module);
     enum rp_status status = RP_OK;
     for (size_t i = 0; status == RP_OK && module && i < module->global_count; i++)
         status = visit(ctx, module->globals[i].address);

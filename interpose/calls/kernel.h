@@ -21,10 +21,11 @@ struct rp_kernel {
     const char *escapes;  /* why it may write what neither arguments nor globals lead to */
     struct rp_kernel_layout layout; /* of the parameter block that proof and locators want */
     bool packed_alike;    /* the block that a job passes as `extra` lies the same way */
+    bool by_context;      /* of a library: its variables lie elsewhere in each context */
 };
 
-/* `image` was loaded as `module` (CUmodule or CUlibrary). */
-void rp_kernel_load(uint64_t module, const struct rp_image *image);
+/* `image` was loaded as `module`, a CUmodule or a CUlibrary. */
+void rp_kernel_load(uint64_t module, const struct rp_image *image, bool is_library);
 /* `module` is another handle of what `known` was loaded from, its globals included. */
 void rp_kernel_load_same(uint64_t module, uint64_t known);
 /* `buried` is called for each global of the module, which die with it; may be NULL. */
@@ -39,13 +40,23 @@ void rp_kernel_same(uint64_t function, uint64_t known);
 /* Never NULL: a function that nobody looked up under our eyes is an unproved kernel. */
 const struct rp_kernel *rp_kernel_find(uint64_t function);
 
-/* Module globals, by name: for locators and for kernels that use them. */
-void rp_kernel_global_found(uint64_t module, const char *symbol, uint64_t address, uint64_t bytes,
-                            rp_alloc_id id);
+/* Module globals, by name: for locators and for kernels that use them. Those of a library are found
+ * in one context after the other, which is told by its number (context.h). */
+void rp_kernel_global_found(uint64_t module, unsigned context, const char *symbol,
+                            uint64_t address, uint64_t bytes, rp_alloc_id id);
+/* They were looked for in this context. */
+void rp_kernel_met(uint64_t module, unsigned context);
+/* The library of the kernel, if that has not been done; or 0. */
+uint64_t rp_kernel_unmet(const struct rp_kernel *kernel, unsigned context,
+                         const struct rp_image **image);
 typedef enum rp_status (*rp_kernel_global_fn)(void *ctx, uint64_t address);
 enum rp_status rp_kernel_globals(const struct rp_kernel *kernel, rp_kernel_global_fn visit,
                                  void *ctx);
-/* rp_symbol_fn for proofs; ctx is the kernel. */
+/* rp_symbol_fn for proofs; ctx is a kernel in a context. */
+struct rp_kernel_in {
+    const struct rp_kernel *kernel;
+    unsigned context; /* counts where the kernel is by_context, and there is more than one */
+};
 uint64_t rp_kernel_symbol(void *ctx, const char *symbol, uint64_t *bytes);
 
 /* What was proved of it turned out wrong: by any handle, it may write anything from now on. */

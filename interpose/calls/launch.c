@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/calls/launch.h"
 
+#include "cuda/driver_real.h"
+#include "interpose/calls/context.h"
+#include "interpose/calls/handlers.h"
 #include "interpose/calls/reach.h"
 #include "interpose/calls/suspect.h"
 #include "interpose/run/core.h"
@@ -134,12 +137,21 @@ static uint64_t values_of(const struct rp_launched *launch)
     return hash;
 }
 
+struct rp_kernel_in rp_launched_in(const struct rp_launched *launch,
+                                   const struct rp_footprint *call)
+{
+    unsigned context = launch->of_graph ? RP_DRIVER_CONTEXTS : rp_driver_context_of(call->stream);
+    return (struct rp_kernel_in){launch->kernel, context};
+}
+
 void rp_launched_footprint(const struct rp_launched *launch, struct rp_footprint *call)
 {
     const struct rp_kernel *kernel = launch->kernel;
     call->is_launch = true;
     call->signature = signature_of(kernel->name, &launch->geometry);
     call->varies = kernel->varies;
+    if (kernel->by_context && !rp_context_is_one())
+        rp_handler_meet_variables(kernel, rp_launched_in(launch, call).context);
     if (launch->gathered && rp_core.segments_wanted)
         call->values = values_of(launch);
     enum rp_status status = kernel->proof && launch->gathered ? rp_reach_proved(call, launch)

@@ -13,6 +13,7 @@
 struct rp_launched {
     const struct rp_kernel *kernel;
     struct rp_launch geometry;
+    bool of_graph; /* it runs in a context that its node knows, and perhaps not in its stream's */
     bool gathered; /* the parameters lie in `geometry` as the kernel's layout says */
 };
 
@@ -27,6 +28,10 @@ size_t rp_launched_params(const struct rp_kernel_layout *layout, void **params, 
 
 /* For locators; ctx is the launch. No bytes where the parameters could not be read. */
 struct rp_param rp_launched_param(void *ctx, uint32_t position);
+
+/* The context that it runs in, as its kernel's proof wants it. */
+struct rp_kernel_in rp_launched_in(const struct rp_launched *launch,
+                                   const struct rp_footprint *call);
 
 /* What the launch may read and write, added to `call`, which was begun. */
 void rp_launched_footprint(const struct rp_launched *launch, struct rp_footprint *call);

@@ -62,6 +62,7 @@ static struct rp_launched launched(const struct rp_node *node)
 {
     return (struct rp_launched){.kernel = rp_kernel_find(node->kernel.function),
                                 .geometry = node->kernel.geometry,
+                                .of_graph = true,
                                 .gathered = node->kernel.gathered};
 }
 

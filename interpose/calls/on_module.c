@@ -4,6 +4,7 @@
 
 #include "cuda/image/fatbin.h"
 #include "cuda/switches.h"
+#include "interpose/calls/context.h"
 #include "interpose/calls/file.h"
 #include "interpose/calls/kernel.h"
 #include "interpose/calls/unseen.h"
@@ -14,7 +15,18 @@
 struct loading {
     CUmodule module;
     bool is_library;
+    unsigned context; /* of the variables */
+    bool is_late;     /* the job may have asked for them itself */
 };
+
+static bool is_known(uint64_t address, uint64_t bytes, rp_alloc_id *id)
+{
+    uint64_t offset;
+    if (rp_memory_find(rp_core.bench.memory, address, id, &offset, NULL) != RP_OK || offset)
+        return false;
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, *id);
+    return alloc->kind == RP_ALLOC_GLOBAL && alloc->bytes == bytes;
+}
 
 /* A module's variables are allocations like any other. Loading writes their initial values. */
 static void meet_global(void *ctx, const char *symbol, uint64_t declared_bytes)
@@ -28,15 +40,22 @@ static void meet_global(void *ctx, const char *symbol, uint64_t declared_bytes)
                                                        (CUlibrary)(void *)loading->module, symbol)
                           : rp_real.cuModuleGetGlobal_v2(&address, &bytes, loading->module, symbol);
     rp_alloc_id id;
-    if (result != CUDA_SUCCESS || !bytes ||
-        rp_memory_add(rp_core.bench.memory, RP_ALLOC_GLOBAL, bytes, address, -1, ++rp_core.seq,
+    if (result != CUDA_SUCCESS || !bytes)
+        return;
+    if (loading->is_late && is_known(address, bytes, &id)) {
+        rp_kernel_global_found(RP_HANDLE(loading->module), loading->context, symbol, address, bytes,
+                               id);
+        return;
+    }
+    if (rp_memory_add(rp_core.bench.memory, RP_ALLOC_GLOBAL, bytes, address, -1, ++rp_core.seq,
                       symbol, &id) != RP_OK)
         return;
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
     RP_DETAIL(allocation, RP_U(id), RP_T(rp_alloc_kind_name(alloc->kind)), RP_U(bytes),
               RP_U(address), RP_U(alloc->birth_seq), RP_T(symbol),
               RP_U(rp_memory_live_bytes(rp_core.bench.memory)));
-    rp_kernel_global_found(RP_HANDLE(loading->module), symbol, address, bytes, id);
+    rp_kernel_global_found(RP_HANDLE(loading->module), loading->context, symbol, address, bytes,
+                           id);
     rp_unseen_ask(id, address);
     rp_buffer_meet_allocation(alloc);
 }
@@ -106,9 +125,26 @@ static void load(struct loading *loading, const void *data, size_t bytes)
     const struct rp_target target = target_of(loading);
     rp_core_lock();
     const struct rp_image *image = read_image(data, bytes, &target);
-    rp_kernel_load(RP_HANDLE(loading->module), image);
+    rp_kernel_load(RP_HANDLE(loading->module), image, loading->is_library);
+    loading->context = rp_context_now();
+    rp_kernel_met(RP_HANDLE(loading->module), loading->context);
     rp_image_globals(image, meet_global, loading);
     rp_core_unlock();
+}
+
+/* A library's variables come to be in each context in which it is used. */
+void rp_handler_meet_variables(const struct rp_kernel *kernel, unsigned context)
+{
+    const struct rp_image *image;
+    if (rp_core.captures || context != rp_context_now())
+        return; /* they are not known, then */
+    uint64_t library = rp_kernel_unmet(kernel, context, &image);
+    if (!library)
+        return;
+    rp_kernel_met(library, context);
+    struct loading loading = {.module = (CUmodule)(uintptr_t)library, .is_library = true,
+                              .context = context, .is_late = true};
+    rp_image_globals(image, meet_global, &loading);
 }
 
 /* All forms start with the place for the handle and the image. */

@@ -2,6 +2,7 @@
 #include "interpose/calls/reach.h"
 
 #include "cuda/switches.h"
+#include "interpose/calls/context.h"
 #include "interpose/calls/suspect.h"
 #include "interpose/run/core.h"
 
@@ -148,15 +149,22 @@ static enum rp_status reach_remembered(struct rp_footprint *call,
     return status;
 }
 
+/* NULL: nothing is remembered. A memo wants variables to stand where they stood. */
+static struct rp_memo *memo_of(const struct rp_kernel *kernel)
+{
+    bool stand = !kernel->by_context || rp_context_is_one();
+    return stand && rp_switch_on(RP_SWITCH_MEMO) ? kernel->memo : NULL;
+}
+
 static enum rp_status reach_new(struct rp_footprint *call, const struct rp_launched *launch,
                                 struct rp_access_set *set)
 {
-    const struct rp_kernel *kernel = launch->kernel;
-    void *ctx = (void *)(uintptr_t)kernel;
+    struct rp_memo *memo = memo_of(launch->kernel);
+    struct rp_kernel_in in = rp_launched_in(launch, call);
     enum rp_status status =
-        kernel->memo && rp_switch_on(RP_SWITCH_MEMO)
-            ? rp_memo_evaluate(kernel->memo, &launch->geometry, rp_kernel_symbol, ctx, set)
-            : rp_proof_evaluate(kernel->proof, &launch->geometry, rp_kernel_symbol, ctx, set);
+        memo ? rp_memo_evaluate(memo, &launch->geometry, rp_kernel_symbol, &in, set)
+             : rp_proof_evaluate(launch->kernel->proof, &launch->geometry, rp_kernel_symbol, &in,
+                                 set);
     for (size_t i = 0; status == RP_OK && i < set->count; i++)
         status = reach_access(call, launch, &set->items[i]);
     return status;
@@ -173,9 +181,8 @@ static void say(struct rp_footprint *call, enum rp_verdict reads, enum rp_verdic
 enum rp_status rp_reach_proved(struct rp_footprint *call, const struct rp_launched *launch)
 {
     static struct rp_access_set set;
-    struct rp_memo *memo = launch->kernel->memo;
-    const struct rp_remembered *known =
-        memo && rp_switch_on(RP_SWITCH_MEMO) ? rp_memo_find(memo, &launch->geometry) : NULL;
+    struct rp_memo *memo = memo_of(launch->kernel);
+    const struct rp_remembered *known = memo ? rp_memo_find(memo, &launch->geometry) : NULL;
     rp_core.figures.launches_remembered += known != NULL;
     enum rp_status status = known ? reach_remembered(call, launch, known)
                                   : reach_new(call, launch, &set);

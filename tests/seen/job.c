@@ -162,7 +162,7 @@ static const struct scenario *find(const char *name)
     static const struct scenario *const all[] = {rejected_scenarios, graph_scenarios,
                                                  object_scenarios, pointer_scenarios,
                                                  shared_scenarios, table_scenarios,
-                                                 writer_scenarios};
+                                                 writer_scenarios, context_scenarios};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         for (const struct scenario *at = all[i]; at->name; at++)
             if (strcmp(at->name, name) == 0)

@@ -146,8 +146,11 @@ SUITES = {
         "by-launch-ex": dict(finds=STALE_QUEUE, guards=BOTH),
         "by-parameter-block": dict(finds=STALE_QUEUE, guards=BOTH),
         "threads": dict(finds=STALE_QUEUE, guards=BOTH, racy=True, schedules=range(1, 17)),
+    },
+    "contexts": {
         "contexts": dict(finds=STALE_QUEUE, guards=BOTH),
         "passing-context": dict(finds=STALE_QUEUE, guards=BOTH),
+        "library-in-contexts": dict(finds=STALE_QUEUE, guards=BOTH),
     },
 }
 

@@ -379,47 +379,6 @@ static void threads(void)
     }
 }
 
-/* ---- contexts --------------------------------------------------------------------------- */
-
-static CUcontext other;
-
-static void write_in_other_context(void)
-{
-    CUcontext context;
-    CU(cuCtxGetCurrent(&context));
-    CU(cuCtxSynchronize());
-    CU(cuCtxSetCurrent(other));
-    CU(cuMemsetD32(queue, 3, 10));
-    CU(cuCtxSynchronize());
-    CU(cuCtxSetCurrent(context));
-}
-
-static void contexts(void)
-{
-    CUdevice device;
-    CUcontext context;
-    CU(cuCtxGetCurrent(&context));
-    CU(cuDeviceGet(&device, 0));
-    CU(cuCtxCreate(&other, NULL, 0, device));
-    CU(cuCtxSetCurrent(context));
-    run_steps(queue_forward, write_in_other_context);
-}
-
-/* Destroyed again: what the job's own context holds goes on being followed. */
-static void passing_context(void)
-{
-    CUdevice device;
-    CUcontext context;
-    CUdeviceptr memory;
-    CU(cuCtxGetCurrent(&context));
-    CU(cuDeviceGet(&device, 0));
-    CU(cuCtxCreate(&other, NULL, 0, device));
-    CU(cuMemAlloc(&memory, 1000));
-    CU(cuCtxDestroy(other));
-    CU(cuCtxSetCurrent(context));
-    run_steps(queue_forward, write_row);
-}
-
 const struct scenario writer_scenarios[] = {
     {"copy-batch", copy_batch},
     {"write-value", write_value},
@@ -438,7 +397,5 @@ const struct scenario writer_scenarios[] = {
     {"by-launch-ex", by_launch_ex},
     {"by-parameter-block", by_parameter_block},
     {"threads", threads},
-    {"contexts", contexts},
-    {"passing-context", passing_context},
     {NULL, NULL},
 };
