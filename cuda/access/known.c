@@ -213,6 +213,12 @@ static void one_of(struct rp_run *run, const struct rp_op *op, const struct rp_w
     }
 }
 
+/* A parameter's pointers need not begin where it does. */
+static uint64_t skew_of(const struct rp_op *op, const struct places *places)
+{
+    return op->from == 64 ? (places->lo - (uint64_t)op->b) % 8 : 0;
+}
+
 void rp_run_load(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
 {
     struct rp_form address;
@@ -225,7 +231,7 @@ void rp_run_load(struct rp_run *run, const struct rp_op *op, struct rp_form *out
     bool placed = !__builtin_add_overflow(address.c, op->imm, &address.c) &&
                   find_places(run, op, &address, &places);
     if (is_field) /* all of the parameter, whatever it picks */
-        window = look(run, op, op->b, op->c, 0);
+        window = look(run, op, op->b + skew_of(op, &places), op->c, 0);
     else if (placed)
         window = look(run, op, places.lo, places.hi + op->from / 8, address.root);
     run->untold |= !window && !is_field;

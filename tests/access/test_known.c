@@ -190,6 +190,28 @@ static void an_index_picks_a_parameter(void **state)
     assert_int_equal(nothing.asked, 0);
 }
 
+/* The struct lies at 4, and its pointers at 4 in it. */
+static void pointers_need_not_lie_where_their_struct_begins(void **state)
+{
+    (void)state;
+    static const char text[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u32 n,"
+        ".param .align 4 .b8 s[20])\n{\n.reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
+        "mov.b64 %rd1, s; mov.u32 %r1, %ctaid.x; and.b32 %r1, %r1, 1; mul.wide.u32 %rd2, %r1, 8;"
+        "add.s64 %rd3, %rd1, %rd2; ld.param.u64 %rd4, [%rd3+4]; st.global.u32 [%rd4], %r1;"
+        "ret;\n}\n";
+    const uint64_t params[] = {5 | UINT64_C(7) << 32, claim_address('A'), claim_address('B')};
+    char message[160];
+    struct rp_ptx_module *module;
+    assert_int_equal(rp_ptx_parse(text, strlen(text), &module, message, sizeof message), RP_OK);
+    static const uint32_t blocks[] = {2, 1 << 20}; /* walked, and too many to be */
+    for (int i = 0; i < 2; i++)
+        claim_check_launch(module, "k", &(struct rp_launch){
+            .grid = {blocks[i], 1, 1}, .block = {1, 1, 1}, .params = (const unsigned char *)params,
+            .param_bytes = sizeof params}, CLAIMS(WRITES('A', 0, 4), WRITES('B', 0, 4)));
+    rp_ptx_destroy(module);
+}
+
 static void an_index_past_the_parameter_is_not_followed(void **state)
 {
     (void)state;
@@ -537,6 +559,7 @@ int main(void)
         cmocka_unit_test(what_is_not_known_is_data),
         cmocka_unit_test(a_kernel_that_may_write_its_table_is_told_nothing),
         cmocka_unit_test(an_index_picks_a_parameter),
+        cmocka_unit_test(pointers_need_not_lie_where_their_struct_begins),
         cmocka_unit_test(an_index_past_the_parameter_is_not_followed),
         cmocka_unit_test(a_tensor_map_among_the_parameters_names_its_tensor),
         cmocka_unit_test(claims_hold_on_random_tables),
