@@ -93,7 +93,8 @@ static enum rp_verdict best_of(const struct rp_proof *proof, const struct origin
     if (touch->address == RP_NONE)
         return (enum rp_verdict)touch->verdict;
     const struct origin *from = &known[touch->address];
-    if (from->near && touch->generic)
+    bool stays_near = from->near && !from->rooted && from->knowledge < ANY_POINTER;
+    if (stays_near && touch->generic)
         return RP_VERDICT_NONE;
     enum rp_verdict best = RP_VERDICT_EXACT;
     if (!touch->certain || from->knowledge == FUZZY || is_uncertain(proof, known, touch->block) ||
