@@ -8,18 +8,37 @@
 #include <stdint.h>
 
 #define GENERATED_ROOTS 4
-#define GENERATED_PARAM_BYTES 72
+#define GENERATED_TABLES 2
+#define GENERATED_WORDS 16 /* of a table */
+#define GENERATED_PARAM_BYTES 128
+#define GENERATED_TABLE_OFFSET 72 /* of the pointer to the first table */
+
+enum generated_kind {
+    GENERATED_PLAIN,    /* each fourth: nothing in it but what is affine */
+    GENERATED_POINTERS, /* each fourth: its pointers come by many ways, see generator/detour.c */
+    GENERATED_OTHER,
+    GENERATED_KINDS
+};
+
+/* What is known of memory as the launch begins. */
+struct generated_table {
+    uint64_t address; /* 0: there is none */
+    uint64_t words[GENERATED_WORDS];
+};
 
 struct generated {
     char *text; /* to be freed */
-    bool plain; /* each fourth: nothing in it but what is affine */
+    enum generated_kind kind;
     uint32_t grid[3], block[3];
     unsigned char params[GENERATED_PARAM_BYTES];
     uint64_t roots[GENERATED_ROOTS]; /* the pointers in params, each far from the others */
+    struct generated_table tables[GENERATED_TABLES];
 };
 
 void generate(uint64_t seed, struct generated *out);
-/* Another launch of the same kernel: geometry, numbers and roots. */
+/* Another launch of the same kernel: geometry, numbers, roots and tables. */
 void generate_launch(uint64_t seed, struct generated *out);
+/* An rp_known_fn of these tables. */
+bool generated_known(void *generated, uint64_t address, uint64_t bytes, void *out);
 
 #endif

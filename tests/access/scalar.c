@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/access/scalar.h"
+#include "tests/access/scalar_thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,125 +7,7 @@
 
 #define BUDGET 20000 /* instructions of one thread */
 
-struct thread {
-    const struct rp_ptx_function *entry;
-    const struct rp_launch *launch;
-    uint32_t tid[3], ctaid[3];
-    uint64_t *regs;
-    bool *loaded; /* by register: made of what a load has brought */
-    bool any_loaded; /* so was an operand of the instruction at hand */
-    uint64_t *random;
-    unsigned contents; /* of memory: any, small, zeros, ones */
-    struct scalar_adrift *adrift;
-    struct scalar_ranges *reads, *found, *writes;
-    struct scalar_ranges own; /* what this thread has written */
-    bool failed;
-};
-
-static uint64_t next_random(uint64_t *state)
-{
-    *state += UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t z = *state;
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
-/* ---- ranges ------------------------------------------------------------------- */
-
-static void add_range(struct scalar_ranges *ranges, uint64_t lo, uint64_t hi)
-{
-    if (ranges->count && ranges->items[ranges->count - 1].hi == lo) {
-        ranges->items[ranges->count - 1].hi = hi;
-        return;
-    }
-    if (ranges->count == ranges->capacity) {
-        ranges->capacity = ranges->capacity ? ranges->capacity * 2 : 256;
-        ranges->items = realloc(ranges->items, ranges->capacity * sizeof(*ranges->items));
-    }
-    ranges->items[ranges->count++] = (struct scalar_range){lo, hi};
-}
-
-/* Ranges as they came. */
-static bool holds(const struct scalar_ranges *ranges, uint64_t lo, uint64_t hi)
-{
-    for (size_t i = 0; i < ranges->count && lo < hi; i++)
-        if (ranges->items[i].lo <= lo && lo < ranges->items[i].hi) {
-            lo = ranges->items[i].hi;
-            i = (size_t)-1;
-        }
-    return lo >= hi;
-}
-
-static int compare_ranges(const void *left, const void *right)
-{
-    const struct scalar_range *a = left, *b = right;
-    return a->lo < b->lo ? -1 : a->lo > b->lo;
-}
-
-static void tidy(struct scalar_ranges *ranges)
-{
-    size_t kept = 0;
-    if (!ranges->count)
-        return;
-    qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare_ranges);
-    for (size_t i = 1; i < ranges->count; i++) {
-        if (ranges->items[i].lo > ranges->items[kept].hi)
-            ranges->items[++kept] = ranges->items[i];
-        else if (ranges->items[i].hi > ranges->items[kept].hi)
-            ranges->items[kept].hi = ranges->items[i].hi;
-    }
-    ranges->count = kept + 1;
-}
-
-bool scalar_equal(const struct scalar_ranges *a, const struct scalar_ranges *b)
-{
-    return a->count == b->count &&
-           (!a->count || !memcmp(a->items, b->items, a->count * sizeof(*a->items)));
-}
-
-bool scalar_covers(const struct scalar_ranges *ranges, uint64_t lo, uint64_t hi)
-{
-    for (size_t i = 0; i < ranges->count; i++)
-        if (ranges->items[i].lo <= lo && ranges->items[i].hi >= hi)
-            return true;
-    return lo == hi;
-}
-
-void scalar_unite(struct scalar_ranges *ranges, const struct scalar_ranges *from)
-{
-    for (size_t i = 0; i < from->count; i++)
-        add_range(ranges, from->items[i].lo, from->items[i].hi);
-    tidy(ranges);
-}
-
-void scalar_release(struct scalar_ranges *ranges)
-{
-    free(ranges->items);
-    *ranges = (struct scalar_ranges){0};
-}
-
 /* ---- values ------------------------------------------------------------------- */
-
-static uint64_t cut(uint64_t value, unsigned bits)
-{
-    return bits >= 64 ? value : value & ((UINT64_C(1) << bits) - 1);
-}
-
-static int64_t extend(uint64_t value, unsigned bits)
-{
-    return bits >= 64 ? (int64_t)value : (int64_t)(value << (64 - bits)) >> (64 - bits);
-}
-
-static unsigned bits_of(enum rp_ptx_type type)
-{
-    return type == RP_PTX_PRED ? 1 : rp_ptx_type_bytes(type) * 8;
-}
-
-static bool is_signed(enum rp_ptx_type type)
-{
-    return type >= RP_PTX_S8 && type <= RP_PTX_S64;
-}
 
 static uint64_t special(struct thread *at, enum rp_ptx_sreg sreg)
 {
@@ -141,29 +23,32 @@ static uint64_t special(struct thread *at, enum rp_ptx_sreg sreg)
     if (sreg == RP_PTX_LANEID)
         return (at->tid[0] + block[0] * (at->tid[1] + block[1] * at->tid[2])) % 32;
     at->any_loaded = true;
-    return next_random(at->random);
+    return scalar_random(&at->random);
 }
 
-static uint64_t value(struct thread *at, const struct rp_ptx_operand *operand)
+uint64_t scalar_value(struct thread *at, const struct rp_ptx_operand *operand)
 {
     uint64_t result = 0;
     switch ((int)operand->kind) {
     case RP_PTX_OPERAND_REG:
-        result = at->regs[operand->reg];
-        at->any_loaded |= at->loaded[operand->reg];
+        result = at->frame->regs[operand->reg];
+        at->any_loaded |= at->frame->loaded[operand->reg];
         break;
     case RP_PTX_OPERAND_IMM: result = (uint64_t)operand->imm; break;
+    case RP_PTX_OPERAND_VAR:
+        result = scalar_address_of(at, operand->var) + (uint64_t)operand->imm;
+        break;
     case RP_PTX_OPERAND_SREG: result = special(at, operand->sreg); break;
     default: at->failed = true;
     }
     return operand->negated ? !result : result;
 }
 
-static void set(struct thread *at, const struct rp_ptx_operand *to, uint64_t result)
+void scalar_set(struct thread *at, const struct rp_ptx_operand *to, uint64_t result)
 {
     if (to->kind == RP_PTX_OPERAND_REG) {
-        at->regs[to->reg] = cut(result, bits_of(at->entry->regs[to->reg].type));
-        at->loaded[to->reg] = at->any_loaded;
+        at->frame->regs[to->reg] = cut(result, bits_of(at->frame->function->regs[to->reg].type));
+        at->frame->loaded[to->reg] = at->any_loaded;
     } else if (to->kind != RP_PTX_OPERAND_SINK) {
         at->failed = true;
     }
@@ -187,19 +72,19 @@ static bool compare(const char *how, uint64_t a, uint64_t b, unsigned bits, bool
 static void run_setp(struct thread *at, const struct rp_ptx_instruction *ptx)
 {
     bool by_sign = is_signed(ptx->type[0]);
-    bool result = compare(ptx->modifiers[0], value(at, &ptx->operands[1]),
-                          value(at, &ptx->operands[2]), bits_of(ptx->type[0]), by_sign);
+    bool result = compare(ptx->modifiers[0], scalar_value(at, &ptx->operands[1]),
+                          scalar_value(at, &ptx->operands[2]), bits_of(ptx->type[0]), by_sign);
     bool opposite = !result;
     if (ptx->operand_count > 3) {
-        bool other = value(at, &ptx->operands[3]);
+        bool other = scalar_value(at, &ptx->operands[3]);
         bool and = rp_ptx_has(ptx, "and"), or = rp_ptx_has(ptx, "or");
         result = and ? result && other : or ? result || other : result != other;
         opposite = and ? opposite && other : or ? opposite || other : opposite != other;
     }
-    set(at, &ptx->operands[0], result);
+    scalar_set(at, &ptx->operands[0], result);
     if (ptx->operands[0].paired) {
-        at->regs[ptx->operands[0].paired - 1] = opposite;
-        at->loaded[ptx->operands[0].paired - 1] = at->any_loaded;
+        at->frame->regs[ptx->operands[0].paired - 1] = opposite;
+        at->frame->loaded[ptx->operands[0].paired - 1] = at->any_loaded;
     }
 }
 
@@ -215,7 +100,7 @@ static uint64_t divide(struct thread *at, uint64_t a, uint64_t b, unsigned bits,
 {
     if (!cut(b, bits)) {
         at->any_loaded = true;
-        return next_random(at->random); /* unspecified */
+        return scalar_random(&at->random); /* unspecified */
     } else if (!by_sign) {
         return remainder ? cut(a, bits) % cut(b, bits) : cut(a, bits) / cut(b, bits);
     } else if (extend(b, bits) == -1) {
@@ -223,11 +108,6 @@ static uint64_t divide(struct thread *at, uint64_t a, uint64_t b, unsigned bits,
     }
     return (uint64_t)(remainder ? extend(a, bits) % extend(b, bits)
                                 : extend(a, bits) / extend(b, bits));
-}
-
-static bool is(const struct rp_ptx_instruction *ptx, const char *op)
-{
-    return !strcmp(ptx->op, op);
 }
 
 static uint64_t multiply(const struct rp_ptx_instruction *ptx, uint64_t a, uint64_t b,
@@ -252,9 +132,9 @@ static bool run_arithmetic(struct thread *at, const struct rp_ptx_instruction *p
         return false;
     unsigned bits = bits_of(ptx->type[0]);
     bool by_sign = is_signed(ptx->type[0]), less;
-    uint64_t a = value(at, &ptx->operands[1]), r = 0;
-    uint64_t b = ptx->operand_count > 2 ? value(at, &ptx->operands[2]) : 0;
-    uint64_t c = ptx->operand_count > 3 ? value(at, &ptx->operands[3]) : 0;
+    uint64_t a = scalar_value(at, &ptx->operands[1]), r = 0;
+    uint64_t b = ptx->operand_count > 2 ? scalar_value(at, &ptx->operands[2]) : 0;
+    uint64_t c = ptx->operand_count > 3 ? scalar_value(at, &ptx->operands[3]) : 0;
     less = by_sign ? extend(a, bits) < extend(b, bits) : cut(a, bits) < cut(b, bits);
     if (is(ptx, "add")) r = a + b;
     else if (is(ptx, "sub")) r = a - b;
@@ -273,112 +153,31 @@ static bool run_arithmetic(struct thread *at, const struct rp_ptx_instruction *p
     else if (is(ptx, "selp")) r = c ? a : b;
     else if (is(ptx, "bfe")) r = cut(cut(a, bits) >> b, (unsigned)c);
     else r = divide(at, a, b, bits, by_sign, is(ptx, "rem"));
-    set(at, &ptx->operands[0], r);
+    scalar_set(at, &ptx->operands[0], r);
     return true;
 }
 
 static void run_cvt(struct thread *at, const struct rp_ptx_instruction *ptx)
 {
     unsigned to = bits_of(ptx->type[0]), from = bits_of(ptx->type[1]);
-    uint64_t a = value(at, &ptx->operands[1]);
+    uint64_t a = scalar_value(at, &ptx->operands[1]);
     a = is_signed(ptx->type[1]) ? (uint64_t)extend(a, from) : cut(a, from);
-    set(at, &ptx->operands[0], is_signed(ptx->type[0]) ? (uint64_t)extend(a, to) : cut(a, to));
-}
-
-static uint64_t address(struct thread *at, const struct rp_ptx_operand *operand)
-{
-    uint64_t base = operand->base == RP_PTX_OPERAND_REG ? at->regs[operand->reg] : 0;
-    at->any_loaded = operand->base == RP_PTX_OPERAND_REG && at->loaded[operand->reg];
-    if (operand->base == RP_PTX_OPERAND_VAR)
-        at->failed = true;
-    return base + (uint64_t)operand->imm;
-}
-
-static uint64_t loaded_bits(struct thread *at)
-{
-    uint64_t any = next_random(at->random);
-    switch (at->contents) {
-    case 1: return any & 15;
-    case 2: return 0;
-    case 3: return UINT64_MAX;
-    default: return any;
-    }
-}
-
-static void run_load(struct thread *at, const struct rp_ptx_instruction *ptx)
-{
-    const struct rp_ptx_operand *to = &ptx->operands[0], *from = &ptx->operands[1];
-    unsigned bytes = rp_ptx_type_bytes(ptx->type[0]);
-    uint64_t start = 0;
-    if (ptx->space != RP_PTX_PARAM) {
-        start = address(at, from);
-        add_range(at->reads, start, start + bytes * ptx->vector);
-        if (!holds(&at->own, start, start + bytes * ptx->vector))
-            add_range(at->found, start, start + bytes * ptx->vector);
-    }
-    at->any_loaded = ptx->space != RP_PTX_PARAM;
-    for (unsigned i = 0; i < ptx->vector; i++) {
-        uint64_t bits = loaded_bits(at);
-        if (ptx->space == RP_PTX_PARAM) {
-            bits = 0;
-            memcpy(&bits, at->launch->params + from->var->offset + from->imm + i * bytes, bytes);
-        }
-        bits = is_signed(ptx->type[0]) ? (uint64_t)extend(bits, bytes * 8) : cut(bits, bytes * 8);
-        set(at, to->kind == RP_PTX_OPERAND_VECTOR ? &to->items[i] : to, bits);
-    }
-}
-
-static unsigned nearest_multiple(uint64_t address)
-{
-    return (unsigned)((address + (UINT64_C(1) << 55)) >> 56);
-}
-
-static void set_adrift(struct scalar_adrift *adrift, uint64_t address)
-{
-    unsigned at = nearest_multiple(address);
-    adrift->bits[at / 64] |= UINT64_C(1) << at % 64;
-}
-
-bool scalar_is_adrift(const struct scalar_adrift *adrift, uint64_t address)
-{
-    unsigned at = nearest_multiple(address);
-    return adrift->bits[at / 64] >> at % 64 & 1;
-}
-
-static void run_access(struct thread *at, const struct rp_ptx_instruction *ptx)
-{
-    bool atom = is(ptx, "atom"), store = is(ptx, "st");
-    uint64_t start = address(at, &ptx->operands[atom ? 1 : 0]);
-    uint64_t bytes = (uint64_t)rp_ptx_type_bytes(ptx->type[0]) * ptx->vector;
-    if (ptx->space == RP_PTX_SHARED)
-        return;
-    if (at->any_loaded && at->adrift)
-        set_adrift(at->adrift, start);
-    at->any_loaded = true;
-    if (!store) {
-        add_range(at->reads, start, start + bytes);
-        add_range(at->found, start, start + bytes);
-    }
-    bool cas_fails = rp_ptx_has(ptx, "cas") && next_random(at->random) % 2;
-    if (!cas_fails) {
-        add_range(at->writes, start, start + bytes);
-        add_range(&at->own, start, start + bytes);
-    }
-    if (atom)
-        set(at, &ptx->operands[0], loaded_bits(at));
+    a = is_signed(ptx->type[0]) ? (uint64_t)extend(a, to) : cut(a, to);
+    scalar_set(at, &ptx->operands[0], a);
 }
 
 static void run_move(struct thread *at, const struct rp_ptx_instruction *ptx)
 {
     const struct rp_ptx_operand *to = &ptx->operands[0], *from = &ptx->operands[1];
     if (to->kind == RP_PTX_OPERAND_VECTOR) {
-        uint64_t whole = value(at, from);
-        set(at, &to->items[0], cut(whole, 32));
-        set(at, &to->items[1], whole >> 32);
+        uint64_t whole = scalar_value(at, from);
+        scalar_set(at, &to->items[0], cut(whole, 32));
+        scalar_set(at, &to->items[1], whole >> 32);
     } else if (from->kind == RP_PTX_OPERAND_VECTOR) {
-        set(at, to, cut(value(at, &from->items[0]), 32) | value(at, &from->items[1]) << 32);
+        uint64_t low = cut(scalar_value(at, &from->items[0]), 32);
+        scalar_set(at, to, low | scalar_value(at, &from->items[1]) << 32);
     } else {
-        set(at, to, value(at, from));
+        scalar_set(at, to, scalar_value(at, from));
     }
 }
 
@@ -389,80 +188,116 @@ static void run_plain(struct thread *at, const struct rp_ptx_instruction *ptx)
     if (is(ptx, "mov"))
         run_move(at, ptx);
     else if (is(ptx, "cvta"))
-        set(at, &ptx->operands[0], value(at, &ptx->operands[1]));
+        scalar_set(at, &ptx->operands[0], scalar_value(at, &ptx->operands[1]));
     else if (is(ptx, "setp"))
         run_setp(at, ptx);
     else if (is(ptx, "cvt"))
         run_cvt(at, ptx);
     else if (is(ptx, "ld"))
-        run_load(at, ptx);
+        scalar_load(at, ptx);
     else if (is(ptx, "st") || is(ptx, "atom") || is(ptx, "red"))
-        run_access(at, ptx);
+        scalar_access(at, ptx);
     else if (!is(ptx, "bar") && !is(ptx, "membar"))
         at->failed = true;
 }
 
-/* Returns false when the thread did not come to its end. */
-static bool run_thread(struct thread *at, const struct rp_ptx_instruction **last)
+/* ---- control ------------------------------------------------------------------ */
+
+static bool run_function(struct thread *at, struct frame *frame,
+                         const struct rp_ptx_instruction **last);
+
+static void run_call(struct thread *at, const struct rp_ptx_instruction *ptx,
+                     const struct rp_ptx_instruction **last)
 {
-    size_t pc = 0;
-    for (unsigned steps = 0; steps < BUDGET; steps++) {
-        if (pc >= at->entry->code_count)
-            return true;
-        const struct rp_ptx_instruction *ptx = *last = &at->entry->code[pc++];
-        if (ptx->guarded && (at->regs[ptx->guard] != 0) == ptx->guard_negated)
+    const struct rp_ptx_operand *operands = ptx->operands, *arguments = operands + ptx->returns + 1;
+    const struct rp_ptx_function *callee = rp_ptx_find(at->module, operands[ptx->returns].name);
+    struct frame *caller = at->frame;
+    struct frame frame = {.function = callee, .caller = caller, .depth = caller->depth + 1};
+    at->failed |= !callee || frame.depth == SCALAR_DEPTH;
+    if (at->failed)
+        return;
+    for (size_t i = 0; i < callee->param_count; i++)
+        scalar_pass(at, caller, arguments[i].var, &frame, &callee->params[i]);
+    at->failed |= !run_function(at, &frame, last);
+    for (size_t i = 0; i < callee->return_count; i++)
+        scalar_pass(at, &frame, &callee->returns[i], caller, operands[i].var);
+}
+
+/* Returns false when the thread did not come to its end. */
+static bool run_code(struct thread *at, const struct rp_ptx_instruction **last)
+{
+    const struct rp_ptx_function *function = at->frame->function;
+    for (size_t pc = 0; pc < function->code_count;) {
+        const struct rp_ptx_instruction *ptx = *last = &function->code[pc++];
+        if (++at->steps > BUDGET)
+            return false;
+        if (ptx->guarded && (at->frame->regs[ptx->guard] != 0) == ptx->guard_negated)
             continue;
         at->any_loaded = false;
         if (is(ptx, "ret") || is(ptx, "exit"))
             return true;
         if (is(ptx, "bra"))
             pc = ptx->operands[0].target;
+        else if (is(ptx, "call"))
+            run_call(at, ptx, last);
         else
             run_plain(at, ptx);
         if (at->failed)
             return true;
     }
-    return false;
+    return true;
 }
 
-enum scalar_result scalar_run(const struct rp_ptx_function *entry, const struct rp_launch *launch,
-                              uint64_t seed, struct scalar_ranges *reads,
-                              struct scalar_ranges *found, struct scalar_ranges *writes,
-                              struct scalar_adrift *adrift, char message[128])
+static bool run_function(struct thread *at, struct frame *frame,
+                         const struct rp_ptx_instruction **last)
+{
+    frame->regs = calloc(frame->function->reg_count + 1, sizeof(*frame->regs));
+    frame->loaded = calloc(frame->function->reg_count + 1, sizeof(*frame->loaded));
+    at->frame = frame;
+    bool ended = run_code(at, last);
+    at->frame = frame->caller;
+    free(frame->regs);
+    free(frame->loaded);
+    return ended;
+}
+
+static void place_thread(struct thread *at, uint64_t t, uint64_t b)
+{
+    const uint32_t *grid = at->launch->grid, *block = at->launch->block;
+    for (int d = 0; d < 3; t /= block[d], b /= grid[d], d++) {
+        at->tid[d] = (uint32_t)(t % block[d]);
+        at->ctaid[d] = (uint32_t)(b % grid[d]);
+    }
+    at->own.count = 0;
+    at->steps = 0;
+}
+
+enum scalar_result scalar_run(const struct rp_ptx_module *module,
+                              const struct rp_ptx_function *entry, const struct rp_launch *launch,
+                              const struct scalar_memory *memory, struct scalar_trace *trace)
 {
     enum scalar_result result = SCALAR_DONE;
-    uint64_t random = seed;
     const uint32_t *grid = launch->grid, *block = launch->block;
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
     uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
-    struct thread at = {.entry = entry, .launch = launch, .random = &random, .reads = reads,
-                        .found = found, .writes = writes, .adrift = adrift,
-                        .contents = (unsigned)(seed / 4 % 4)};
-    at.regs = calloc(entry->reg_count + 1, sizeof(*at.regs));
-    at.loaded = calloc(entry->reg_count + 1, sizeof(*at.loaded));
-    reads->count = found->count = writes->count = 0;
+    struct thread at = {.module = module, .launch = launch, .random = memory->seed, .trace = trace,
+                        .contents = (unsigned)(memory->seed / 4 % 4)};
+    memcpy(at.tables, memory->tables, sizeof at.tables);
+    trace->reads.count = trace->found.count = trace->writes.count = 0;
     for (uint64_t i = 0; i < threads * blocks && result == SCALAR_DONE; i++) {
-        uint64_t t = i % threads, b = i / threads;
         const struct rp_ptx_instruction *last = NULL;
-        at.own.count = 0;
-        memset(at.regs, 0, entry->reg_count * sizeof(*at.regs));
-        memset(at.loaded, 0, entry->reg_count * sizeof(*at.loaded));
-        for (int d = 0; d < 3; t /= block[d], b /= grid[d], d++) {
-            at.tid[d] = (uint32_t)(t % block[d]);
-            at.ctaid[d] = (uint32_t)(b % grid[d]);
-        }
-        if (!run_thread(&at, &last))
+        struct frame frame = {.function = entry};
+        place_thread(&at, i % threads, i / threads);
+        if (!run_function(&at, &frame, &last))
             result = SCALAR_ENDLESS;
         if (at.failed) {
             result = SCALAR_UNKNOWN;
-            snprintf(message, 128, "line %u: %s", last->line, last->op);
+            snprintf(trace->message, sizeof trace->message, "line %u: %s", last->line, last->op);
         }
     }
-    free(at.regs);
-    free(at.loaded);
     scalar_release(&at.own);
-    tidy(reads);
-    tidy(found);
-    tidy(writes);
+    scalar_tidy(&trace->reads);
+    scalar_tidy(&trace->found);
+    scalar_tidy(&trace->writes);
     return result;
 }

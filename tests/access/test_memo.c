@@ -67,6 +67,11 @@ static void vary(struct generated *kernel)
         word = below(12) ? word + ((uint64_t)below(1000) << (4 + below(24))) : places[below(4)];
         memcpy(kernel->params + i * 8, &word, 8);
     }
+    for (int i = 0; i < GENERATED_TABLES; i++) /* a table says something else, or is elsewhere */
+        if (below(3) == 0)
+            kernel->tables[i].words[below(GENERATED_WORDS)] += 64;
+    if (!below(4))
+        memcpy(&kernel->tables[0].address, kernel->params + GENERATED_TABLE_OFFSET, 8);
     if (!below(4))
         kernel->params[24 + below(12)] ^= (unsigned char)below(8);
     if (!below(8))
@@ -108,7 +113,8 @@ static void what_is_remembered_is_what_is_found(void **state)
         make(first + i, &made);
         for (int launch = 0; launch < RP_MEMO_PATIENCE && has_walks(&made); launch++) {
             struct rp_launch at = {.params = made.kernel.params,
-                                   .param_bytes = sizeof made.kernel.params};
+                                   .param_bytes = sizeof made.kernel.params,
+                                   .known = generated_known, .known_ctx = &made.kernel};
             memcpy(at.grid, made.kernel.grid, sizeof at.grid);
             memcpy(at.block, made.kernel.block, sizeof at.block);
             rp_memo_expect(made.memo);
