@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 static struct rp_compare *comparer;
+static CUcontext comparer_context; /* its kernels are of that */
 static uint64_t launches; /* since the last audit */
 
 /* ---- what is kept ----------------------------------------------------------------- */
@@ -21,6 +22,8 @@ struct listing {
     const struct rp_footprint *call;
     struct rp_area *areas;
     size_t count, capacity;
+    CUdevice device;
+    bool left_out; /* what kernels on this device may not read */
     enum rp_status status;
 };
 
@@ -39,6 +42,18 @@ static void list_area(struct listing *list, uint64_t address, uint64_t bytes, rp
     list->areas[list->count++] = (struct rp_area){address, bytes, id};
 }
 
+/* Memory of another device may be closed to this one's kernels, and so may what is mapped. */
+static bool is_open(const struct listing *list, uint64_t address)
+{
+    const CUmemLocation here = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = list->device};
+    unsigned long long access = 0;
+    int device;
+    if (rp_real.cuMemGetAccess(&access, &here, address) == CUDA_SUCCESS)
+        return access != 0;
+    return rp_real.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) ==
+               CUDA_SUCCESS && device == list->device;
+}
+
 /* Bytes that no mapping shows now can't be reached by the kernel either. */
 static void list_span(struct listing *list, rp_alloc_id id, uint64_t lo, uint64_t hi)
 {
@@ -46,7 +61,10 @@ static void list_span(struct listing *list, rp_alloc_id id, uint64_t lo, uint64_
     while (lo < hi &&
            rp_memory_address(rp_core.bench.memory, id, lo, &address, &bytes) == RP_OK && bytes) {
         bytes = bytes < hi - lo ? bytes : hi - lo;
-        list_area(list, address, bytes, id);
+        if (is_open(list, address))
+            list_area(list, address, bytes, id);
+        else
+            list->left_out = true;
         lo += bytes;
     }
 }
@@ -77,12 +95,25 @@ static void list_unclaimed(void *ctx, const struct rp_alloc *alloc)
     rp_spans_release(&rest);
 }
 
+static bool comparer_is_here(void)
+{
+    CUcontext now = NULL;
+    if (rp_real.cuCtxGetCurrent(&now) != CUDA_SUCCESS || !now ||
+        (!comparer && rp_compare_create(&rp_real, &comparer) != RP_OK))
+        return false;
+    comparer_context = comparer_context ? comparer_context : now;
+    return now == comparer_context;
+}
+
 static bool keep_unclaimed(const struct rp_footprint *call)
 {
     struct listing list = {.call = call, .status = RP_OK};
+    if (!comparer_is_here() || rp_real.cuCtxGetDevice(&list.device) != CUDA_SUCCESS)
+        return false;
     rp_memory_each(rp_core.bench.memory, list_unclaimed, &list);
-    if (list.status == RP_OK && !comparer)
-        list.status = rp_compare_create(&rp_real, &comparer);
+    if (list.left_out)
+        rp_remark(rp_name(call->name), "an audit of it left out memory that its device may not "
+                                       "read");
     if (list.status == RP_OK && rp_real.cuCtxSynchronize() == CUDA_SUCCESS)
         list.status = rp_compare_keep(comparer, list.areas, list.count, CU_STREAM_LEGACY);
     free(list.areas);
@@ -99,7 +130,8 @@ bool rp_audit_begin(const struct rp_footprint *call)
     if (keep_unclaimed(call))
         return true;
     rp_core.figures.audits_failed++;
-    rp_remark(rp_name(call->name), "an audit of it found no memory, or no device to work on");
+    rp_remark(rp_name(call->name), "an audit of it found no memory, no device to work on, or "
+                                   "another context than the first audit's");
     return false;
 }
 
@@ -184,5 +216,6 @@ void rp_audit_end(const struct rp_kernel *const *kernels, size_t count,
 void rp_audit_forget(void)
 {
     comparer = NULL;
+    comparer_context = NULL;
     launches = 0;
 }

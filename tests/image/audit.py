@@ -17,7 +17,7 @@ WAYS, NEIGHBOUR, FOLDER, REPRISE = map(os.path.abspath, sys.argv[1:5])
 STOPPED = 70
 
 
-def run(job, *options, disable="", contract=None):
+def run(job, *options, disable="", contract=None, devices=1):
     """The run and its summary."""
     mode = ["-m", "observe"]
     if contract is not None:
@@ -27,7 +27,8 @@ def run(job, *options, disable="", contract=None):
         mode = ["-m", "check", "-c", "contract.json"]
     done = subprocess.run([REPRISE, "run", "--device", "soft", "--no-trace", "-q", *mode, *options,
                            "-o", "data", "--", *job], capture_output=True, text=True, timeout=120,
-                          check=False, env=os.environ | {"REPRISE_TEST_DISABLE": disable})
+                          check=False, env=os.environ | {"REPRISE_TEST_DISABLE": disable,
+                                                        "REPRISE_SOFT_DEVICES": str(devices)})
     found = [json.loads(path.read_text()) for path in pathlib.Path("data").glob("summary-*")]
     return done, max(found, key=lambda each: each["launches"], default={})
 
@@ -78,6 +79,11 @@ with tempfile.TemporaryDirectory() as folder_:
     done, summary = run([NEIGHBOUR, FOLDER, "in"], "--audit", "1")
     claim("and the same kernel within its buffer is not blamed",
           done.returncode == 0 and summary["audits"] == 1, done, summary)
+
+    done, summary = run([NEIGHBOUR, FOLDER, "in"], "--audit", "1", devices=2)
+    claim("what its device may not read is left out", done.returncode == 0 and
+          done.stdout == "1\n" and summary["audits"] == 1 and summary["audits_failed"] == 0,
+          done, summary)
 
     done, summary = run([*outside, "graph"])
     claim("in a graph it does the same", done.returncode == 0 and done.stdout == "1\n", done)

@@ -39,6 +39,18 @@ static void launch_in_graph(CUfunction function, void **params, void **harmless)
     CU(cuCtxSynchronize());
 }
 
+/* Memory of a second device, where there is one, is closed to the first one's kernels. */
+static void hold_memory_elsewhere(void)
+{
+    CUdevice device;
+    CUcontext context;
+    CUdeviceptr memory;
+    if (cuDeviceGet(&device, 1) != CUDA_SUCCESS)
+        return;
+    CU(cuCtxCreate(&context, NULL, 0, device));
+    CU(cuMemAlloc(&memory, 512));
+}
+
 int main(int argc, char **argv)
 {
     CUdevice device;
@@ -52,6 +64,7 @@ int main(int argc, char **argv)
         return 2;
     snprintf(path, sizeof path, "%s/ways.ptx", argv[1]);
     CU(cuInit(0));
+    hold_memory_elsewhere();
     CU(cuDeviceGet(&device, 0));
     CU(cuCtxCreate(&context, NULL, 0, device));
     CU(cuModuleLoad(&module, path));
