@@ -63,7 +63,8 @@ static int nothing(const struct rp_finding *finding, const struct rp_options *op
                "launches that come again can't be told from the next step; mark them, and best "
                "each forward and each replay too, or write a contract that names launches");
     else if (finding->step_count == 0)
-        rp_say("no replay was found, and no NVTX range that could be a step; mark each step by one");
+        rp_say("no replay was found, and no NVTX range that could be a step; mark each step by "
+               "one");
     else if (finding->doubted)
         rp_say("no replay was proposed: %s do the same work, but %s; if it is a replay all the "
                "same, write both into a contract",
@@ -136,9 +137,9 @@ static int write_contract(const struct rp_finding *finding, const struct rp_opti
 /* A trace holds the calls of each thread in their order, and the threads one after the other. */
 static void tell_threads(const struct rp_story *story)
 {
-    if (story->tangled)
-        rp_say("threads took turns, and each was looked at alone: a replay in another thread than "
-               "its forward (autograd may have its own) is not found; write both into a contract");
+    if (story->untold)
+        rp_say("threads took turns, and a trace of this older version does not tell when their "
+               "ranges began: record it anew (reprise run -- COMMAND)");
 }
 
 static int discover(const struct rp_source *source, const struct rp_options *options,

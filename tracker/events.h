@@ -30,7 +30,7 @@ extern "C" {
     X(access, F(UINT, seq) F(UINT, allocation) F(BYTES, offset) F(BYTES, bytes) F(NAME, effect)  \
               F(NAME, verdict) F(UINT, version))                                                 \
     X(argument, F(UINT, seq) F(UINT, param) F(UINT, allocation) F(BYTES, offset))                \
-    X(range, F(NAME, range) F(NAME, phase) F(HEX, domain))                                       \
+    X(range, F(NAME, range) F(NAME, phase) F(HEX, domain) F(UINT, seq))                          \
     X(audit, F(UINT, seq) F(NAME, kernel) F(UINT, allocation) F(BYTES, offset) F(BYTES, bytes)   \
              F(TEXT, claim))                                                                     \
     X(step, F(UINT, step))                                                                       \

@@ -18,13 +18,14 @@ static bool is_following(void)
     return rp_wrap_life() == RP_LIFE_READY && rp_core.segments_wanted;
 }
 
-/* A run that is only observed tells its ranges, for `reprise discover`. */
+/* A run that is only observed tells its ranges, for `reprise discover`, and behind which call of
+ * any thread they begin and end. */
 static void note_range(const void *domain, const char *message, const char *phase)
 {
     if (rp_wrap_life() != RP_LIFE_READY || rp_core.config.mode != RP_MODE_OBSERVE)
         return;
     rp_inside = true;
-    RP_NOTE(range, RP_T(message), RP_T(phase), RP_U((uintptr_t)domain));
+    RP_NOTE(range, RP_T(message), RP_T(phase), RP_U((uintptr_t)domain), RP_U(rp_core.seq));
     rp_inside = false;
 }
 

@@ -64,6 +64,7 @@ SCENARIOS = {
     "live-write": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "side-stream": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "alias": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "engine-thread": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "lifo": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "fifo": dict(buffers=[STATE], discover=True, pair="fifo", finds={("stale-read", "state")}),
     "key": dict(buffers=[STATE], discover=True, pair="key", finds={("stale-read", "state")}),

@@ -432,3 +432,27 @@ void scenario_other_thread(void)
     result("state", &state_, WORDS(n));
     run_steps(step_in_thread, NULL);
 }
+
+static void *go_back(void *unused)
+{
+    CU(CtxSetCurrent, context);
+    replay("recompute/only", step_forward);
+    backward();
+    return unused;
+}
+
+/* The backward pass, with the replay in it, is another thread's, which this one waits for. */
+void scenario_engine_thread(void)
+{
+    pthread_t engine;
+    begin_job();
+    result("state", &state_, WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        in_range("forward/only", step_forward);
+        pthread_create(&engine, NULL, go_back, NULL);
+        pthread_join(engine, NULL);
+        nvtxRangePop();
+    }
+}

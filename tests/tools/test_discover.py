@@ -3,7 +3,7 @@
 """discover: the contract that it writes for a job that names nothing runs, and is the one that was
 written by hand.
 
-usage: test_discover.py REPRISE DIGITS BANKS EXAMPLES TRACE_FROM_SCRIPT"""
+usage: test_discover.py REPRISE DIGITS BANKS EXAMPLES TRACE_FROM_SCRIPT LAW_JOB KERNELS"""
 import json
 import pathlib
 import re
@@ -12,7 +12,8 @@ import sys
 
 import harness
 
-DIGITS, BANKS, EXAMPLES, WRITER = (pathlib.Path(word).resolve() for word in sys.argv[2:6])
+DIGITS, BANKS, EXAMPLES, WRITER, LAW_JOB, KERNELS = (pathlib.Path(word).resolve()
+                                                     for word in sys.argv[2:8])
 
 
 def contract_of(name):
@@ -87,6 +88,23 @@ class Discover(harness.Case):
             self.discover("--state", state, "-o", "found.json")
             self.assertEqual(self.banks("-m", "guard", "-c", "found.json", "-o", "guarded"), eager)
         self.assertEqual(len(found["buffers"]), len(by_hand["buffers"]))
+
+    def law(self, mode, *words):
+        """A job whose backward pass is another thread's, as autograd's engine has it."""
+        done = self.reprise("run", "-q", "-d", "soft", *words, "--", str(LAW_JOB), str(KERNELS),
+                            "engine-thread", mode)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_replays_in_another_thread_than_their_forwards(self):
+        eager, bare = self.law("eager", "-o", "eager"), self.law("replay")
+        self.assertNotEqual(bare, eager)
+        for words in ([], ["--state", "declared"]):
+            told = self.discover("-o", "found.json", *words)
+            self.assertIn("segment  forward/only (certain)", told.stdout)
+            self.assertIn("launch again, in another thread, what the latest", told.stdout)
+            guarded = self.law("replay", "-o", "guarded", "-m", "guard", "-c", "found.json")
+            self.assertEqual(guarded, eager, words)
 
     def test_evidence(self):
         self.digits()
@@ -194,28 +212,34 @@ class Discover(harness.Case):
         self.assertEqual((segment["forward"], segment["replay"]),
                          ({"nvtx": "forward"}, {"nvtx": "again"}))
 
-    def ranges(self, *steps, first=None, named="step"):
+    def ranges(self, *steps, named="step", aside=(), old=False):
         """A trace of NVTX ranges in steps. Each is a name, or None for none, and calls: a kernel or
-        "copy", what memory it reads, and what it writes; or a range within. `first`: by which number
-        each step's calls are counted on, where they stand in another order than they came.
-        `named`: what the steps' ranges are, of their number."""
+        "copy", what memory it reads, and what it writes; or a range within. `named`: what the steps'
+        ranges are, of their number. `aside`: ranges of another thread, whose events stand behind all
+        those of the first one. `old`: ranges do not tell when they began."""
         folder = self.folder / "ranges"
         folder.mkdir(exist_ok=True)
         (folder / "trace-4242.rpt").unlink(missing_ok=True)
-        lines, seq = ["property pid 4242", "property command job",
-                      *(f"define {end} {call} call:UINT{result}"
-                        for call in ("cuMemcpy", "cuLaunchKernel")
-                        for end, result in (("enter", ""), ("leave", " result:SINT")))], 0
+        lines, others, seq = ["property pid 4242", "property command job",
+                              *(f"define {end} {call} call:UINT{result}"
+                                for call in ("cuMemcpy", "cuLaunchKernel")
+                                for end, result in (("enter", ""), ("leave", " result:SINT"))),
+                              *(["define note range range:NAME phase:NAME domain:HEX"] * old)], [], 0
         for at in range(9):
             lines.append(f"note allocation allocation={at + 1} kind=device bytes=64 "
                          f"address={4096 * (at + 1):#x} seq=0")
 
-        def tell(name, *calls):
+        def note(name, phase, lines):
+            if name is not None:
+                lines.append(f"note range range={name} phase={phase}" + f" seq={seq}" * (not old))
+
+        def tell(name, *calls, lines=lines):
             nonlocal seq
-            lines.extend([f"note range range={name} phase=begins"] if name is not None else [])
+            lines = others if name in aside else lines
+            note(name, "begins", lines)
             for kernel, reads, *writes in calls:
                 if isinstance(reads, tuple):
-                    tell(kernel, reads, *writes)
+                    tell(kernel, reads, *writes, lines=lines)
                     continue
                 seq += 1
                 call = "cuMemcpy" if kernel == "copy" else "cuLaunchKernel"
@@ -227,15 +251,15 @@ class Discover(harness.Case):
                 if kernel != "copy":
                     lines.append(f"note launch seq={seq} kernel={kernel} grid_x=1")
                 lines.append(f"leave {call} {seq} 0")
-            lines.extend([f"note range range={name} phase=ends"] if name is not None else [])
+            note(name, "ends", lines)
 
         for number, step in enumerate(steps):
-            seq = first[number] if first else seq
-            lines.append(f"note range range={named.format(number)} phase=begins")
+            note(named.format(number), "begins", lines)
             for part in step:
                 tell(*part)
-            lines.append(f"note range range={named.format(number)} phase=ends")
-        subprocess.run([WRITER, folder / "trace-4242.rpt"], input="\n".join(lines) + "\n",
+            note(named.format(number), "ends", lines)
+        script = lines + ["thread"] * bool(others) + others
+        subprocess.run([WRITER, folder / "trace-4242.rpt"], input="\n".join(script) + "\n",
                        check=True, text=True)
         return str(folder)
 
@@ -309,14 +333,47 @@ class Discover(harness.Case):
         self.assertEqual(segments, [("forward/s", "recompute/s", "lifo")])
         self.assertIn("segment  forward/s (guess)", told)
 
-    def test_threads_that_took_turns_are_told(self):
-        """Each was looked at alone, whether something was found or not."""
-        step = [(None, ("fill", [], [self.INPUT])), self.block("forward/s"), self.block("recompute/s")]
+    def test_replays_of_another_thread_are_found(self):
+        step = [self.FILL, self.block("forward/s"), self.block("recompute/s"), self.use("back", 3)]
+        told, segments = self.found(self.ranges(step, step, aside=["recompute/s"]))
+        self.assertEqual(segments, [("forward/s", "recompute/s", "lifo")])
+        self.assertIn("segment  forward/s (certain)", told)
+        self.assertIn("launch again, in another thread, what the latest 'forward/s'", told)
+        self.assertIn("step     step\n", told)
+
+    def test_a_replay_of_another_thread_is_one_of_its_step(self):
+        """By their place in the trace all of them come behind the last step."""
+        refilled = [self.FILL, self.block("rollout"), self.FILL, self.block("train")]
+        done = self.discover("-o", "-", self.ranges(refilled, refilled, aside=["train"]), code=1)
+        self.assertIn("rollout to train do the same work, but an input that both read was filled "
+                      "anew in between", done.stderr)
+
+    def test_what_another_thread_does_meanwhile_is_no_part_of_a_range(self):
+        use, ema = self.block("")[1:]
+        load = "load", ("gather", [7], [8]), ("copy", [8], [6])
+        step = [self.FILL, ("forward", use, load, ema), ("recompute", use, ema), self.use("back", 3)]
+        told, segments = self.found(self.ranges(step, step, aside=["load"]))
+        self.assertEqual(segments, [("forward", "recompute", "lifo")])
+        self.assertIn("segment  forward (certain)", told)
+        self.discover("-o", "-", self.ranges(step, step), code=1)
+
+    def test_launches_that_come_again_in_another_thread(self):
+        work = [(kernel, [self.STATE, self.INPUT], [out])
+                for kernel, out in (("a", 3), ("b", 4), ("c", 5))]
+        step = [self.FILL, (None, *work), ("engine", *work)]
+        for aside in ([], ["engine"]):
+            segment, = self.proposed("--by", "launches",
+                                     self.ranges(step, step, aside=aside))["segments"]
+            self.assertEqual(segment["forward"], {"launches": {"first": "a", "last": "c", "nth": 0}})
+
+    def test_threads_in_a_trace_of_an_older_version_are_told(self):
+        """Whether something was found or not."""
+        step = [self.FILL, self.block("forward/s"), self.block("recompute/s"), self.use("back", 3)]
         for alone in (step, step[:2]):
-            for first in (None, (100, 0)):
+            for aside in ([], ["forward/s"]):
                 done = self.reprise("discover", "--force", "-o", "found.json",
-                                    self.ranges(alone, alone, first=first))
-                self.assertEqual("threads took turns" in done.stderr, first is not None, done.stderr)
+                                    self.ranges(alone, alone, aside=aside, old=True))
+                self.assertEqual("record it anew" in done.stderr, bool(aside), done.stderr)
 
     def test_how_often_forwards_are_replayed_is_promised(self):
         once = [(None, ("fill", [], [self.INPUT])), self.block("forward/s")]
@@ -399,9 +456,25 @@ class Discover(harness.Case):
         self.assertIn("(certain)", self.found(self.ranges(step("loss"), step("loss")))[0])
 
     def test_names_that_differ_by_numbers_are_a_guess(self):
-        for names in (("mb/0", "mb/1"), ("fwd", "fwd2")):
+        for names in (("fwd", "fwd2"), ("pass-2", "pass-1")):
             step = [self.FILL, *(self.block(name) for name in names)]
             self.assertIn("(guess)", self.found(self.ranges(step, step))[0])
+
+    def test_ranges_that_are_numbered_through_are_no_replays_of_each_other(self):
+        """Whatever range is around them, and where the numbers begin anew in each."""
+        for names in (("mb/0", "mb/1"), ("iteration 1", "iteration 2", "iteration 3")):
+            names = [name.replace(" ", "%20") for name in names]
+            step = [self.FILL, *(self.block(name) for name in names)]
+            told = self.discover("-o", "-", self.ranges(step, step, named="epoch"), code=1).stderr
+            self.assertIn("do the same work, but they are numbered through, as iterations and "
+                          "layers are; if it is a replay all the same", told)
+
+    def test_numbered_ranges_have_replays_of_their_own(self):
+        step = [self.FILL, *(("iteration%20" + str(at), self.block("forward"),
+                              self.block("recompute")) for at in range(3))]
+        told, segments = self.found(self.ranges(step, step, named="epoch"))
+        self.assertEqual(segments, [("forward", "recompute", "lifo")])
+        self.assertIn("segment  forward (certain)", told)
 
     def test_ranges_that_are_numbered_through_are_steps(self):
         step = [self.FILL, self.block("forward"), self.block("recompute"), self.use("back", 3)]
@@ -428,7 +501,7 @@ class Discover(harness.Case):
             self.assertIn(told, self.discover("-o", "-", folder, code=1).stderr)
 
     def test_numbers_that_begin_anew_are_no_steps(self):
-        layers = [self.FILL, *(self.block(f"layer-{at}") for at in range(3))]
+        layers = [self.FILL, *(self.block(f"layer-{at}") for at in range(3)), self.block("again")]
         told, _ = self.found(self.ranges(layers, layers))
         self.assertIn("step     step\n", told)
 

@@ -3,6 +3,7 @@
  *
  *     property KEY VALUE                  before anything else
  *     define enter|leave NAME FIELD:TYPE...
+ *     define note NAME FIELD:TYPE...      an event of tracker/events.h, as it was in another version
  *     enter|leave NAME VALUE...           all fields, in order
  *     note NAME FIELD=VALUE...            an event of tracker/events.h; other fields are empty
  *     group COUNT NOTE.FIELD...           the latest events, whose fields move together when they ...
@@ -150,6 +151,10 @@ static void call(const char *class_, const char *name, char **state)
 
 static const struct rp_event_def *find_note(const char *name)
 {
+    for (size_t i = 0; i < script.defined_count; i++)
+        if (strcmp(script.defined[i].class_, "note") == 0 &&
+            strcmp(script.defined[i].name, name) == 0)
+            return &script.defined[i];
     for (int i = 0; i < RP_EVENT_COUNT; i++)
         if (strcmp(rp_event_defs[i].name, name) == 0)
             return &rp_event_defs[i];

@@ -32,21 +32,19 @@ struct rp_story_access *rp_find_lasting_reads(const struct rp_story *story, size
                                               size_t end, size_t *count)
 {
     size_t most = 0;
-    for (size_t i = first; i < end; i++)
+    for (size_t i = first; i < end; i = rp_story_next(story, i, end))
         most += story->calls[i].access_count;
     struct rp_story_access *reads = most ? malloc(most * sizeof(*reads)) : NULL;
     struct rp_places own = {0};
+    struct rp_story_walk walk = {story, first, reads ? end : first, 0};
 
     *count = 0;
-    for (size_t i = first; reads && i < end; i++)
-        for (size_t at = 0; at < story->calls[i].access_count; at++) {
-            const struct rp_story_access *access = &story->accesses[story->calls[i].access + at];
-            if (access->write && access->certain)
-                rp_places_add(&own, access);
-            else if (!access->write && lives_long(story, access->allocation) &&
-                     !rp_places_cover(&own, access))
-                reads[(*count)++] = *access;
-        }
+    for (const struct rp_story_access *access; (access = rp_story_walk(&walk)) != NULL;)
+        if (access->write && access->certain)
+            rp_places_add(&own, access);
+        else if (!access->write && lives_long(story, access->allocation) &&
+                 !rp_places_cover(&own, access))
+            reads[(*count)++] = *access;
     rp_places_release(&own);
     if (reads)
         qsort(reads, *count, sizeof(*reads), compare_reads);
@@ -88,18 +86,13 @@ double rp_find_shared_reads(const struct rp_story *story, size_t a, size_t a_end
 double rp_find_shared_memory(const struct rp_story *story, const struct rp_story_range *forward,
                              const struct rp_story_range *replay)
 {
-    const struct rp_story_call *a = &story->calls[forward->first];
-    const struct rp_story_call *b = &story->calls[replay->first];
-    const struct rp_story_call *a_end = &story->calls[forward->end - 1];
-    const struct rp_story_call *b_end = &story->calls[replay->end - 1];
-    size_t count = a_end->access + a_end->access_count - a->access;
-    size_t again = b_end->access + b_end->access_count - b->access;
-    size_t found = 0;
+    struct rp_story_walk of_forward = {story, forward->first, forward->end, 0};
+    struct rp_story_walk of_replay = {story, replay->first, replay->end, 0};
+    size_t count = 0, found = 0;
 
-    for (size_t i = 0; i < count && i < again; i++) {
-        const struct rp_story_access *x = &story->accesses[a->access + i];
-        const struct rp_story_access *y = &story->accesses[b->access + i];
-        found += x->allocation == y->allocation && x->lo == y->lo && x->write == y->write;
+    for (const struct rp_story_access *x; (x = rp_story_walk(&of_forward)) != NULL; count++) {
+        const struct rp_story_access *y = rp_story_walk(&of_replay);
+        found += y && x->allocation == y->allocation && x->lo == y->lo && x->write == y->write;
     }
     return count ? (double)found / (double)count : 1.0;
 }
@@ -114,8 +107,21 @@ bool rp_find_has_lasting_reads(const struct rp_story *story, size_t a, size_t a_
 static size_t next_launch(const struct rp_story *story, size_t at, size_t end)
 {
     while (at < end && !story->calls[at].is_launch)
-        at++;
+        at = rp_story_next(story, at, end);
     return at;
+}
+
+static size_t launch_after(const struct rp_story *story, size_t at, size_t end)
+{
+    return next_launch(story, rp_story_next(story, at, end), end);
+}
+
+uint64_t rp_find_launches_in(const struct rp_story *story, size_t first, size_t end)
+{
+    uint64_t count = 0;
+    for (size_t i = next_launch(story, first, end); i < end; i = launch_after(story, i, end))
+        count++;
+    return count;
 }
 
 bool rp_find_same_launches(const struct rp_story *story, size_t a, size_t a_end, size_t b,
@@ -126,8 +132,8 @@ bool rp_find_same_launches(const struct rp_story *story, size_t a, size_t a_end,
     while (a < a_end && b < b_end) {
         if (story->calls[a].shape != story->calls[b].shape)
             return false;
-        a = next_launch(story, a + 1, a_end);
-        b = next_launch(story, b + 1, b_end);
+        a = launch_after(story, a, a_end);
+        b = launch_after(story, b, b_end);
     }
     *all = a >= a_end;
     return b >= b_end;

@@ -75,12 +75,10 @@ static bool is_remade(const struct rp_story *story, size_t first, size_t later)
 static void add_writes(const struct rp_story *story, size_t first, size_t end,
                        struct rp_places *places)
 {
-    for (size_t call = first; call < end; call++)
-        for (size_t i = 0; i < story->calls[call].access_count; i++) {
-            const access_t *access = &story->accesses[story->calls[call].access + i];
-            if (access->write)
-                rp_places_add(places, access);
-        }
+    struct rp_story_walk walk = {story, first, end, 0};
+    for (const access_t *access; (access = rp_story_walk(&walk)) != NULL;)
+        if (access->write)
+            rp_places_add(places, access);
 }
 
 /* What others have written in between, by whether they went on from what was there. */
@@ -100,12 +98,10 @@ static void add_others(const struct rp_story *story, const struct rp_occurrence 
 static bool reads_again(const struct rp_story *story, const struct rp_occurrence *occurrence,
                         const access_t *read)
 {
-    for (size_t call = occurrence->replay; call < occurrence->replay_end; call++)
-        for (size_t i = 0; i < story->calls[call].access_count; i++) {
-            const access_t *access = &story->accesses[story->calls[call].access + i];
-            if (!access->write && is_same_place(access, read))
-                return true;
-        }
+    struct rp_story_walk walk = {story, occurrence->replay, occurrence->replay_end, 0};
+    for (const access_t *access; (access = rp_story_walk(&walk)) != NULL;)
+        if (!access->write && is_same_place(access, read))
+            return true;
     return false;
 }
 
@@ -196,21 +192,14 @@ static bool is_used_twice(const struct rp_story *story, const struct rp_occurren
            survives(story, occurrence->forward_end, occurrence->replay, result);
 }
 
-static size_t end_of_accesses(const struct rp_story *story, size_t end)
-{
-    return story->calls[end - 1].access + story->calls[end - 1].access_count;
-}
-
 static enum rp_doubt doubt_results(const struct rp_story *story,
                                    const struct rp_occurrence *occurrence, size_t end)
 {
-    size_t first = story->calls[occurrence->forward].access;
-    size_t second = story->calls[occurrence->replay].access;
-    size_t first_end = end_of_accesses(story, occurrence->forward_end);
-    size_t second_end = end_of_accesses(story, occurrence->replay_end);
+    struct rp_story_walk first = {story, occurrence->forward, occurrence->forward_end, 0};
+    struct rp_story_walk second = {story, occurrence->replay, occurrence->replay_end, 0};
+    const access_t *a, *b;
 
-    for (; first < first_end && second < second_end; first++, second++) {
-        const access_t *a = &story->accesses[first], *b = &story->accesses[second];
+    while ((a = rp_story_walk(&first)) != NULL && (b = rp_story_walk(&second)) != NULL) {
         if (!a->write || !b->write || !a->certain || !b->certain)
             continue;
         if (is_same_place(a, b) && is_used_twice(story, occurrence, end, a))
@@ -243,7 +232,8 @@ const char *rp_find_doubt_text(enum rp_doubt doubt)
         [RP_DOUBT_NONE] = "nothing speaks against it",
         [RP_DOUBT_REFILLED] = "an input that both read was filled anew in between, by none of them",
         [RP_DOUBT_BOTH_READ] = "what the first one made is still read beside what the second makes",
-        [RP_DOUBT_USED_TWICE] = "what both make in one place is used by the same call after each"};
+        [RP_DOUBT_USED_TWICE] = "what both make in one place is used by the same call after each",
+        [RP_DOUBT_NUMBERED] = "they are numbered through, as iterations and layers are"};
     return texts[doubt];
 }
 

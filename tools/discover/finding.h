@@ -54,7 +54,13 @@ struct rp_left_out {
 };
 
 /* Why ranges, or launches, that do the same are no forward and its replay. */
-enum rp_doubt { RP_DOUBT_NONE, RP_DOUBT_REFILLED, RP_DOUBT_BOTH_READ, RP_DOUBT_USED_TWICE };
+enum rp_doubt {
+    RP_DOUBT_NONE,
+    RP_DOUBT_REFILLED,
+    RP_DOUBT_BOTH_READ,
+    RP_DOUBT_USED_TWICE,
+    RP_DOUBT_NUMBERED
+};
 
 /* Ranges that are numbered through, each once and in turn, one behind the other at one level. */
 struct rp_series_of {
@@ -159,6 +165,10 @@ void rp_find_doubted(struct rp_finding *finding, const char *first, const char *
 /* False when the host is out of memory; rp_series_release in any case. */
 bool rp_find_series(const struct rp_story *story, struct rp_series_of *found);
 void rp_series_release(struct rp_series_of *found);
+/* The later one is a further one of a series: next to the other in the range around both, with a
+ * greater number at the end of an otherwise equal name. */
+bool rp_find_is_further(const struct rp_story *story, const struct rp_story_range *range,
+                        const struct rp_story_range *later);
 /* Names that are equal but for the numbers in them, as of batches that follow each other; equal
  * ones too. */
 bool rp_find_differ_by_numbers(const char *a, const char *b);

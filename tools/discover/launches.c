@@ -8,40 +8,74 @@
 
 enum { FEWEST_LAUNCHES = 3 };
 
-/* The launches of one step, by their place in the story. */
+/* The launches of one step, by their place in the story: those of one thread behind those of
+ * another, for a run of launches is one thread's. */
 struct step {
+    const struct rp_story *story;
     size_t *calls;
     uint64_t *sights; /* of each: what it is and which lasting memory it reads */
     size_t count;
 };
 
+static void add_thread(struct step *step, size_t first, size_t end)
+{
+    const struct rp_story *story = step->story;
+    for (size_t i = first; i < end; i = rp_story_next(story, i, end)) {
+        if (!story->calls[i].is_launch)
+            continue;
+        step->sights[step->count] = rp_find_sight(story, i);
+        step->calls[step->count++] = i;
+    }
+}
+
+/* No call of [first, at) is of the thread of call `at`. */
+static bool is_first_of_thread(const struct rp_story *story, size_t first, size_t at)
+{
+    while (first < at && story->calls[first].thread != story->calls[at].thread)
+        first++;
+    return first == at;
+}
+
 static struct step launches_of(struct rp_finding *finding, size_t at)
 {
     const struct rp_story *story = finding->story;
     size_t first = finding->steps[at].forward, end = finding->steps[at].forward_end;
-    struct step step = {malloc((end - first + 1) * sizeof(*step.calls)),
+    struct step step = {story, malloc((end - first + 1) * sizeof(*step.calls)),
                         malloc((end - first + 1) * sizeof(*step.sights)), 0};
 
     finding->no_memory |= !step.calls || !step.sights;
-    for (size_t i = first; !finding->no_memory && i < end; i++) {
-        if (!story->calls[i].is_launch)
-            continue;
-        step.sights[step.count] = rp_find_sight(story, i);
-        step.calls[step.count++] = i;
-    }
+    for (size_t i = first; !finding->no_memory && i < end; i++)
+        if (is_first_of_thread(story, first, i))
+            add_thread(&step, i, end);
     return step;
 }
 
-/* The longest run that begins at `later` and was there before; its place in *earlier. */
+static uint64_t thread_of(const struct step *step, size_t at)
+{
+    return step->story->calls[step->calls[at]].thread;
+}
+
+/* How many launches from `later` on are those from `from` on, which were over before. */
+static size_t alike(const struct step *step, size_t from, size_t later)
+{
+    size_t length = 0;
+    while (from + length < step->count && later + length < step->count &&
+           step->calls[from + length] < step->calls[later] &&
+           step->sights[from + length] == step->sights[later + length] &&
+           thread_of(step, from + length) == thread_of(step, from) &&
+           thread_of(step, later + length) == thread_of(step, later))
+        length++;
+    return length;
+}
+
+/* The longest run that begins at `later` and was there before, and the latest of equals; its place
+ * in *earlier. */
 static size_t longest(const struct step *step, size_t later, size_t *earlier)
 {
     size_t best = 0;
 
-    for (size_t from = later; from-- > 0;) {
-        size_t length = 0;
-        while (from + length < later && later + length < step->count &&
-               step->sights[from + length] == step->sights[later + length])
-            length++;
+    for (size_t from = step->count; from-- > 0;) {
+        size_t length = alike(step, from, later);
         if (length > best) {
             best = length;
             *earlier = from;
@@ -50,13 +84,13 @@ static size_t longest(const struct step *step, size_t later, size_t *earlier)
     return best;
 }
 
-/* Which match of its first kernel opens the run, from 0. */
+/* Which match of its first kernel opens the run, from 0, whichever threads launch it. */
 static uint64_t nth_of(const struct rp_story *story, const struct step *step, size_t at)
 {
     uint32_t name = story->calls[step->calls[at]].name;
     uint64_t nth = 0;
-    for (size_t i = 0; i < at; i++)
-        nth += story->calls[step->calls[i]].name == name;
+    for (size_t i = 0; i < step->count; i++)
+        nth += step->calls[i] < step->calls[at] && story->calls[step->calls[i]].name == name;
     return nth;
 }
 
@@ -133,7 +167,7 @@ static void search_step(struct rp_finding *finding, const struct step *step)
     const struct rp_story *story = finding->story;
     size_t earlier = 0;
 
-    for (size_t later = 1; later < step->count && !finding->no_memory; later++) {
+    for (size_t later = 0; later < step->count && !finding->no_memory; later++) {
         size_t length = longest(step, later, &earlier);
         if (length == 0)
             continue;

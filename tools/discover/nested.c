@@ -14,12 +14,17 @@ static size_t next_own(const struct rp_story *story, uint32_t range, size_t at)
 }
 
 /* Some of what is launched in it, another range within it launches. */
-static bool holds_others(const struct rp_story *story, uint32_t range)
+static bool holds_others(const struct rp_story *story, uint32_t range, size_t first, size_t end)
 {
-    for (size_t at = story->ranges[range].first; at < story->ranges[range].end; at++)
+    for (size_t at = first; at < end; at = rp_story_next(story, at, end))
         if (story->calls[at].is_launch && story->calls[at].range != range)
             return true;
     return false;
+}
+
+static bool holds_other_ranges(const struct rp_story *story, uint32_t range)
+{
+    return holds_others(story, range, story->ranges[range].first, story->ranges[range].end);
 }
 
 bool rp_find_core(const struct rp_story *story, uint32_t range, struct rp_story_range *core)
@@ -29,10 +34,7 @@ bool rp_find_core(const struct rp_story *story, uint32_t range, struct rp_story_
 
     for (size_t at = first; at < whole->end; at = next_own(story, range, end))
         end = at + 1;
-    for (size_t at = first; at < end; at++)
-        if (story->calls[at].is_launch && story->calls[at].range != range)
-            return false;
-    if (end == first || !holds_others(story, range))
+    if (end == first || holds_others(story, range, first, end) || !holds_other_ranges(story, range))
         return false;
     while (first > whole->first && story->calls[first - 1].range == range)
         first--;
@@ -66,13 +68,14 @@ static bool have_same_own(const struct rp_story *story, uint32_t a, uint32_t b, 
 /* As a whole, within another one, or by its core. */
 static bool is_proposed(const struct rp_finding *finding, uint32_t at)
 {
-    const struct rp_story_range *range = &finding->story->ranges[at];
+    const struct rp_story *story = finding->story;
+    const struct rp_story_range *range = &story->ranges[at];
     for (size_t i = 0; i < finding->segment_count; i++)
         for (size_t nth = 0; nth < finding->segments[i].count; nth++) {
             const struct rp_occurrence *both = &finding->segments[i].occurrences[nth];
-            if ((both->forward <= range->first && range->end <= both->forward_end) ||
-                (both->replay <= range->first && range->end <= both->replay_end) ||
-                finding->story->calls[both->replay].range == at)
+            if (rp_story_holds(story, both->forward, both->forward_end, range->first, range->end) ||
+                rp_story_holds(story, both->replay, both->replay_end, range->first, range->end) ||
+                story->calls[both->replay].range == at)
                 return true;
         }
     return false;
@@ -84,7 +87,8 @@ uint32_t rp_find_earlier_own(const struct rp_finding *finding, uint32_t later, d
     const struct rp_story_range *range = &story->ranges[later];
     size_t step = rp_find_step_of(finding, range->first);
 
-    if (step == SIZE_MAX || range->parent == RP_STORY_NONE || !holds_others(story, later))
+    if (step == SIZE_MAX || range->opened <= finding->steps[step].forward ||
+        !holds_other_ranges(story, later))
         return RP_STORY_NONE;
     for (uint32_t i = later; i-- > 0;) {
         const struct rp_story_range *other = &story->ranges[i];

@@ -143,7 +143,7 @@ static void read_inputs(struct order *order)
 
     for (size_t at = 0; status == RP_OK && next < order->count && at < story->call_count; at++) {
         const struct rp_story_range *range = &story->ranges[order->ranges[next]];
-        if (at >= range->first && at < range->end)
+        if (at >= range->first && at < range->end && story->calls[at].thread == range->thread)
             status = take_reads(story, at, versions, range->first, &order->inputs[next]);
         if (status == RP_OK)
             status = take_writes(story, at, versions);

@@ -72,8 +72,11 @@ static struct candidate candidate_of(const struct rp_finding *finding,
     struct rp_occurrence both = {range->first, range->end, later->first, later->end};
 
     size_t key = rp_name_pair_key(name, rp_story_name(story, later->name));
-    return (struct candidate){range, shared, rp_find_shared_memory(story, range, later),
-                              rp_find_doubt(finding, &both), key < strlen(name)};
+    enum rp_doubt doubt = rp_find_doubt(finding, &both);
+    if (doubt == RP_DOUBT_NONE && rp_find_is_further(story, range, later))
+        doubt = RP_DOUBT_NUMBERED;
+    return (struct candidate){range, shared, rp_find_shared_memory(story, range, later), doubt,
+                              key < strlen(name)};
 }
 
 /* Nothing speaks against it, and it works on the same memory, outputs included. */
@@ -206,15 +209,17 @@ static void drop_doubted(struct rp_finding *finding, struct rp_name_pairs *pairs
 }
 
 /* A pair inside of another one, as the layers of a block are, says nothing more. */
-static bool is_part_of(const struct rp_name_pair *inner, const struct rp_name_pair *outer)
+static bool is_part_of(const struct rp_story *story, const struct rp_name_pair *inner,
+                       const struct rp_name_pair *outer)
 {
     for (size_t i = 0; i < inner->found.count; i++) {
         const struct rp_occurrence *in = &inner->found.occurrences[i];
         bool held = false;
         for (size_t at = 0; !held && at < outer->found.count; at++) {
             const struct rp_occurrence *out = &outer->found.occurrences[at];
-            held = out->forward <= in->forward && out->forward_end >= in->forward_end &&
-                   out->replay <= in->replay && out->replay_end >= in->replay_end;
+            held = rp_story_holds(story, out->forward, out->forward_end, in->forward,
+                                  in->forward_end) &&
+                   rp_story_holds(story, out->replay, out->replay_end, in->replay, in->replay_end);
         }
         if (!held)
             return false;
@@ -222,12 +227,12 @@ static bool is_part_of(const struct rp_name_pair *inner, const struct rp_name_pa
     return true;
 }
 
-static void drop_parts(struct rp_name_pairs *pairs)
+static void drop_parts(const struct rp_story *story, struct rp_name_pairs *pairs)
 {
     for (size_t i = 0; i < pairs->count; i++)
         for (size_t at = 0; at < pairs->count && !pairs->items[i].taken; at++)
             if (at != i && !pairs->items[at].taken &&
-                is_part_of(&pairs->items[i], &pairs->items[at]))
+                is_part_of(story, &pairs->items[i], &pairs->items[at]))
                 pairs->items[i].taken = true;
 }
 
@@ -298,7 +303,7 @@ void rp_find_ranges(struct rp_finding *finding)
 
     collect(finding, &pairs);
     drop_doubted(finding, &pairs);
-    drop_parts(&pairs);
+    drop_parts(finding->story, &pairs);
     drop_chained(finding, &pairs);
     for (size_t i = 0; i < pairs.count && !finding->no_memory; i++) {
         struct rp_name_pair *pair = &pairs.items[i];

@@ -58,7 +58,20 @@ static const char *confidence_of(const struct rp_found_segment *segment, uint64_
     return segment->unreplayed ? "likely" : rp_find_confidence(agreeing, shared);
 }
 
-static void tell_evidence(struct rp_found_segment *segment, uint64_t replays, double shared)
+/* Replays are other threads' than their forwards. */
+static const char *threads_of(const struct rp_story *story, const struct rp_found_segment *segment)
+{
+    size_t others = 0;
+    for (size_t i = 0; i < segment->count; i++)
+        others += story->calls[segment->occurrences[i].forward].thread !=
+                  story->calls[segment->occurrences[i].replay].thread;
+    if (!others)
+        return "";
+    return others == segment->count ? ", in another thread," : ", some in another thread,";
+}
+
+static void tell_evidence(const struct rp_story *story, struct rp_found_segment *segment,
+                          uint64_t replays, double shared)
 {
     char against[200] = "";
 
@@ -76,10 +89,10 @@ static void tell_evidence(struct rp_found_segment *segment, uint64_t replays, do
         snprintf(against, sizeof(against), "; each forward is replayed up to %zu times in a step",
                  segment->replays);
     snprintf(segment->evidence, sizeof(segment->evidence),
-             "%zu of %llu ranges '%.60s' launch again%s what the %s '%.60s' launched, with "
+             "%zu of %llu ranges '%.60s' launch again%s%s what the %s '%.60s' launched, with "
              "%.0f %% of the parameters and state that it read%s",
              segment->count, (unsigned long long)replays, segment->replay,
-             segment->holds ? ", beside others that they hold," : "",
+             segment->holds ? ", beside others that they hold," : "", threads_of(story, segment),
              segment->fifo ? "first waiting" : "latest", segment->forward, shared * 100,
              against);
 }
@@ -174,6 +187,6 @@ void rp_name_pair_segment(struct rp_finding *finding, struct rp_name_pairs *pair
              (int)(segment->keyed ? replay_cut : strlen(replay)), replay,
              segment->keyed ? "*" : "");
     segment->confidence = confidence_of(segment, replays, shared, doubtful);
-    tell_evidence(segment, replays, shared);
+    tell_evidence(finding->story, segment, replays, shared);
 }
 

@@ -39,7 +39,7 @@ static bool glob_of(const char *name, char glob[MOST_NAME + 1], uint64_t *number
 static bool follows(const struct rp_story_range *before, const struct rp_story_range *range)
 {
     return before->parent == range->parent && before->thread == range->thread &&
-           before->end <= range->first;
+           before->closed <= range->opened;
 }
 
 static void extend(const struct rp_story *story, struct series *series, uint32_t at,
@@ -50,6 +50,17 @@ static void extend(const struct rp_story *story, struct series *series, uint32_t
         series->broken = true;
     series->last = at;
     series->number = number;
+}
+
+bool rp_find_is_further(const struct rp_story *story, const struct rp_story_range *range,
+                        const struct rp_story_range *later)
+{
+    char a[MOST_NAME + 1], b[MOST_NAME + 1];
+    uint64_t number, greater;
+
+    return follows(range, later) && glob_of(rp_story_name(story, range->name), a, &number) &&
+           glob_of(rp_story_name(story, later->name), b, &greater) && greater > number &&
+           strcmp(a, b) == 0;
 }
 
 /* As a rule of the contract the glob would mean other ranges too. */

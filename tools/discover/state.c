@@ -119,8 +119,10 @@ static void take_occurrence(struct search *search, const struct rp_occurrence *o
         rp_spans_clear(&search->items[i].live_in);
         rp_spans_clear(&search->items[i].proved);
     }
+    uint64_t thread = story->calls[occurrence->forward].thread;
     for (size_t i = occurrence->forward; i < occurrence->replay_end; i++)
-        take_call(search, &story->calls[i], i < occurrence->forward_end);
+        take_call(search, &story->calls[i],
+                  i < occurrence->forward_end && story->calls[i].thread == thread);
 }
 
 /* ---- where it is found --------------------------------------------------------------- */

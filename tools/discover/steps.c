@@ -20,7 +20,8 @@ static bool inside_its_own(const struct rp_story *story, const struct rp_story_r
     return false;
 }
 
-uint64_t rp_find_launches_in(const struct rp_story *story, size_t first, size_t end)
+/* Of all threads. */
+static uint64_t launches_in(const struct rp_story *story, size_t first, size_t end)
 {
     uint64_t count = 0;
     for (size_t i = first; i < end; i++)
@@ -68,7 +69,7 @@ static uint32_t find_best(const struct rp_story *story, const struct rp_series_o
         if (inside_its_own(story, range))
             continue;
         tally->count++;
-        tally->launches += rp_find_launches_in(story, range->first, range->end);
+        tally->launches += launches_in(story, range->opened, range->closed);
     }
     for (size_t i = 0; i < story->range_count; i++) {
         uint32_t kind = kind_of(story, series, i);
@@ -86,7 +87,7 @@ static void take_steps(struct rp_finding *finding, const struct rp_series_of *se
 
     for (size_t i = 0; i < story->range_count; i++)
         if (kind_of(story, series, i) == kind && !inside_its_own(story, &story->ranges[i]))
-            add_step(finding, story->ranges[i].first, story->ranges[i].end);
+            add_step(finding, story->ranges[i].opened, story->ranges[i].closed);
     snprintf(finding->step, sizeof(finding->step), "%s", kind_name(story, series, kind));
     snprintf(finding->step_evidence, sizeof(finding->step_evidence),
              "the range '%.100s' comes %llu times and holds %llu of %llu launches", finding->step,
@@ -97,7 +98,7 @@ static void take_steps(struct rp_finding *finding, const struct rp_series_of *se
 void rp_find_steps(struct rp_finding *finding)
 {
     const struct rp_story *story = finding->story;
-    uint64_t all = rp_find_launches_in(story, 0, story->call_count);
+    uint64_t all = launches_in(story, 0, story->call_count);
     struct rp_series_of series;
     bool is_whole = rp_find_series(story, &series);
     struct tally *tallies = calloc(story->names.count + series.globs.count + 1, sizeof(*tallies));
