@@ -10,6 +10,8 @@ struct line {
     bool behind;           /* it captured at a release, and has not waited for it */
     bool marked;           /* the event stands at the latest mark, or further on */
     bool sealed;           /* the event stands where it began to capture */
+    bool shut;             /* see rp_order_shut */
+    uint64_t open_until;
 };
 
 struct rp_order {
@@ -18,6 +20,8 @@ struct rp_order {
     size_t count, capacity;
     rp_stream released; /* the stream of the last release, 0 before the first */
     rp_stream lone;     /* see rp_order_set_lone */
+    rp_stream aside;    /* see rp_order_shut */
+    bool any_shut;
 };
 
 enum rp_status rp_order_create(const struct rp_driver *driver, struct rp_order **out)
@@ -74,6 +78,17 @@ static enum rp_status line_get(struct rp_order *order, rp_stream stream, struct 
     return RP_OK;
 }
 
+/* Who waits for a shut one is shut. */
+static enum rp_status wait_for(struct rp_order *order, rp_stream stream, const struct line *line)
+{
+    const struct rp_driver *driver = order->driver;
+    bool is_shut = line->shut;
+    enum rp_status status = driver->stream_wait(driver->self, stream, line->event);
+    if (is_shut && status == RP_OK)
+        rp_order_shut(order, stream, 0, 0);
+    return status;
+}
+
 /* An event in a stream that captures would be a node, and draw in whoever waits for it: such a
  * stream is left out, unless it was sealed. */
 static enum rp_status after(struct rp_order *order, rp_stream stream, rp_stream earlier,
@@ -88,14 +103,22 @@ static enum rp_status after(struct rp_order *order, rp_stream stream, rp_stream 
     *left_out = status == RP_OK && captures && !line->sealed;
     if (status == RP_OK && !line->retired && !captures)
         status = driver->event_record(driver->self, line->event, earlier);
-    return status == RP_OK && !*left_out ? driver->stream_wait(driver->self, stream, line->event)
-                                         : status;
+    return status == RP_OK && !*left_out ? wait_for(order, stream, line) : status;
+}
+
+/* Nothing that a shut one holds matters to the lone one. */
+static bool need_not_wait(const struct rp_order *order, rp_stream stream, rp_stream earlier)
+{
+    bool is_lone = order->lone && stream == order->lone;
+    return stream == earlier || (is_lone && rp_order_is_shut(order, earlier));
 }
 
 enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_stream earlier)
 {
     bool left_out = false;
-    enum rp_status status = stream == earlier ? RP_OK : after(order, stream, earlier, &left_out);
+    enum rp_status status = need_not_wait(order, stream, earlier)
+                                ? RP_OK
+                                : after(order, stream, earlier, &left_out);
     return left_out ? RP_UNSUPPORTED : status;
 }
 
@@ -124,9 +147,9 @@ enum rp_status rp_order_mark(struct rp_order *order, rp_stream stream)
 enum rp_status rp_order_after_mark(struct rp_order *order, rp_stream stream, rp_stream earlier)
 {
     const struct line *line = line_find(order, earlier);
-    if (stream == earlier || !line || !line->marked)
+    if (!line || !line->marked || need_not_wait(order, stream, earlier))
         return rp_order_after(order, stream, earlier);
-    return order->driver->stream_wait(order->driver->self, stream, line->event);
+    return wait_for(order, stream, line);
 }
 
 bool rp_order_is_alone(const struct rp_order *order)
@@ -158,7 +181,7 @@ static enum rp_status catch_up(struct rp_order *order, struct line *line)
     if (status == RP_OK && !other)
         status = rp_order_after(order, line->stream, released->stream);
     else if (status == RP_OK) /* its event stands where it was at the release */
-        status = driver->stream_wait(driver->self, line->stream, released->event);
+        status = wait_for(order, line->stream, released);
     line->behind = status != RP_OK;
     return status;
 }
@@ -174,7 +197,7 @@ enum rp_status rp_order_meet(struct rp_order *order, rp_stream stream)
     enum rp_status status = line_get(order, stream, &line);
     /* One by an old handle comes after what that one held: who waits for the one waits for both. */
     if (status == RP_OK && line->retired)
-        status = order->driver->stream_wait(order->driver->self, stream, line->event);
+        status = wait_for(order, stream, line);
     if (status != RP_OK)
         return status;
     line->retired = line->behind = line->marked = false;
@@ -218,6 +241,12 @@ void rp_order_set_lone(struct rp_order *order, rp_stream stream)
     order->lone = stream;
 }
 
+void rp_order_take_over(struct rp_order *order, rp_stream stream)
+{
+    if (order->released)
+        order->released = stream;
+}
+
 enum rp_status rp_order_release(struct rp_order *order, rp_stream stream)
 {
     enum rp_status status = rp_order_meet(order, stream);
@@ -228,6 +257,47 @@ enum rp_status rp_order_release(struct rp_order *order, rp_stream stream)
             status = let_wait(order, i, stream);
     }
     return status;
+}
+
+/* Who can't be noted is waited for by nobody in here: it has no event. */
+void rp_order_shut(struct rp_order *order, rp_stream stream, rp_stream aside, uint64_t seq)
+{
+    struct line *line;
+    order->any_shut = true;
+    if (line_get(order, stream, &line) != RP_OK || line->shut)
+        return;
+    line->shut = true;
+    line->open_until = aside ? seq : 0;
+    if (aside)
+        order->aside = aside;
+}
+
+enum rp_status rp_order_after_write(struct rp_order *order, rp_stream stream, rp_stream writer,
+                                    uint64_t seq)
+{
+    const struct line *line = line_find(order, writer);
+    bool is_before = line && line->shut && seq <= line->open_until;
+    return rp_order_after(order, stream, is_before ? order->aside : writer);
+}
+
+void rp_order_open(struct rp_order *order)
+{
+    for (size_t i = 0; order->any_shut && i < order->count; i++)
+        order->lines[i].shut = false;
+    order->any_shut = false;
+}
+
+bool rp_order_is_shut(const struct rp_order *order, rp_stream stream)
+{
+    for (size_t i = 0; order->any_shut && i < order->count; i++)
+        if (order->lines[i].stream == stream)
+            return order->lines[i].shut;
+    return false;
+}
+
+bool rp_order_is_any_shut(const struct rp_order *order)
+{
+    return order->any_shut;
 }
 
 bool rp_order_is_done(struct rp_order *order, rp_stream stream)

@@ -36,14 +36,27 @@ bool rp_order_knows(const struct rp_order *order, bool (*is)(rp_stream stream, u
                     uint64_t asked);
 /* `stream` waits for all that every other known stream holds now. */
 enum rp_status rp_order_gather(struct rp_order *order, rp_stream stream);
-/* While `stream` is the lone one, 0 for none, that waits for nobody: who says so has seen to it
- * that nothing in other streams matters to what it does. */
+/* While `stream` is the lone one, 0 for none, gathering makes it wait for nobody, and nothing makes
+ * it wait for a shut one: who says so has seen to it that it has waited for what matters to it. */
 rp_stream rp_order_lone(const struct rp_order *order);
 void rp_order_set_lone(struct rp_order *order, rp_stream stream);
 /* Every other known stream waits for all that `stream` holds now. Streams that are being
  * captured are left out of both, where they were not sealed: an event would drag the others into
  * the capture. They wait for what was released when they are met after it. */
 enum rp_status rp_order_release(struct rp_order *order, rp_stream stream);
+/* `stream` has just gathered, the last release included: who comes new may wait for it instead. */
+void rp_order_take_over(struct rp_order *order, rp_stream stream);
+
+/* What `stream` holds may never be over as long as somebody waits for it who is to open it: nobody
+ * knows. Whoever is made to wait for it in here is shut from then on, too; until all are open.
+ * `aside`, 0 for none, is not, and has waited for its calls up to number `seq`. */
+void rp_order_shut(struct rp_order *order, rp_stream stream, rp_stream aside, uint64_t seq);
+/* As rp_order_after, of what a call of this number has written in `writer`. */
+enum rp_status rp_order_after_write(struct rp_order *order, rp_stream stream, rp_stream writer,
+                                    uint64_t seq);
+void rp_order_open(struct rp_order *order);
+bool rp_order_is_shut(const struct rp_order *order, rp_stream stream);
+bool rp_order_is_any_shut(const struct rp_order *order);
 
 /* All that `stream`, which must be known, was given is done; an error, or a capture, counts as not
  * done. The host does not wait. Not to be asked while any stream captures. */

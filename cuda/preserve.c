@@ -102,7 +102,8 @@ static enum rp_status wait_for_writer(void *ctx, uint64_t lo, uint64_t hi,
     const struct waiting *waiting = ctx;
     if (!writer->version || !rp_switch_on(RP_SWITCH_ORDER))
         return RP_OK;
-    return rp_order_after(waiting->bench->order, waiting->stream, writer->stream);
+    return rp_order_after_write(waiting->bench->order, waiting->stream, writer->stream,
+                                writer->seq);
 }
 
 /* The copy must see every write that the versions know of, and those that they have forgotten. */

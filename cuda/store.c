@@ -125,11 +125,32 @@ static struct bin *bin_find(const struct rp_store *store, uint64_t bytes)
     return at < store->bin_count && store->bins[at].bytes == bytes ? &store->bins[at] : NULL;
 }
 
-/* The bin of this size where it has idle blocks, else NULL. */
-static struct bin *idle_bin(const struct rp_store *store, uint64_t bytes)
+/* Prefers a block last used in the same stream: that one needs no waiting. None (bin->count) where
+ * all the others may never be free before this stream goes on. */
+static size_t bin_choose(const struct rp_store *store, const struct bin *bin, rp_stream stream)
+{
+    size_t chosen = bin->count;
+    bool is_shut = rp_order_is_shut(store->order, stream);
+    for (size_t i = bin->count; i-- > 0;) {
+        if (bin->items[i].last == stream)
+            return i;
+        if (chosen == bin->count &&
+            (is_shut || !rp_order_is_shut(store->order, bin->items[i].last)))
+            chosen = i;
+    }
+    return chosen;
+}
+
+static bool has_idle(const struct rp_store *store, const struct bin *bin, rp_stream stream)
+{
+    return bin_choose(store, bin, stream) < bin->count;
+}
+
+/* The bin of this size where it has idle blocks for `stream`, else NULL. */
+static struct bin *idle_bin(const struct rp_store *store, uint64_t bytes, rp_stream stream)
 {
     struct bin *bin = bin_find(store, bytes);
-    return bin && bin->count ? bin : NULL;
+    return bin && has_idle(store, bin, stream) ? bin : NULL;
 }
 
 /* NULL when the host is out of memory. */
@@ -188,9 +209,12 @@ static void drop_empty_bins(struct rp_store *store)
     store->bin_count = kept;
 }
 
+/* The driver waits for all that the device has been given: not to be asked where that may wait for
+ * the host. */
 void rp_store_trim(struct rp_store *store, uint64_t bytes)
 {
-    for (size_t i = store->slab_count; i-- > 0 && store->reserved > bytes;) {
+    bool may_wait = !rp_order_is_any_shut(store->order);
+    for (size_t i = store->slab_count; may_wait && i-- > 0 && store->reserved > bytes;) {
         struct slab slab = store->slabs[i];
         struct bin *bin = NULL;
         struct idle *idle = find_idle(store, &slab, &bin);
@@ -266,15 +290,6 @@ static enum rp_status cut(struct rp_store *store, uint64_t bytes, rp_device_ptr 
 
 /* ---- blocks ----------------------------------------------------------------- */
 
-/* Prefers a block last used in the same stream: that one needs no waiting. */
-static size_t bin_choose(const struct bin *bin, rp_stream stream)
-{
-    for (size_t i = bin->count; i-- > 0;)
-        if (bin->items[i].last == stream)
-            return i;
-    return bin->count - 1;
-}
-
 static bool is_spared(const struct rp_store *store, bool needed)
 {
     return store->spare && store->spare(needed);
@@ -283,7 +298,7 @@ static bool is_spared(const struct rp_store *store, bool needed)
 static enum rp_status take_idle(struct rp_store *store, struct bin *bin, rp_stream stream,
                                 rp_device_ptr *out)
 {
-    size_t chosen = bin_choose(bin, stream);
+    size_t chosen = bin_choose(store, bin, stream);
     enum rp_status status = rp_order_after(store->order, stream, bin->items[chosen].last);
     if (status != RP_OK)
         return status;
@@ -292,11 +307,11 @@ static enum rp_status take_idle(struct rp_store *store, struct bin *bin, rp_stre
     return RP_OK;
 }
 
-/* The smallest idle block that is larger, or NULL. */
-static struct bin *larger_bin(const struct rp_store *store, uint64_t bytes)
+/* The bin of the smallest idle blocks for `stream` that are larger, or NULL. */
+static struct bin *larger_bin(const struct rp_store *store, uint64_t bytes, rp_stream stream)
 {
     for (size_t i = bin_place(store, bytes + 1); i < store->bin_count; i++)
-        if (store->bins[i].count)
+        if (has_idle(store, &store->bins[i], stream))
             return &store->bins[i];
     return NULL;
 }
@@ -313,10 +328,10 @@ static uint64_t count_out(const struct rp_store *store, uint64_t bytes)
 
 /* The bin to lodge in, where the aim has no room for one more block; NULL: the block is to be an
  * allocation of its own. */
-static struct bin *find_lodging(struct rp_store *store, uint64_t bytes)
+static struct bin *find_lodging(struct rp_store *store, uint64_t bytes, rp_stream stream)
 {
     bool has_room = bytes <= store->aim && store->reserved <= store->aim - bytes;
-    struct bin *host = store->exact && !has_room ? larger_bin(store, bytes) : NULL;
+    struct bin *host = store->exact && !has_room ? larger_bin(store, bytes, stream) : NULL;
     if (!host || !rp_switch_on(RP_SWITCH_LODGING))
         return NULL;
     if (rp_lodging_allows(&store->lodging, bytes, host->bytes - bytes))
@@ -337,17 +352,17 @@ static enum rp_status lodge(struct rp_store *store, struct bin *host, uint64_t b
 static enum rp_status take(struct rp_store *store, uint64_t bytes, rp_stream stream,
                            rp_device_ptr *out)
 {
-    struct bin *idle = idle_bin(store, bytes);
+    struct bin *idle = idle_bin(store, bytes, stream);
     while (!idle && store->slab_left < bytes && is_spared(store, false))
-        idle = idle_bin(store, bytes);
+        idle = idle_bin(store, bytes, stream);
     if (idle)
         return take_idle(store, idle, stream, out);
-    struct bin *host = find_lodging(store, bytes);
+    struct bin *host = find_lodging(store, bytes, stream);
     if (host)
         return lodge(store, host, bytes, stream, out);
     enum rp_status status = cut(store, bytes, out);
     while (status == RP_NO_MEMORY && is_spared(store, true)) {
-        idle = idle_bin(store, bytes);
+        idle = idle_bin(store, bytes, stream);
         status = idle ? take_idle(store, idle, stream, out) : cut(store, bytes, out);
     }
     return status;

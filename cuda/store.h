@@ -56,7 +56,8 @@ typedef void (*rp_store_grown_fn)(void);
 void rp_store_on_growth(struct rp_store *store, rp_store_grown_fn grown);
 
 /* Gives idle blocks back to the driver until at most `bytes` are reserved, or none is left that
- * could go. The driver waits for what may still use them, so this is for when memory is short. */
+ * could go. The driver waits for what may still use them, so this is for when memory is short;
+ * where a stream is shut (order.h) none goes. */
 void rp_store_trim(struct rp_store *store, uint64_t bytes);
 
 /* Bytes taken from the driver, in use or not, may not exceed `bytes`; UINT64_MAX at first. */

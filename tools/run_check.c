@@ -77,6 +77,20 @@ static int refuse_unsupported(struct rp_run *run)
     return RP_EXIT_USAGE;
 }
 
+/* Of a plan its own file tells whether it is for recompute. */
+static int check_policy(const struct rp_run *run)
+{
+    const char *given = rp_run_text(run, RP_OPT_POLICY, NULL);
+    const char *policy = given ? given : rp_policy_name(run->contract->policy);
+    bool has_plan = run->contract->policy == RP_POLICY_PLAN || rp_run_text(run, RP_OPT_PLAN, NULL);
+
+    if (strcmp(policy, "regions") == 0 || strcmp(policy, "joint") == 0 || (!given && has_plan))
+        return RP_EXIT_OK;
+    return rp_say_usage("run", "%s: mode recompute drops what is missed last where memory is short "
+                        "(regions), or what a plan says (joint)",
+                        given ? "--policy" : "the contract's \"policy\"");
+}
+
 /* What the mode recompute does not do is refused by name. */
 static int check_recompute(const struct rp_run *run)
 {
@@ -89,11 +103,7 @@ static int check_recompute(const struct rp_run *run)
     if (rp_option_given(&run->options, RP_OPT_AUDIT))
         return rp_say_usage("run", "--audit looks at all device memory, and mode recompute takes "
                             "some of it away; audit in guard");
-    const char *policy = rp_run_text(run, RP_OPT_POLICY, "regions");
-    if (strcmp(policy, "regions") != 0 && strcmp(policy, "joint") != 0)
-        return rp_say_usage("run", "--policy: mode recompute drops what is missed last where "
-                            "memory is short (regions), or what a plan says (joint)");
-    return RP_EXIT_OK;
+    return check_policy(run);
 }
 
 /* A contract without segments can only be watched. */

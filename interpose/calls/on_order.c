@@ -3,6 +3,7 @@
 #include "interpose/calls/handlers.h"
 
 #include "interpose/calls/context.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/overtake.h"
 
 /* In before(): what other threads call meanwhile is not what is waited for. */
@@ -51,6 +52,15 @@ void rp_on_event_destroyed(struct rp_frame *frame)
     if (!begin(frame))
         return;
     rp_overtake_event_gone(RP_HANDLE(args->hEvent));
+    rp_core_unlock();
+}
+
+void rp_on_event_waits(struct rp_frame *frame)
+{
+    if (!rp_recompute_is_on())
+        return;
+    rp_core_lock();
+    rp_recompute_stream_waits(rp_handler_stream(frame));
     rp_core_unlock();
 }
 

@@ -52,3 +52,15 @@ void rp_on_pointer_attributes(struct rp_frame *frame)
         answer(frame, result);
     rp_core_unlock();
 }
+
+void rp_on_pointer_set(struct rp_frame *frame)
+{
+    const struct rp_args_cuPointerSetAttribute *args = frame->args;
+    rp_core_lock();
+    struct rp_backed *backed = rp_answer_for(args->ptr);
+    if (backed)
+        answer(frame, rp_answer_set(backed, args->attribute, args->value));
+    else if (rp_answer_is_past(args->ptr))
+        answer(frame, CUDA_ERROR_INVALID_VALUE);
+    rp_core_unlock();
+}

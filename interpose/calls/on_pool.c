@@ -104,7 +104,8 @@ void rp_on_alloc_async_before(struct rp_frame *frame)
 void rp_on_alloc_from_pool_before(struct rp_frame *frame)
 {
     const struct rp_args_cuMemAllocFromPoolAsync *args = frame->args;
-    take_from_pool(frame, args->dptr, args->bytesize, args->pool);
+    if (args->pool) /* else it has to be refused */
+        take_from_pool(frame, args->dptr, args->bytesize, args->pool);
 }
 
 static void taken_from_pool(struct rp_frame *frame, const CUdeviceptr *address, uint64_t bytes,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/recompute/answer.h"
 
+#include "interpose/calls/handlers.h"
 #include "interpose/recompute/pool.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 
 #include <string.h>
@@ -61,6 +63,9 @@ CUresult rp_answer_attribute(const struct rp_backed *backed, uint64_t address,
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: GIVE(unsigned, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: GIVE(unsigned long long, 0);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+        if (rp_backing_stays(backed))
+            return rp_real.cuPointerGetAttribute(data, attribute, address);
+        GIVE(int, 0);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
@@ -68,6 +73,19 @@ CUresult rp_answer_attribute(const struct rp_backed *backed, uint64_t address,
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return CUDA_ERROR_NOT_SUPPORTED;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
+}
+
+CUresult rp_answer_set(struct rp_backed *backed, CUpointer_attribute attribute, const void *value)
+{
+    uint64_t address = rp_backing_address(backed), granule = rp_backing_granule();
+    CUresult result = CUDA_SUCCESS;
+    if (attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !value)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!rp_recompute_stays(backed, rp_handler_name(RP_CALL_cuPointerSetAttribute)))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (uint64_t at = 0; result == CUDA_SUCCESS && at < rp_backing_bytes(backed); at += granule)
+        result = rp_real.cuPointerSetAttribute(value, attribute, address + at);
+    return result;
 }
 
 CUresult rp_answer_one_of(const struct rp_backed *backed, uint64_t address,

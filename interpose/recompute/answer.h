@@ -17,7 +17,11 @@ bool rp_answer_overruns(uint64_t address, uint64_t bytes);
 /* cuPointerGetAttribute: as for memory of cuMemAlloc. */
 CUresult rp_answer_attribute(const struct rp_backed *backed, uint64_t address,
                              CUpointer_attribute attribute, void *data);
-/* The same of one among several, where what is not there reads as nothing. */
+/* cuPointerSetAttribute: what can be set goes with the memory, which stays where it is from then
+ * on. */
+CUresult rp_answer_set(struct rp_backed *backed, CUpointer_attribute attribute,
+                       const void *value);
+/* rp_answer_attribute of one among several, where what is not there reads as nothing. */
 CUresult rp_answer_one_of(const struct rp_backed *backed, uint64_t address,
                           CUpointer_attribute attribute, void *data);
 

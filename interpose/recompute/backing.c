@@ -24,6 +24,7 @@ struct rp_backed {
     uint64_t number;         /* no other ever has it */
     struct rp_pool *pool;
     bool parted;             /* the job has given it back */
+    bool stays;              /* see rp_backing_stay */
     struct granule granules[];
 };
 
@@ -32,6 +33,7 @@ static struct {
     size_t count, capacity;
     uint64_t granule; /* bytes; 0 until it was asked for */
     uint64_t mapped, span; /* of all */
+    uint64_t staying;
     bool unable;
     uint64_t shared; /* the devices that work on it too, a bit each */
 } backing;
@@ -85,6 +87,13 @@ bool rp_backing_suits(uint64_t bytes)
     bool is_worth_it = bytes >= granule || !rp_switch_on(RP_SWITCH_PLENTY);
     return granule && is_worth_it && !backing.shared && bytes <= UINT64_MAX - granule &&
            !rp_core.captures && is_first_context();
+}
+
+/* No allocation begins where another one ends: a pointer there could belong to either, and what a
+ * kernel may do about it would be claimed of both. */
+static uint64_t addresses_of(uint64_t span)
+{
+    return span + backing.granule;
 }
 
 /* ---- accounts -------------------------------------------------------------------- */
@@ -318,6 +327,28 @@ struct rp_pool *rp_backing_pool(const struct rp_backed *backed)
     return backed->pool;
 }
 
+void rp_backing_stay(struct rp_backed *backed)
+{
+    backing.staying += backed->stays ? 0 : backed->span;
+    backed->stays = true;
+}
+
+static void leave(struct rp_backed *backed)
+{
+    backing.staying -= backed->stays ? backed->span : 0;
+    backed->stays = false;
+}
+
+uint64_t rp_backings_staying(void)
+{
+    return backing.staying;
+}
+
+bool rp_backing_stays(const struct rp_backed *backed)
+{
+    return backed->stays;
+}
+
 int rp_backing_device(const struct rp_backed *backed)
 {
     return backed->device;
@@ -357,13 +388,13 @@ enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
     enum rp_status status =
         backed->device < 0 || !backed->context
             ? RP_UNSUPPORTED
-            : status_of(rp_real.cuMemAddressReserve(&place, backed->span, 0, 0, 0));
+            : status_of(rp_real.cuMemAddressReserve(&place, addresses_of(backed->span), 0, 0, 0));
     backed->address = place;
     if (status == RP_OK)
         status = enlist(backed);
     if (status != RP_OK) {
         if (place)
-            rp_real.cuMemAddressFree(place, backed->span);
+            rp_real.cuMemAddressFree(place, addresses_of(backed->span));
         free(backed);
         return status;
     }
@@ -381,15 +412,17 @@ enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
 void rp_backing_destroy(struct rp_backed *backed)
 {
     rp_backing_empty(backed, 0, backed->bytes);
-    rp_real.cuMemAddressFree(backed->address, backed->span);
+    rp_real.cuMemAddressFree(backed->address, addresses_of(backed->span));
     size_t at = seek(backed->address);
     rp_array_splice(backing.items, &backing.count, at - 1, at, NULL, 0, sizeof backed);
     backing.span -= backed->parted ? 0 : backed->span;
+    leave(backed);
     free(backed);
 }
 
 void rp_backing_part(struct rp_backed *backed)
 {
+    leave(backed);
     backed->parted = true;
     backing.span -= backed->span;
 }
@@ -438,7 +471,7 @@ void rp_backing_lose(uint64_t context)
 void rp_backing_forget(void)
 {
     backing.count = 0;
-    backing.mapped = backing.span = 0;
+    backing.mapped = backing.span = backing.staying = 0;
     backing.granule = 0;
     backing.shared = 0;
 }

@@ -38,6 +38,11 @@ struct rp_pool *rp_backing_pool(const struct rp_backed *backed);
 void rp_backing_part(struct rp_backed *backed);
 void rp_backing_renew(struct rp_backed *backed, uint64_t bytes);
 
+/* Its memory has something that comes with no other: it is all there, and stays. */
+void rp_backing_stay(struct rp_backed *backed);
+bool rp_backing_stays(const struct rp_backed *backed);
+uint64_t rp_backings_staying(void); /* bytes of memory of all that do */
+
 /* The one that `address` lies in, or NULL when the driver made that memory. */
 struct rp_backed *rp_backing_find(uint64_t address);
 /* The one that `id` is, or NULL when the driver made that memory, or it is gone. */

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Behind: what the device was given since the first of the gates that are still shut (gate.h).
+/* Behind: what the device was given since the first of the gates that are still shut (gate.h), and
+ * what may be made anew meanwhile without waiting for what may wait for it.
  *
- * What is made anew waits, as a rule, for all streams. Where a gate is shut in another one, and
- * what is to be made anew meets nothing that others were given since, it waits for what was there
- * before the gate, and no more: else a stream that is about to open it would wait for it.
+ * A stream is shut (cuda/order.h) that holds such a gate, or waits for one that does. What is made
+ * anew while any is shut is made in a stream of the layer's own: it waits for all that the device
+ * had before the gates, for streams that are not shut where those were given what matters to it,
+ * and for no shut one. So a shut stream may not be given what matters to anything dropped: that is
+ * made anew before. Where memory is too short for that, whoever needs it then waits for the gates,
+ * as long as rp_gates_await has patience.
  *
  * All functions want the core's lock. */
 #ifndef RP_INTERPOSE_BEHIND_H
@@ -13,18 +17,22 @@
 
 /* The first gate is about to be given: all that the device has is before it. */
 void rp_behind_begins(void);
-/* All are open, or nothing is known of them any more. */
+/* A gate is about to be given to `stream`, or it is about to wait for another one. */
+void rp_behind_shuts(rp_stream stream);
+/* All are open. */
 void rp_behind_ends(void);
+bool rp_behind_is_shut(rp_stream stream);
 
-/* A call was given to the device; something that may meet anything was; the forward was followed
- * again in `stream`. */
+/* A call is about to be given to the device; something that may meet anything is. */
 void rp_behind_call(const struct rp_footprint *call);
 void rp_behind_anything(void);
-void rp_behind_follows(const struct rp_execution *execution, rp_stream stream);
 
-/* True when the forward may be followed again in `stream` without waiting for other streams: the
- * stream waits for all that was before the gates. */
-bool rp_behind_is_clear(const struct rp_execution *execution, rp_stream stream);
+/* True when what `call` does matters to the forward's being followed again later. */
+bool rp_behind_matters(const struct rp_footprint *call, const struct rp_execution *execution);
+/* True when the forward may be followed again beside shut streams, as long as they are. */
+bool rp_behind_may_follow(const struct rp_execution *execution);
+/* The same, and where: `*aside` waits for what that has to come after. */
+bool rp_behind_let_follow(const struct rp_execution *execution, rp_stream *aside);
 
 /* After a fork, and when the context is gone. */
 void rp_behind_forget(void);

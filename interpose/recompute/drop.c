@@ -4,6 +4,7 @@
 #include "cuda/switches.h"
 #include "interpose/calls/context.h"
 #include "interpose/calls/handlers.h"
+#include "interpose/recompute/behind.h"
 #include "interpose/recompute/exile.h"
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/gate.h"
@@ -13,6 +14,7 @@
 #include "interpose/recompute/victim.h"
 #include "interpose/run/budget.h"
 #include "interpose/run/keep.h"
+#include "interpose/run/segment.h"
 #include "tracker/array.h"
 
 /* A stream of the layer's own. */
@@ -21,8 +23,13 @@ struct line {
     rp_stream line; /* as the layer knows it */
 };
 
+struct under_way {
+    const struct rp_footprint *call;
+    const struct rp_thread *thread;
+};
+
 static struct {
-    const struct rp_footprint **calls; /* under way, of all threads */
+    struct under_way *calls;
     size_t count, capacity;
     struct line waiter, mover;
     CUevent moved;   /* in the mover, after its copies */
@@ -47,7 +54,7 @@ void rp_drop_guard(const struct rp_footprint *call)
                                     sizeof *drops.calls);
     if (bigger) {
         drops.calls = bigger;
-        drops.calls[drops.count++] = call;
+        drops.calls[drops.count++] = (struct under_way){call, rp_thread_self()};
     } else {
         drops.blind = true;
     }
@@ -56,14 +63,14 @@ void rp_drop_guard(const struct rp_footprint *call)
 void rp_drop_unguard(const struct rp_footprint *call)
 {
     for (size_t i = drops.count; i-- > 0;)
-        if (drops.calls[i] == call)
+        if (drops.calls[i].call == call)
             drops.calls[i] = drops.calls[--drops.count];
 }
 
 bool rp_drop_is_under_way(const struct rp_holding *holding)
 {
     for (size_t i = 0; i < drops.count && rp_switch_on(RP_SWITCH_INFLIGHT); i++) {
-        const struct rp_footprint *call = drops.calls[i];
+        const struct rp_footprint *call = drops.calls[i].call;
         if (rp_footprint_is_unproved(call))
             return true;
         for (size_t j = 0; j < call->count; j++) {
@@ -75,9 +82,37 @@ bool rp_drop_is_under_way(const struct rp_holding *holding)
     return drops.blind || drops.holds;
 }
 
-bool rp_drop_is_alone(void)
+bool rp_drop_is_quiet(void)
 {
-    return drops.count <= 1 && !drops.blind && !drops.holds;
+    bool is_quiet = !drops.blind;
+    for (size_t i = 0; is_quiet && i < drops.count; i++)
+        is_quiet = drops.calls[i].thread == rp_thread_self();
+    return is_quiet;
+}
+
+bool rp_drop_meet_others(const struct rp_execution *execution)
+{
+    bool do_meet = drops.blind;
+    for (size_t i = 0; !do_meet && i < drops.count; i++)
+        do_meet = drops.calls[i].thread != rp_thread_self() &&
+                  rp_behind_matters(drops.calls[i].call, execution);
+    return do_meet;
+}
+
+bool rp_drop_others_matter(void)
+{
+    bool do_meet = false;
+    for (size_t i = 0; !do_meet && !rp_drop_is_quiet() && i < rp_executions_count(); i++) {
+        const struct rp_execution *execution = rp_executions_at(i);
+        do_meet = execution->recipe && execution->recipe->dropped &&
+                  rp_drop_meet_others(execution);
+    }
+    return do_meet;
+}
+
+bool rp_drop_let_others_pass(void)
+{
+    return rp_core.captures || rp_gates_let_pass(rp_drop_others_matter);
 }
 
 void rp_drop_hold(bool begins)
@@ -114,10 +149,10 @@ enum rp_status rp_drop_taken(rp_alloc_id id, struct rp_spans *spans)
     enum rp_status status =
         drops.blind || drops.holds ? rp_spans_add(spans, 0, UINT64_MAX) : RP_OK;
     for (size_t i = 0; status == RP_OK && i < drops.count; i++)
-        status = rp_footprint_is_unproved(drops.calls[i])
+        status = rp_footprint_is_unproved(drops.calls[i].call)
                      ? rp_spans_add(spans, 0, UINT64_MAX)
-                     : take_reaches(drops.calls[i]->reaches, drops.calls[i]->count, id, false,
-                                    spans);
+                     : take_reaches(drops.calls[i].call->reaches, drops.calls[i].call->count, id,
+                                    false, spans);
     for (size_t i = 0; status == RP_OK && i < rp_executions_count(); i++)
         if (rp_executions_at(i)->recipe && rp_executions_at(i)->recipe->busy)
             status = take_recipe(rp_executions_at(i), id, spans);
@@ -253,13 +288,16 @@ static uint64_t evict(uint64_t bytes)
 /* What is behind a gate is left alone, unless there is nothing else, and the gate opens soon. */
 bool rp_drop_make_room(uint64_t bytes)
 {
+    bool is_shut = rp_gates_are_shut();
     uint64_t freed = trim_own(bytes);
     if (freed < bytes)
-        freed += rp_pools_reclaim(bytes - freed, !rp_gates_are_shut());
+        freed += rp_pools_reclaim(bytes - freed, !is_shut);
     if (freed < bytes)
         freed += take(bytes - freed);
-    if (freed < bytes && rp_gates_are_shut() && rp_gates_await())
+    if (freed < bytes && rp_gates_are_shut() && rp_gates_await()) {
+        freed += trim_own(bytes - freed);
         freed += rp_pools_reclaim(bytes - freed, true) + take(bytes - freed);
+    }
     if (freed < bytes)
         freed += evict(bytes - freed);
     return freed >= bytes;

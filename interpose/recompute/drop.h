@@ -13,8 +13,14 @@
 void rp_drop_guard(const struct rp_footprint *call);
 void rp_drop_unguard(const struct rp_footprint *call);
 
-/* True when no more than one is, and nothing is held. */
-bool rp_drop_is_alone(void);
+/* True when none is of another thread's; when one that is matters to the forward's being followed
+ * again. */
+bool rp_drop_is_quiet(void);
+bool rp_drop_meet_others(const struct rp_execution *execution);
+/* The same of anything that is dropped; waits until none does, without the lock meanwhile. False
+ * where that takes too long (gate.h). */
+bool rp_drop_others_matter(void);
+bool rp_drop_let_others_pass(void);
 /* True when such a call may meet the holding. */
 bool rp_drop_is_under_way(const struct rp_holding *holding);
 

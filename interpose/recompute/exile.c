@@ -114,7 +114,8 @@ static void find_candidates(struct candidates *all)
     if (rp_holdings_used() >= all->reach)
         return;
     for (size_t i = 0; i < rp_backings_count(); i++)
-        add_free_part(all, rp_backings_at(i));
+        if (!rp_backing_stays(rp_backings_at(i)))
+            add_free_part(all, rp_backings_at(i));
     if (all->count)
         qsort(all->items, all->count, sizeof *all->items, by_use);
 }

@@ -47,6 +47,7 @@ void rp_gate_begins(rp_stream stream)
         rp_fence_set(); /* all before it is told from what comes after */
         rp_behind_begins();
     }
+    rp_behind_shuts(stream);
     struct gate *gate = &gates.items[gates.count];
     if (gates.count == MOST || !has_events(gate) ||
         rp_real.cuEventRecord(gate->before, rp_driver_stream(stream)) != CUDA_SUCCESS) {
@@ -152,4 +153,18 @@ bool rp_gates_await_event(void *event)
             return false;
     }
     return rp_real.cuEventSynchronize(event) == CUDA_SUCCESS;
+}
+
+bool rp_gates_let_pass(bool (*it)(void))
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_US * 1000 / 4};
+    struct patience patience = {0};
+    while (it()) {
+        if (rp_gates_are_shut() && !is_left(&patience))
+            return false;
+        rp_core_unlock();
+        nanosleep(&pause, NULL);
+        rp_core_lock();
+    }
+    return true;
 }

@@ -49,12 +49,27 @@ static enum rp_status create(uint64_t bytes, uint64_t *address)
     return status;
 }
 
+/* In this mode: what other threads are about to do comes before what has to be made anew. */
+static bool is_quiet(void)
+{
+    if (rp_recompute_is_on())
+        (void)rp_drop_let_others_pass();
+    return rp_recompute_is_on();
+}
+
+/* Once a kernel has faulted the driver refuses, and is left to. */
+static bool is_broken(void)
+{
+    CUresult result = rp_core.captures ? CUDA_SUCCESS : rp_real.cuStreamQuery(CU_STREAM_LEGACY);
+    return result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
+}
+
 CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)
 {
     uint64_t place = 0;
     settle_budget();
     enum rp_status status =
-        rp_backing_suits(bytes) ? create(bytes, &place) : RP_UNSUPPORTED;
+        rp_backing_suits(bytes) && !is_broken() ? create(bytes, &place) : RP_UNSUPPORTED;
     if (status == RP_NO_MEMORY)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (status != RP_OK)
@@ -76,7 +91,7 @@ bool rp_recompute_alloc_async(uint64_t bytes, CUmemoryPool handle, rp_stream str
     uint64_t place = 0;
     settle_budget();
     struct rp_pool *pool = rp_core.captures ? NULL : rp_pool_find(handle);
-    if (!rp_pool_suits(pool, bytes) || !knows_stream(stream))
+    if (!rp_pool_suits(pool, bytes) || !knows_stream(stream) || is_broken())
         return false;
     struct rp_backed *backed = rp_pool_take_again(pool, bytes, stream);
     enum rp_status status = backed ? RP_OK : create(bytes, &place);
@@ -98,8 +113,9 @@ void rp_recompute_born(uint64_t address)
 
 bool rp_recompute_free(rp_alloc_id id, uint64_t address)
 {
+    bool is_on = is_quiet();
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
-    if (!rp_recompute_is_on() || alloc->address != address)
+    if (!is_on || alloc->address != address)
         return false;
     rp_loss_of_memory(id, true);
     rp_loss_let_go_of_empty();
@@ -120,8 +136,8 @@ bool rp_recompute_free(rp_alloc_id id, uint64_t address)
 
 bool rp_recompute_free_async(rp_alloc_id id, uint64_t address, rp_stream stream, CUresult *result)
 {
+    struct rp_backed *backed = is_quiet() ? rp_backing_find(address) : NULL;
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
-    struct rp_backed *backed = rp_recompute_is_on() ? rp_backing_find(address) : NULL;
     if (!backed || !rp_backing_pool(backed) || alloc->address != address || rp_core.captures)
         return false;
     rp_loss_of_memory(id, false);
@@ -160,19 +176,19 @@ bool rp_recompute_shows(struct rp_pool *pool, const CUmemAccessDesc *map, size_t
 
 void rp_recompute_moves(uint64_t address, uint64_t bytes)
 {
-    if (rp_recompute_is_on())
+    if (is_quiet())
         rp_loss_of_range(address, bytes);
 }
 
 void rp_recompute_shared(rp_alloc_id id)
 {
-    if (rp_recompute_is_on())
+    if (is_quiet())
         rp_loss_of_memory(id, true);
 }
 
 void rp_recompute_code_changes(void)
 {
-    if (rp_recompute_is_on())
+    if (is_quiet())
         rp_loss_of_code();
 }
 

@@ -34,10 +34,10 @@ static void note_most(uint64_t *most, uint64_t bytes)
         *most = bytes;
 }
 
-/* Of the driver's own making: it stays where it is. */
+/* Of the driver's own making, or such that it stays where it is. */
 static uint64_t fixed(void)
 {
-    return rp_core.device_bytes - rp_backings_mapped();
+    return rp_core.device_bytes - rp_backings_mapped() + rp_backings_staying();
 }
 
 /* Nothing goes while a stream is captured, nor once a second context works. */
@@ -46,15 +46,17 @@ static bool all_stays(void)
     return rp_core.captures || rp_backing_is_shared();
 }
 
+void rp_need_everything(void)
+{
+    note_most(&needs.least, fixed() - rp_backings_staying() + rp_backings_span());
+}
+
 void rp_need_memory(const struct rp_backed *backed)
 {
     uint64_t own = backed ? rp_backing_span(rp_backing_bytes(backed)) : 0;
-    note_most(&needs.least, fixed() + (all_stays() ? rp_backings_span() : own));
-}
-
-void rp_need_everything(void)
-{
-    note_most(&needs.least, fixed() + rp_backings_span());
+    if (all_stays())
+        rp_need_everything();
+    note_most(&needs.least, fixed() + own);
 }
 
 /* ---- what a call meets ------------------------------------------------------------------ */
@@ -86,7 +88,7 @@ static uint64_t met_by(const struct rp_footprint *call, bool only_missing)
     uint64_t bytes = 0;
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_backed *backed = rp_backing_of(call->reaches[i].id);
-        if (!backed || !is_first_of_its_allocation(call, i))
+        if (!backed || rp_backing_stays(backed) || !is_first_of_its_allocation(call, i))
             continue;
         gather(call, call->reaches[i].id);
         for (size_t j = 0; only_missing && j < needs.met.count; j++)

@@ -8,6 +8,7 @@
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/exile.h"
 #include "interpose/recompute/fence.h"
+#include "interpose/recompute/gate.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/recompute.h"
@@ -237,13 +238,42 @@ static enum rp_status make_anew(struct rp_execution *execution, rp_stream stream
     return status != RP_OK && lost ? RP_IO : status;
 }
 
-/* Where it can be told that nothing behind a gate matters to it, it waits for nothing there. */
-static enum rp_status make_beside_gates(struct rp_execution *execution, rp_stream stream)
+/* ---- gates ---------------------------------------------------------------------------------- */
+
+/* Just what it meets: what is behind a gate may be used for long. */
+static void note_use(const struct rp_execution *execution)
+{
+    const struct rp_instance *instance = execution->instance;
+    for (size_t i = 0; i < instance->live_count; i++) {
+        const struct rp_live *live = &instance->lives[i];
+        const struct rp_spans *all[] = {&live->live_in, &live->touched};
+        struct rp_backed *backed = rp_backing_of(live->id);
+        for (size_t j = 0; backed && j < 2; j++) {
+            for (size_t k = 0; k < all[j]->count; k++) {
+                const struct rp_span *span = &all[j]->items[k];
+                rp_holdings_use_part(live->id, span->lo, span->hi);
+                rp_backing_use(backed, span->lo, span->hi, rp_core.seq);
+            }
+        }
+    }
+}
+
+/* While a gate is shut it is made beside those, so that nobody waits for it who would open them.
+ * Where it has to come after something behind them, the host waits, but not for ever. */
+static enum rp_status make_in_turn(struct rp_execution *execution, rp_stream stream)
 {
     struct rp_order *order = rp_core.bench.order;
-    rp_stream before = rp_order_lone(order);
-    rp_order_set_lone(order, rp_behind_is_clear(execution, stream) ? stream : 0);
-    enum rp_status status = make_anew(execution, stream);
+    rp_stream aside, before = rp_order_lone(order);
+    enum rp_status status = RP_NO_MEMORY;
+    rp_order_set_lone(order, 0);
+    if (rp_gates_are_shut() && rp_behind_let_follow(execution, &aside)) {
+        rp_order_set_lone(order, aside);
+        status = make_anew(execution, aside);
+        note_use(execution);
+    } else if (rp_gates_await()) {
+        status = make_anew(execution, stream);
+        rp_holdings_use_any(); /* its inputs, too */
+    }
     rp_order_set_lone(order, before);
     return status;
 }
@@ -252,6 +282,9 @@ enum rp_status rp_recall(struct rp_execution *execution, rp_stream stream)
 {
     if (!rp_recall_is_possible(execution) || rp_core.captures)
         return RP_INVALID;
+    /* Such a call is in no stream perhaps, and nobody knows yet what it has written. */
+    if (rp_drop_meet_others(execution))
+        return RP_NO_MEMORY;
     struct rp_recipe *recipe = execution->recipe;
     bool is_elsewhere = rp_driver_context_of(stream) != rp_driver_context_of(recipe->stream);
     CUcontext left;
@@ -259,13 +292,10 @@ enum rp_status rp_recall(struct rp_execution *execution, rp_stream stream)
         return RP_INVALID;
     recipe->busy = true;
     /* Every stream waits for it in the end, wherever that is. */
-    enum rp_status status = is_elsewhere ? make_anew(execution, recipe->stream)
-                                         : make_beside_gates(execution, stream);
-    rp_behind_follows(execution, stream);
+    enum rp_status status = make_in_turn(execution, is_elsewhere ? recipe->stream : stream);
     if (is_elsewhere)
         rp_real.cuCtxPopCurrent_v2(&left);
     recipe->busy = false;
-    rp_holdings_use_any(); /* its inputs, too */
     rp_fence_set();
     return status;
 }

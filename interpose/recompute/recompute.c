@@ -194,6 +194,48 @@ static enum rp_status bring_back(const struct rp_footprint *call)
     return status == RP_OK ? rp_exile_before(call) : status;
 }
 
+static bool needs_what_is_dropped(const struct rp_footprint *call)
+{
+    return rp_holding_any_dropped() &&
+           (rp_footprint_is_unproved(call) || rp_driver_context_of(call->stream) ||
+            first_needed(call));
+}
+
+/* Calls of other threads that have been seen to, and are not known to be done, come before what is
+ * made anew: none of that waits for us. */
+void rp_recompute_await(const struct rp_footprint *call)
+{
+    if (rp_recompute_is_on() && !call->in_graph && needs_what_is_dropped(call))
+        rp_drop_let_others_pass();
+}
+
+/* True when the call overwrites all that is dropped of it. */
+static bool claims_all_of(const struct rp_footprint *call, const struct rp_execution *execution)
+{
+    for (size_t i = 0; i < rp_holdings_count(); i++) {
+        const struct rp_holding *holding = rp_holdings_at(i);
+        if (holding->owner == execution && holding->state == RP_HOLDING_DROPPED &&
+            !rp_claim_may(call, holding))
+            return false;
+    }
+    return true;
+}
+
+/* A shut stream is not given what matters to anything dropped: whoever needs that later would have
+ * to wait for it. Where there is no memory for that the job may go on without. */
+static void bring_back_before_it_is_shut_in(const struct rp_footprint *call)
+{
+    if (!rp_holding_any_dropped() || !rp_gates_are_shut() || !rp_behind_is_shut(call->stream))
+        return;
+    for (size_t i = 0; i < rp_executions_count(); i++) {
+        struct rp_execution *execution = rp_executions_at(i);
+        if (execution->recipe && execution->recipe->dropped && !execution->recipe->busy &&
+            rp_behind_matters(call, execution) && !claims_all_of(call, execution) &&
+            rp_behind_may_follow(execution))
+            (void)rp_recall(execution, call->stream);
+    }
+}
+
 /* Memory that several contexts work on, perhaps of several devices, stays where it is. */
 static enum rp_status share(const struct rp_footprint *call)
 {
@@ -216,6 +258,20 @@ void rp_recompute_refuses(uint64_t bytes)
         rp_core.figures.lacking = needed;
 }
 
+/* An error of the device's, or a stream that is none: the driver has an answer of its own. */
+static bool is_refused_anyway(const struct rp_footprint *call)
+{
+    CUresult result = rp_core.captures ? CUDA_SUCCESS
+                                       : rp_real.cuStreamQuery(rp_driver_stream(call->stream));
+    return result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
+}
+
+static void note_before(const struct rp_footprint *call)
+{
+    rp_need_call(call);
+    rp_behind_call(call);
+}
+
 bool rp_recompute_before(const struct rp_footprint *call)
 {
     if (!rp_recompute_is_on())
@@ -224,13 +280,14 @@ bool rp_recompute_before(const struct rp_footprint *call)
         rp_gate_begins(call->stream);
     rp_drop_guard(call);
     rp_liveness_call(call);
+    bring_back_before_it_is_shut_in(call);
     enum rp_status status = rp_driver_context_of(call->stream) ? share(call) : bring_back(call);
     const struct rp_holding *holding = rp_holding_any_dropped();
     if (status == RP_NO_MEMORY)
         rp_recompute_refuses(rp_need_missing(call));
     else if (status == RP_OK)
-        rp_need_call(call);
-    else
+        note_before(call);
+    else if (!is_refused_anyway(call))
         rp_report(RP_HAZARD_NOT_PRESERVED, holding ? holding->owner : NULL, call,
                   holding ? holding->id : 0, holding ? holding->lo : 0,
                   holding ? holding->hi : 0, NULL, NULL);
@@ -295,19 +352,26 @@ void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure)
     rp_claim_after(call, went, sure);
     rp_exile_after(call, went, sure);
     rp_holdings_use(call);
-    rp_behind_call(call);
     note_use(call);
     rp_round_call();
     rp_drop_unguard(call);
     rp_drop_unless_plenty();
 }
 
+void rp_recompute_stream_waits(rp_stream stream)
+{
+    if (rp_recompute_is_on() && !rp_core.captures && rp_gates_are_shut())
+        rp_behind_shuts(stream);
+}
+
 bool rp_recompute_graph_begins(rp_stream stream)
 {
     if (!rp_recompute_is_on())
         return true;
+    rp_drop_let_others_pass();
     rp_drop_hold(true);
     if (rp_recall_all(stream) == RP_OK) {
+        rp_behind_anything();
         rp_need_everything();
         return true;
     }
@@ -322,9 +386,30 @@ void rp_recompute_graph_ends(void)
     rp_core_lock();
     rp_gates_end();
     rp_holdings_use_any();
-    rp_behind_anything();
     rp_drop_hold(false);
     rp_core_unlock();
+}
+
+bool rp_recompute_stays(struct rp_backed *backed, uint32_t name)
+{
+    rp_stream line;
+    if (rp_backing_stays(backed) || rp_backing_is_shared())
+        return true;
+    if (!rp_drop_line(&line))
+        return false;
+    struct rp_footprint *all = rp_footprint_take();
+    rp_footprint_begin(all, name, line);
+    enum rp_status status =
+        rp_footprint_reach(all, rp_backing_address(backed), rp_backing_bytes(backed),
+                           (struct rp_reach){.effect = RP_READ}, NULL);
+    rp_drop_guard(all);
+    if (status == RP_OK)
+        status = bring_back(all);
+    rp_drop_unguard(all);
+    rp_footprint_give(all);
+    if (status == RP_OK)
+        rp_backing_stay(backed);
+    return status == RP_OK;
 }
 
 static bool all_stands(void)
@@ -343,6 +428,7 @@ void rp_recompute_look_begins(void)
     rp_stream line;
     if (!rp_recompute_is_on())
         return;
+    rp_drop_let_others_pass();
     if (!all_stands() && rp_backing_context() && rp_drop_line(&line))
         rp_recall_all(line);
     if (all_stands())

@@ -9,6 +9,7 @@
 #include "interpose/run/core.h"
 #include "interpose/run/execution.h"
 
+struct rp_backed;
 struct rp_pool;
 
 static inline bool rp_recompute_is_on(void)
@@ -43,11 +44,17 @@ void rp_recompute_ends(struct rp_execution *execution);
 
 /* ---- calls -------------------------------------------------------------------------- */
 
+/* Lets other threads' calls pass that have to come before what is made anew for `call`; the lock is
+ * given up meanwhile. To be told before anything is noted of it. */
+void rp_recompute_await(const struct rp_footprint *call);
 /* Makes stand what `call` may meet. False when the device has no memory left for that: the call
  * is to be answered so, and must not go out. rp_recompute_done in either case. */
 bool rp_recompute_before(const struct rp_footprint *call);
 /* `sure`: what the driver did with it is known; `went`: it runs. */
 void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure);
+
+/* `stream` is about to wait for an event. */
+void rp_recompute_stream_waits(rp_stream stream);
 
 /* A graph is about to be launched in `stream`: all stands, and nothing goes before it is launched.
  * False as above; only after true must it be ended, without the lock. */
@@ -98,6 +105,9 @@ void rp_recompute_died(rp_alloc_id id);
 bool rp_recompute_make_room_for(uint64_t bytes);
 /* Where copies go that the budget leaves no room for; NULL when there is no such place. */
 const struct rp_bench *rp_recompute_refuge(void);
+/* A call of this name asks for something that comes with the memory itself: from now on all of that
+ * is there. False where there is no room for it. */
+bool rp_recompute_stays(struct rp_backed *backed, uint32_t name);
 /* The job's context is gone, with its memory; to be told before that counts as dead. */
 void rp_recompute_lost(uint64_t context);
 /* After a fork. */

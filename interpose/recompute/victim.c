@@ -3,6 +3,7 @@
 
 #include "cuda/switches.h"
 #include "interpose/recompute/advice.h"
+#include "interpose/recompute/behind.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/liveness.h"
@@ -50,13 +51,13 @@ static uint64_t reach; /* see rp_fence_reach */
 static bool may_go(const struct rp_holding *holding)
 {
     const struct rp_execution *owner = holding->owner;
-    if (rp_backing_is_shared() || !has_memory(holding) || owner->recipe->busy ||
-        rp_holding_used(holding) >= reach || rp_drop_is_under_way(holding) ||
-        is_wanted_by_busy(holding))
+    if (rp_backing_is_shared() || rp_backing_stays(holding->backed) || !has_memory(holding) ||
+        owner->recipe->busy || rp_holding_used(holding) >= reach ||
+        rp_drop_is_under_way(holding) || is_wanted_by_busy(holding))
         return false;
     return holding->state == RP_HOLDING_DROPPED ||
            (rp_recipe_is_good(owner) && rp_holding_is_own(holding) &&
-            rp_recall_is_possible(owner));
+            rp_recall_is_possible(owner) && rp_behind_may_follow(owner));
 }
 
 /* ---- in which order -------------------------------------------------------------------- */

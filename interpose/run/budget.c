@@ -54,6 +54,7 @@ bool rp_budget_admits(uint64_t bytes)
     uint64_t left = left_of(budget, bytes);
     trim(left);
     while (rp_store_reserved(rp_core.bench.store) > left && !rp_core.captures &&
+           !rp_order_is_any_shut(rp_core.bench.order) &&
            (rp_executions_spare(true) || rp_keep_evict()))
         trim(left);
     return rp_store_reserved(rp_core.bench.store) <= left;

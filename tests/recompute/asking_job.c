@@ -67,20 +67,29 @@ static void free_wrongly(CUdeviceptr memory)
     printf("free as the host's: %d\n", (int)cuMemFreeHost((void *)(size_t)memory));
 }
 
+/* Where it ends with a granule another's memory may begin. */
+static void ask_past(CUdeviceptr end)
+{
+    CUdeviceptr base;
+    size_t size;
+    unsigned type;
+    if (end % 4096 == 0)
+        return;
+    printf("range: %d\n", (int)cuMemGetAddressRange(&base, &size, end));
+    printf("type: %d\n",
+           (int)cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, end));
+    printf("set nowhere: %d\n", (int)cuMemsetD8(end, 1, 1));
+}
+
 /* Past its end, where there may be memory all the same. */
 static void go_past(CUdeviceptr memory, size_t bytes)
 {
     unsigned char *host = calloc(2, bytes);
-    CUdeviceptr base, other;
-    size_t size;
-    unsigned type;
+    CUdeviceptr other;
     CU(cuMemAlloc(&other, bytes));
-    printf("range: %d\n", (int)cuMemGetAddressRange(&base, &size, memory + bytes));
-    printf("type: %d\n", (int)cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                                    memory + bytes));
+    ask_past(memory + bytes);
     printf("set: %d\n", (int)cuMemsetD8(memory, 1, bytes + 1));
     printf("set later: %d\n", (int)cuMemsetD8Async(memory + 4, 1, bytes - 3, CU_STREAM_LEGACY));
-    printf("set nowhere: %d\n", (int)cuMemsetD8(memory + bytes, 1, 1));
     printf("set rows: %d\n", (int)cuMemsetD2D8(memory + bytes - 40, 16, 1, 9, 3));
     printf("set too many rows: %d\n", (int)cuMemsetD2D8(memory + bytes - 40, 16, 1, 9, 4));
     printf("read: %d\n", (int)cuMemcpyDtoH(host, memory, bytes + 1));
@@ -91,8 +100,23 @@ static void go_past(CUdeviceptr memory, size_t bytes)
     free(host);
 }
 
+/* Whether copies of it wait. */
+static void set_waiting(CUdeviceptr memory, size_t bytes, unsigned on)
+{
+    const CUpointer_attribute which = CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
+    unsigned first = 2, last = 2;
+    CUresult result = cuPointerSetAttribute(&on, which, memory + 8);
+    CU(cuPointerGetAttribute(&first, which, memory));
+    CU(cuPointerGetAttribute(&last, which, memory + bytes - 1));
+    printf("waiting %u: %d, %u %u\n", on, (int)result, first, last);
+}
+
 static void ask_all(CUdeviceptr memory, size_t bytes)
 {
+    for (unsigned i = 0; i < 3; i++)
+        set_waiting(memory, bytes, i % 2);
+    printf("set what can't be: %d\n",
+           (int)cuPointerSetAttribute(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, memory));
     for (size_t inside = 0; inside < bytes; inside += bytes / 2 + 1) {
         ask_range(memory, inside);
         for (int which = CU_POINTER_ATTRIBUTE_CONTEXT;

@@ -327,7 +327,10 @@ class Refused(unittest.TestCase):
     def test_what_it_does_not_do_is_refused_by_name(self):
         contract = json.loads(pathlib.Path(CONTRACT).read_text())
         self.refused("--audit looks at all device memory", "--audit", "1")
-        self.refused("or what a plan says (joint)", "--policy", "whole")
+        for policy in "whole", "retain":
+            self.refused("--policy: mode recompute drops", "--policy", policy)
+            self.refused('the contract\'s "policy": mode recompute drops',
+                         contract=contract | {"policy": policy})
         self.refused("the plan", "--plan", CONTRACT)
         self.refused("names no \"step\"",
                      contract={k: v for k, v in contract.items() if k != "step"})

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Nobody waits for a stream that stands at a gate but who has to.
+
+usage: test_gates.py REPRISE JOB KERNELS SOFT"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REPRISE, JOB, KERNELS, SOFT = map(os.path.abspath, sys.argv[1:5])
+CONTRACT = """{"version": 1, "segments": [{"name": "s", "forward": {"nvtx": "forward/*"}}],
+              "step": {"nvtx": "step"}}"""
+TIMED_OUT = 124
+ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB",
+                            "LD_LIBRARY_PATH": str(pathlib.Path(SOFT).parent)}
+
+
+class Gates(unittest.TestCase):
+    def under(self, case, *options, limit="300", disabled="plenty"):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "contract.json").write_text(CONTRACT)
+            run = subprocess.run(
+                ["timeout", "-k", "1", limit, REPRISE, "run", "-m", "recompute", "-c",
+                 folder / "contract.json", "--device", "soft", "-q", "--no-trace", "-o",
+                 folder / "out", *options, "--", JOB, KERNELS, case],
+                capture_output=True, text=True, env=ENVIRONMENT | {"REPRISE_TEST_DISABLE": disabled})
+            summaries = list((folder / "out").glob("summary-*"))
+            return run, json.loads(summaries[0].read_text()) if summaries else {}
+
+    def same(self, case, *options, **how):
+        bare = subprocess.run([JOB, KERNELS, case], capture_output=True, text=True, timeout=300,
+                              env=ENVIRONMENT)
+        self.assertEqual(bare.returncode, 0, bare.stdout)
+        run, summary = self.under(case, *options, **how)
+        self.assertEqual((run.returncode, run.stdout), (0, bare.stdout), run.stderr)
+        self.assertGreater(summary["recompute"]["recalls"], 0)
+        return run.stderr
+
+    def test_what_is_done_behind_a_gate_is_nothing_to_who_opens_it(self):
+        for case in "overwritten", "overwritten-twice", "met", "joined", "default", "given-back":
+            with self.subTest(case=case):
+                self.same(case)
+
+    def test_where_gates_are_not_seen_they_wait_for_each_other(self):
+        run, _ = self.under("overwritten", limit="3", disabled="plenty,gates")
+        self.assertEqual(run.returncode, TIMED_OUT)
+
+    def test_where_there_is_no_room_the_call_is_answered(self):
+        told = self.same("crowded", "-b", "128KiB", disabled="exile,worth")
+        self.assertIn("beside: 2", told)  # out of memory
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
