@@ -2,6 +2,7 @@
 #include "interpose/calls/graph.h"
 
 #include "interpose/calls/graph_read.h"
+#include "interpose/calls/handlers.h"
 #include "interpose/calls/launch.h"
 #include "interpose/run/core.h"
 
@@ -28,6 +29,7 @@ static uint64_t function_of(const CUDA_KERNEL_NODE_PARAMS_v2 *params)
 
 void rp_node_set_kernel(struct rp_node *node, const CUDA_KERNEL_NODE_PARAMS_v2 *params)
 {
+    rp_handler_meet_function(function_of(params));
     struct rp_launched launch = {
         .kernel = rp_kernel_find(function_of(params)),
         .geometry = {.grid = {params->gridDimX, params->gridDimY, params->gridDimZ},

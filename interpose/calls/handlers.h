@@ -49,6 +49,8 @@ rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t 
                             const char *name);
 /* Looks for the variables of the kernel's library in a context, that of the calling thread. */
 void rp_handler_meet_variables(const struct rp_kernel *kernel, unsigned context);
+/* A function that a graph's node has may be a known CUkernel's. */
+void rp_handler_meet_function(uint64_t function);
 /* The kind of what a pool with these properties makes: host code writes in some of it. */
 enum rp_alloc_kind rp_handler_pool_kind(const CUmemPoolProps *properties);
 /* A budget is enforced: past it the job's call fails as the driver's own would, and is skipped. */

@@ -166,6 +166,11 @@ static struct rp_kernel *kernel_add(uint64_t function)
     return slots[at];
 }
 
+static struct rp_kernel *known(uint64_t function)
+{
+    return slot_count ? slots[slot_of(function)] : NULL;
+}
+
 static bool trusts_ptx(void)
 {
     return rp_core.config.contract && rp_core.config.contract->trust_ptx;
@@ -255,7 +260,7 @@ void rp_kernel_got(uint64_t function, uint64_t handle, const char *name,
     const struct rp_image_kernel *said =
         module ? rp_image_kernel(module->image, name, trusts_ptx()) : NULL;
     uint32_t id = rp_names_id(rp_core.names, name);
-    struct rp_kernel *kernel = slot_count ? slots[slot_of(function)] : NULL;
+    struct rp_kernel *kernel = known(function);
     if (kernel && kernel->module == handle && kernel->name == id)
         return; /* asked for again */
     kernel = kernel_add(function);
@@ -287,19 +292,32 @@ void rp_kernel_same(uint64_t function, uint64_t known)
     if (!kernel)
         return;
     copy.function = function;
+    copy.is_handle = false;
     copy.memo = NULL;
     if (copy.proof && rp_memo_create(copy.proof, &copy.memo) != RP_OK)
         copy.memo = NULL;
     *kernel = copy;
 }
 
+void rp_kernel_is_handle(uint64_t function)
+{
+    struct rp_kernel *kernel = known(function);
+    if (kernel)
+        kernel->is_handle = true;
+}
+
+void rp_kernel_meet(uint64_t function, uint64_t (*function_of)(uint64_t kernel))
+{
+    for (size_t i = 0; i < slot_count && !known(function); i++)
+        if (slots[i] && slots[i]->is_handle && function_of(slots[i]->function) == function)
+            rp_kernel_same(function, slots[i]->function);
+}
+
 const struct rp_kernel *rp_kernel_find(uint64_t function)
 {
-    if (slot_count) {
-        size_t at = slot_of(function);
-        if (slots[at])
-            return slots[at];
-    }
+    const struct rp_kernel *kernel = known(function);
+    if (kernel)
+        return kernel;
     static struct rp_kernel stranger;
     stranger = (struct rp_kernel){.function = function,
                                   .name = rp_names_id(rp_core.names, "(unknown kernel)"),
@@ -333,11 +351,17 @@ void rp_kernel_met(uint64_t handle, unsigned context)
         module->met |= UINT64_C(1) << context;
 }
 
+bool rp_kernel_has_met(const struct rp_kernel *kernel, unsigned context)
+{
+    const struct module *home = home_of(kernel->module);
+    return home && context < RP_DRIVER_CONTEXTS && home->met >> context & 1;
+}
+
 uint64_t rp_kernel_unmet(const struct rp_kernel *kernel, unsigned context,
                          const struct rp_image **image)
 {
-    struct module *home = home_of(kernel->module);
-    if (!home || context >= RP_DRIVER_CONTEXTS || home->met >> context & 1)
+    const struct module *home = home_of(kernel->module);
+    if (!home || context >= RP_DRIVER_CONTEXTS || rp_kernel_has_met(kernel, context))
         return 0;
     *image = home->image;
     return home->handle;

@@ -21,6 +21,7 @@ struct rp_kernel {
     const char *escapes;  /* why it may write what neither arguments nor globals lead to */
     struct rp_kernel_layout layout; /* of the parameter block that proof and locators want */
     bool packed_alike;    /* the block that a job passes as `extra` lies the same way */
+    bool is_handle;       /* a CUkernel, which is a function of its own in each context */
     bool by_context;      /* of a library: its variables lie elsewhere in each context */
 };
 
@@ -37,6 +38,12 @@ void rp_kernel_got(uint64_t function, uint64_t module, const char *name,
 /* `function` is another handle of the same kernel as `known`. */
 void rp_kernel_same(uint64_t function, uint64_t known);
 
+/* `function` is a CUkernel, which rp_kernel_got has made known. */
+void rp_kernel_is_handle(uint64_t function);
+/* Nodes of graphs have functions that nobody was handed: where `function` is that of a CUkernel, as
+ * `function_of` tells, it is made known. */
+void rp_kernel_meet(uint64_t function, uint64_t (*function_of)(uint64_t kernel));
+
 /* Never NULL: a function that nobody looked up under our eyes is an unproved kernel. */
 const struct rp_kernel *rp_kernel_find(uint64_t function);
 
@@ -44,6 +51,8 @@ const struct rp_kernel *rp_kernel_find(uint64_t function);
  * in one context after the other, which is told by its number (context.h). */
 void rp_kernel_global_found(uint64_t module, unsigned context, const char *symbol,
                             uint64_t address, uint64_t bytes, rp_alloc_id id);
+/* Is it known where the kernel's variables are in this context? */
+bool rp_kernel_has_met(const struct rp_kernel *kernel, unsigned context);
 /* They were looked for in this context. */
 void rp_kernel_met(uint64_t module, unsigned context);
 /* The library of the kernel, if that has not been done; or 0. */

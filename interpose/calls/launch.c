@@ -144,18 +144,30 @@ struct rp_kernel_in rp_launched_in(const struct rp_launched *launch,
     return (struct rp_kernel_in){launch->kernel, context};
 }
 
+static bool knows_variables(const struct rp_launched *launch, const struct rp_footprint *call)
+{
+    if (rp_context_is_one())
+        return true;
+    unsigned context = rp_launched_in(launch, call).context;
+    rp_handler_meet_variables(launch->kernel, context);
+    return rp_kernel_has_met(launch->kernel, context);
+}
+
 void rp_launched_footprint(const struct rp_launched *launch, struct rp_footprint *call)
 {
     const struct rp_kernel *kernel = launch->kernel;
     call->is_launch = true;
     call->signature = signature_of(kernel->name, &launch->geometry);
     call->varies = kernel->varies;
-    if (kernel->by_context && !rp_context_is_one())
-        rp_handler_meet_variables(kernel, rp_launched_in(launch, call).context);
     if (launch->gathered && rp_core.segments_wanted)
         call->values = values_of(launch);
-    enum rp_status status = kernel->proof && launch->gathered ? rp_reach_proved(call, launch)
-                                                              : rp_suspect_unproved(call, launch);
+    enum rp_status status;
+    if (kernel->by_context && !knows_variables(launch, call))
+        status = rp_suspect_everything(call, launch, "where its library's variables are in its "
+                                                     "context is not known");
+    else
+        status = kernel->proof && launch->gathered ? rp_reach_proved(call, launch)
+                                                   : rp_suspect_unproved(call, launch);
     if (status != RP_OK)
         rp_remark(kernel->text, "the host is out of memory: the launch is not followed");
 }

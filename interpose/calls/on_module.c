@@ -230,6 +230,7 @@ void rp_on_kernel_got(struct rp_frame *frame)
     rp_core_lock();
     struct rp_kernel_layout told = rp_layout_of_kernel(*args->pKernel);
     rp_kernel_got(RP_HANDLE(*args->pKernel), RP_HANDLE(args->library), args->name, &told);
+    rp_kernel_is_handle(RP_HANDLE(*args->pKernel));
     rp_core_unlock();
 }
 
@@ -258,6 +259,7 @@ void rp_on_kernels_listed(struct rp_frame *frame)
         rp_core_lock();
         struct rp_kernel_layout told = rp_layout_of_kernel(args->kernels[i]);
         rp_kernel_got(RP_HANDLE(args->kernels[i]), RP_HANDLE(args->lib), name, &told);
+        rp_kernel_is_handle(RP_HANDLE(args->kernels[i]));
         rp_core_unlock();
     }
 }
@@ -270,4 +272,16 @@ void rp_on_kernel_function(struct rp_frame *frame)
     rp_core_lock();
     rp_kernel_same(RP_HANDLE(*args->pFunc), RP_HANDLE(args->kernel));
     rp_core_unlock();
+}
+
+static uint64_t function_of(uint64_t kernel)
+{
+    CUfunction function = NULL;
+    return rp_real.cuKernelGetFunction(&function, (CUkernel)(uintptr_t)kernel) == CUDA_SUCCESS
+               ? RP_HANDLE(function) : 0;
+}
+
+void rp_handler_meet_function(uint64_t function)
+{
+    rp_kernel_meet(function, function_of);
 }

@@ -65,9 +65,12 @@ enum rp_status rp_suspect_reachable(struct rp_footprint *call, const struct rp_l
     return status == RP_OK ? rp_kernel_globals(launch->kernel, reach_suspect, &suspicion) : status;
 }
 
-static enum rp_status reach_everything(struct rp_footprint *call)
+enum rp_status rp_suspect_everything(struct rp_footprint *call, const struct rp_launched *launch,
+                                     const char *reason)
 {
     call->reads = call->writes = RP_VERDICT_EVERYTHING;
+    call->reason = reason;
+    rp_remark(launch->kernel->text, reason);
     enum rp_status status = rp_footprint_everything(call, RP_READ);
     return status == RP_OK ? rp_footprint_everything(call, RP_WRITE) : status;
 }
@@ -81,7 +84,8 @@ enum rp_status rp_suspect_unproved(struct rp_footprint *call, const struct rp_la
     call->reason = kernel->proof ? "its parameters could not be read" : kernel->unproved;
     if (kernel->escapes)
         call->reason = kernel->escapes;
+    if (kernel->escapes || blind)
+        return rp_suspect_everything(call, launch, call->reason);
     rp_remark(kernel->text, call->reason);
-    return kernel->escapes || blind ? reach_everything(call)
-                                    : rp_suspect_reachable(call, launch, RP_READ_WRITE);
+    return rp_suspect_reachable(call, launch, RP_READ_WRITE);
 }

@@ -13,5 +13,8 @@ enum rp_status rp_suspect_reachable(struct rp_footprint *call, const struct rp_l
                                     unsigned effects);
 /* The footprint of a launch without a proof, or whose parameters could not be read. */
 enum rp_status rp_suspect_unproved(struct rp_footprint *call, const struct rp_launched *launch);
+/* What may write anything, for this reason. */
+enum rp_status rp_suspect_everything(struct rp_footprint *call, const struct rp_launched *launch,
+                                     const char *reason);
 
 #endif

@@ -83,19 +83,50 @@ static void put_in_other_context(void)
     in_other_context(launch_put);
 }
 
+static void load_library(void)
+{
+    CU(cuLibraryLoadData(&library, with_queue, NULL, NULL, 0, NULL, NULL, 0));
+    CU(cuLibraryGetKernel(&put, library, "put"));
+}
+
 static void library_in_contexts(void)
 {
     make_other();
-    CU(cuLibraryLoadData(&library, with_queue, NULL, NULL, 0, NULL, NULL, 0));
-    CU(cuLibraryGetKernel(&put, library, "put"));
+    load_library();
     launch_put(); /* here as well */
     in_other_context(find_queue);
     run_steps(queue_forward, put_in_other_context);
+}
+
+/* What a captured launch of a library's kernel leaves in the graph is a function of the context. */
+static void put_by_graph(void)
+{
+    static CUgraphExec exec;
+    if (!exec) {
+        CUstream stream;
+        CUgraph graph;
+        unsigned value = 7;
+        CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+        CU(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+        CU(cuLaunchKernel((CUfunction)(void *)put, 1, 1, 1, 1, 1, 1, 0, stream,
+                          (void *[]){&value}, NULL));
+        CU(cuStreamEndCapture(stream, &graph));
+        CU(cuGraphInstantiate(&exec, graph, 0));
+    }
+    CU(cuGraphLaunch(exec, NULL));
+}
+
+static void library_in_graph(void)
+{
+    load_library();
+    find_queue();
+    run_steps(queue_forward, put_by_graph);
 }
 
 const struct scenario context_scenarios[] = {
     {"contexts", contexts},
     {"passing-context", passing_context},
     {"library-in-contexts", library_in_contexts},
+    {"library-in-graph", library_in_graph},
     {NULL, NULL},
 };
