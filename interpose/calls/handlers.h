@@ -53,8 +53,11 @@ void rp_handler_meet_variables(const struct rp_kernel *kernel, unsigned context)
 void rp_handler_meet_function(uint64_t function);
 /* The kind of what a pool with these properties makes: host code writes in some of it. */
 enum rp_alloc_kind rp_handler_pool_kind(const CUmemPoolProps *properties);
-/* A budget is enforced: past it the job's call fails as the driver's own would, and is skipped. */
+/* A budget is enforced: past it the job's call fails as the driver's own would, and is skipped.
+ * Within it the bytes are promised to the call, whose after() settles that, under the lock under
+ * which it registers what came of it. */
 void rp_handler_keep_budget(struct rp_frame *frame, uint64_t bytes);
+void rp_handler_settle_budget(struct rp_frame *frame);
 /* The physical allocation that a handle stands for, or 0. */
 rp_alloc_id rp_handler_physical(uint64_t handle);
 /* An allocation is gone: versions, state and record. Wants the lock. */

@@ -7,39 +7,95 @@
 
 /* ---- making and freeing ---------------------------------------------------------- */
 
-/* An upper bound is enough: which bytes a copy touches is not worked out. */
-static uint64_t bytes_of(uint64_t width, uint64_t height, uint64_t depth, uint64_t channels)
+/* Of one channel. What packs several in less counts as the widest: which bytes a copy touches is
+ * not worked out, and an upper bound is enough. */
+static uint64_t element_bytes(CUarray_format format)
 {
-    enum { WIDEST_ELEMENT = 4 };
-    uint64_t bytes = (width ? width : 1) * (height ? height : 1) * (depth ? depth : 1);
-    return bytes * (channels ? channels : 1) * WIDEST_ELEMENT;
+    if (format == CU_AD_FORMAT_UNSIGNED_INT8 || format == CU_AD_FORMAT_SIGNED_INT8)
+        return 1;
+    bool is_half = format == CU_AD_FORMAT_UNSIGNED_INT16 || format == CU_AD_FORMAT_SIGNED_INT16 ||
+                   format == CU_AD_FORMAT_HALF;
+    return is_half ? 2 : 4;
 }
 
-static void made(const struct rp_frame *frame, const void *place, uint64_t bytes)
+/* UINT64_MAX where the product is more than any device has. */
+static uint64_t bytes_of(const CUDA_ARRAY3D_DESCRIPTOR *is)
 {
-    if (frame->result != CUDA_SUCCESS || !place)
-        return;
+    const uint64_t counts[] = {is->Width, is->Height, is->Depth, is->NumChannels};
+    uint64_t bytes = element_bytes(is->Format);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i] && __builtin_mul_overflow(bytes, counts[i], &bytes))
+            return UINT64_MAX;
+    return bytes;
+}
+
+static uint64_t flat_bytes(const CUDA_ARRAY_DESCRIPTOR *is)
+{
+    const CUDA_ARRAY3D_DESCRIPTOR flat = {.Width = is->Width, .Height = is->Height,
+                                          .Format = is->Format, .NumChannels = is->NumChannels};
+    return bytes_of(&flat);
+}
+
+/* The levels of a mipmap together are less than two of its first. */
+static uint64_t mipmap_bytes(const struct rp_args_cuMipmappedArrayCreate *args)
+{
+    uint64_t bytes = bytes_of(args->pMipmappedArrayDesc);
+    return args->numMipmapLevels < 2 || bytes > UINT64_MAX / 2 ? bytes : 2 * bytes;
+}
+
+static void made(struct rp_frame *frame, const void *place, uint64_t bytes)
+{
     rp_core_lock();
-    rp_alloc_id id = rp_handler_born(RP_ALLOC_PHYSICAL, 0, bytes, "array");
-    rp_array_known(*(const uint64_t *)place, id);
+    rp_handler_settle_budget(frame);
+    if (frame->result == CUDA_SUCCESS && place) {
+        rp_alloc_id id = rp_handler_born(RP_ALLOC_PHYSICAL, 0, bytes, "array");
+        rp_array_known(*(const uint64_t *)place, id);
+    }
     rp_core_unlock();
+}
+
+/* What says nothing of its shape is the driver's to refuse. */
+
+void rp_on_array_budget(struct rp_frame *frame)
+{
+    const struct rp_args_cuArrayCreate_v2 *args = frame->args;
+    if (args->pAllocateArray)
+        rp_handler_keep_budget(frame, flat_bytes(args->pAllocateArray));
 }
 
 void rp_on_array_created(struct rp_frame *frame)
 {
     const struct rp_args_cuArrayCreate_v2 *args = frame->args;
-    const CUDA_ARRAY_DESCRIPTOR *is = args->pAllocateArray;
-    if (is)
-        made(frame, args->pHandle, bytes_of(is->Width, is->Height, 1, is->NumChannels));
+    if (args->pAllocateArray)
+        made(frame, args->pHandle, flat_bytes(args->pAllocateArray));
 }
 
-/* A mipmap's levels together are less than two of its first. */
+void rp_on_array_3d_budget(struct rp_frame *frame)
+{
+    const struct rp_args_cuArray3DCreate_v2 *args = frame->args;
+    if (args->pAllocateArray)
+        rp_handler_keep_budget(frame, bytes_of(args->pAllocateArray));
+}
+
 void rp_on_array_3d_created(struct rp_frame *frame)
 {
-    const struct rp_args_cuArray3DCreate_v2 *args = frame->args; /* mipmaps start alike */
-    const CUDA_ARRAY3D_DESCRIPTOR *is = args->pAllocateArray;
-    if (is)
-        made(frame, args->pHandle, 2 * bytes_of(is->Width, is->Height, is->Depth, is->NumChannels));
+    const struct rp_args_cuArray3DCreate_v2 *args = frame->args;
+    if (args->pAllocateArray)
+        made(frame, args->pHandle, bytes_of(args->pAllocateArray));
+}
+
+void rp_on_mipmap_budget(struct rp_frame *frame)
+{
+    const struct rp_args_cuMipmappedArrayCreate *args = frame->args;
+    if (args->pMipmappedArrayDesc)
+        rp_handler_keep_budget(frame, mipmap_bytes(args));
+}
+
+void rp_on_mipmap_created(struct rp_frame *frame)
+{
+    const struct rp_args_cuMipmappedArrayCreate *args = frame->args;
+    if (args->pMipmappedArrayDesc)
+        made(frame, args->pHandle, mipmap_bytes(args));
 }
 
 /* Levels and planes show parts of one storage. */

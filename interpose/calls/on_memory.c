@@ -99,12 +99,15 @@ void rp_handler_died(rp_alloc_id id)
 static void register_alloc(struct rp_frame *frame, enum rp_alloc_kind kind, const void *pointer,
                            uint64_t bytes)
 {
-    if (frame->result != CUDA_SUCCESS || !pointer)
-        return;
     rp_core_lock();
-    rp_handler_born(kind, *(const uint64_t *)pointer, bytes, NULL);
+    rp_handler_settle_budget(frame);
+    if (frame->result == CUDA_SUCCESS && pointer)
+        rp_handler_born(kind, *(const uint64_t *)pointer, bytes, NULL);
     rp_core_unlock();
 }
+
+/* Where the frames of these calls keep what they were promised, as a number. */
+enum { PROMISE = 3 };
 
 void rp_handler_keep_budget(struct rp_frame *frame, uint64_t bytes)
 {
@@ -116,12 +119,21 @@ void rp_handler_keep_budget(struct rp_frame *frame, uint64_t bytes)
         rp_policy_refused();
         rp_policy_starved(bytes);
         rp_recompute_refuses(bytes);
+        frame->result = CUDA_ERROR_OUT_OF_MEMORY;
+        frame->skip = true;
+    } else {
+        rp_budget_promise(bytes);
+        frame->scratch[PROMISE] = (void *)(uintptr_t)bytes;
     }
     rp_core_unlock();
-    if (fits)
-        return;
-    frame->result = CUDA_ERROR_OUT_OF_MEMORY;
-    frame->skip = true;
+}
+
+void rp_handler_settle_budget(struct rp_frame *frame)
+{
+    uint64_t promised = RP_HANDLE(frame->scratch[PROMISE]);
+    frame->scratch[PROMISE] = NULL;
+    if (promised)
+        rp_budget_settle(promised);
 }
 
 /* The job frees none of it but by us. It is born at once: another thread that came in between would
@@ -131,6 +143,7 @@ static void alloc_in_its_place(struct rp_frame *frame, const struct rp_args_cuMe
     if (!args->dptr || !args->bytesize)
         return; /* the driver will say so */
     rp_core_lock();
+    rp_handler_settle_budget(frame);
     frame->result = rp_recompute_alloc(args->bytesize, args->dptr);
     frame->skip = frame->served = true;
     if (frame->result == CUDA_SUCCESS)
@@ -196,8 +209,8 @@ void rp_on_alloc_host_v1(struct rp_frame *frame)
 void rp_on_alloc_pitch(struct rp_frame *frame)
 {
     const struct rp_args_cuMemAllocPitch_v2 *args = frame->args;
-    if (frame->result == CUDA_SUCCESS && args->pPitch)
-        register_alloc(frame, RP_ALLOC_DEVICE, args->dptr, *args->pPitch * args->Height);
+    register_alloc(frame, RP_ALLOC_DEVICE, args->pPitch ? args->dptr : NULL,
+                   args->pPitch ? *args->pPitch * args->Height : 0);
 }
 
 void rp_on_alloc_managed(struct rp_frame *frame)

@@ -111,10 +111,11 @@ void rp_on_alloc_from_pool_before(struct rp_frame *frame)
 static void taken_from_pool(struct rp_frame *frame, const CUdeviceptr *address, uint64_t bytes,
                             CUmemoryPool pool)
 {
-    if (frame->served || frame->result != CUDA_SUCCESS)
+    if (frame->served)
         return;
     rp_core_lock();
-    if (!rp_handler_is_captured(rp_handler_stream(frame))) {
+    rp_handler_settle_budget(frame);
+    if (frame->result == CUDA_SUCCESS && !rp_handler_is_captured(rp_handler_stream(frame))) {
         rp_handler_born(kind_from(pool, *address), *address, bytes, NULL);
         struct rp_pool *known = rp_recompute_is_on() ? rp_pool_find(pool) : NULL;
         if (known)

@@ -60,12 +60,12 @@ static struct physical *physical_add(uint64_t handle, enum rp_alloc_kind kind, u
 void rp_on_mem_create(struct rp_frame *frame)
 {
     const struct rp_args_cuMemCreate *args = frame->args;
-    if (frame->result != CUDA_SUCCESS || !args->handle)
-        return;
     /* Of the host's it is in every way but the calls that make and show it. */
     bool on_host = args->prop && args->prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
     rp_core_lock();
-    physical_add(*args->handle, on_host ? RP_ALLOC_PINNED : RP_ALLOC_PHYSICAL, args->size);
+    rp_handler_settle_budget(frame);
+    if (frame->result == CUDA_SUCCESS && args->handle)
+        physical_add(*args->handle, on_host ? RP_ALLOC_PINNED : RP_ALLOC_PHYSICAL, args->size);
     rp_core_unlock();
 }
 

@@ -100,7 +100,7 @@ static uint64_t addresses_of(uint64_t span)
 
 bool rp_backing_fits(uint64_t bytes)
 {
-    uint64_t budget = rp_core.config.budget, used = rp_budget_used();
+    uint64_t budget = rp_core.config.budget, used = rp_budget_taken();
     return budget == UINT64_MAX || (used <= budget && bytes <= budget - used);
 }
 

@@ -305,7 +305,7 @@ bool rp_drop_make_room(uint64_t bytes)
 
 bool rp_drop_make_room_for(uint64_t bytes)
 {
-    uint64_t budget = rp_core.config.budget, used = rp_budget_used();
+    uint64_t budget = rp_core.config.budget, used = rp_budget_taken();
     if (bytes > budget)
         return false;
     if (used + bytes > budget)

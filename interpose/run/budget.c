@@ -15,7 +15,7 @@ bool rp_budget_is_set(void)
 /* What is left of `all` beside the job's memory and `bytes` more of it. */
 static uint64_t left_of(uint64_t all, uint64_t bytes)
 {
-    uint64_t job = rp_core.device_bytes;
+    uint64_t job = rp_core.device_bytes + rp_core.promised_bytes;
     if (all == UINT64_MAX)
         return UINT64_MAX;
     return job > all || bytes > all - job ? 0 : all - job - bytes;
@@ -47,7 +47,8 @@ static void trim(uint64_t bytes)
 
 bool rp_budget_admits(uint64_t bytes)
 {
-    uint64_t budget = rp_core.config.budget, job = rp_core.device_bytes;
+    uint64_t budget = rp_core.config.budget;
+    uint64_t job = rp_core.device_bytes + rp_core.promised_bytes;
     trim(left_of(rp_policy_aim(), bytes));
     if (job > budget || bytes > budget - job)
         return false;
@@ -58,6 +59,23 @@ bool rp_budget_admits(uint64_t bytes)
            (rp_executions_spare(true) || rp_keep_evict()))
         trim(left);
     return rp_store_reserved(rp_core.bench.store) <= left;
+}
+
+void rp_budget_promise(uint64_t bytes)
+{
+    rp_core.promised_bytes += bytes;
+    rp_budget_share();
+}
+
+void rp_budget_settle(uint64_t bytes)
+{
+    rp_core.promised_bytes -= bytes;
+    rp_budget_share();
+}
+
+uint64_t rp_budget_taken(void)
+{
+    return rp_budget_used() + rp_core.promised_bytes;
 }
 
 uint64_t rp_budget_used(void)

@@ -19,9 +19,15 @@ bool rp_budget_is_set(void);
 void rp_budget_share(void);
 /* Whether the job may have `bytes` more. Idle memory of the layer's goes first. */
 bool rp_budget_admits(uint64_t bytes);
+/* What was admitted counts from then on, whatever other threads ask for until the driver has
+ * answered; then, before the lock is given up, it is the job's memory or nobody's. */
+void rp_budget_promise(uint64_t bytes);
+void rp_budget_settle(uint64_t bytes);
 /* Notes what counts against it now, for the most that it ever was. */
 void rp_budget_note(void);
 /* What counts against it now: the job's memory, and what the layer has from the driver. */
 uint64_t rp_budget_used(void);
+/* That, and what was promised: beside it there must be room. */
+uint64_t rp_budget_taken(void);
 
 #endif

@@ -54,6 +54,7 @@ struct rp_core {
     _Atomic uint64_t launch_in_step;
     struct rp_figures figures;
     uint64_t device_bytes;   /* of the job, on the device */
+    uint64_t promised_bytes; /* that calls under way have room for, and no memory yet */
     _Atomic unsigned captures; /* stream captures that are open */
     uint64_t graph_seq;      /* of the first node of the graph launch being tracked, or 0 */
     bool segments_wanted;    /* a contract is in force */

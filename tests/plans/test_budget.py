@@ -44,6 +44,28 @@ def create(i, kib):
     return cuda.cuMemCreate(ctypes.byref(memory[i]), size(kib * 1024), ctypes.byref(prop),
                             ctypes.c_uint64(0))
 
+class Shape(ctypes.Structure):
+    _fields_ = [("width", size), ("height", size), ("depth", size), ("format", ctypes.c_int),
+                ("channels", ctypes.c_uint), ("flags", ctypes.c_uint)]
+
+class FlatShape(ctypes.Structure):
+    _fields_ = [("width", size), ("height", size), ("format", ctypes.c_int),
+                ("channels", ctypes.c_uint)]
+
+BYTES, FLOATS = 0x01, 0x20
+
+def array(width, height, format):
+    shape = FlatShape(width, height, format, 1)
+    return cuda.cuArrayCreate_v2(ctypes.byref(ctypes.c_void_p()), ctypes.byref(shape))
+
+def box(width, height, depth, channels):
+    shape = Shape(width, height, depth, FLOATS, channels, 0)
+    return cuda.cuArray3DCreate_v2(ctypes.byref(ctypes.c_void_p()), ctypes.byref(shape))
+
+def mipmap(width, height, levels):
+    shape = Shape(width, height, 0, FLOATS, 1, 0)
+    return cuda.cuMipmappedArrayCreate(ctypes.byref(ctypes.c_void_p()), ctypes.byref(shape), levels)
+
 cuda.cuInit(0)
 cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
 print([eval(call) for call in sys.argv[1:]])
@@ -72,6 +94,20 @@ class Budget(jobs.Case):
                                       "pooled(3, 2048)", "pooled(3, 512)", "managed(4, 2048)",
                                       "managed(4, 512)", "alloc(5, 1024)"),
                          [0, OUT, 0, OUT, 0, OUT, 0, OUT, 0, OUT])
+
+    def test_arrays_count_too(self):
+        self.assertEqual(self.results("1MiB", "array(256, 512, FLOATS)", "array(512, 512, FLOATS)"),
+                         [0, OUT])
+        self.assertEqual(self.results("1MiB", "array(1024, 1024, BYTES)", "alloc(0, 64)"), [0, OUT])
+        self.assertEqual(self.results("1MiB", "box(64, 64, 8, 4)", "box(64, 64, 9, 4)",
+                                      "mipmap(256, 256, 3)", "mipmap(16, 16, 1)"),
+                         [0, OUT, 0, OUT])
+
+    def test_what_one_thread_was_promised_no_other_one_gets(self):
+        done = self.reprise("run", "--device", "soft", "--no-trace", "-q", "-b", "1MiB", "--",
+                            str(jobs.PLAN_JOB.with_name("rush_job")), str(jobs.KERNELS), "4",
+                            str(600 * KIB), "1000")
+        self.assertEqual(int(self.good(done).stdout), 600 * KIB)
 
     def test_a_row_is_as_wide_as_its_pitch(self):
         self.assertEqual(self.results("1MiB", "rows(0, 1, 100000)", "rows(0, 1, 1000)"),
