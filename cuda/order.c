@@ -135,13 +135,17 @@ enum rp_status rp_order_seal(struct rp_order *order, rp_stream stream)
 
 enum rp_status rp_order_mark(struct rp_order *order, rp_stream stream)
 {
+    const struct rp_driver *driver = order->driver;
     struct line *line;
+    bool captures = false;
     enum rp_status status = line_get(order, stream, &line);
     if (status != RP_OK || line->retired)
         return status;
     line->marked = !rp_order_is_alone(order);
-    return line->marked ? order->driver->event_record(order->driver->self, line->event, stream)
-                        : RP_OK;
+    if (line->marked)
+        status = driver->capturing(driver->self, stream, &captures);
+    line->marked = line->marked && status == RP_OK && !captures;
+    return line->marked ? driver->event_record(driver->self, line->event, stream) : status;
 }
 
 enum rp_status rp_order_after_mark(struct rp_order *order, rp_stream stream, rp_stream earlier)

@@ -22,7 +22,8 @@ enum rp_status rp_order_after(struct rp_order *order, rp_stream stream, rp_strea
 enum rp_status rp_order_seal(struct rp_order *order, rp_stream stream);
 
 /* The same of what `earlier` held at its latest mark, or of a little more. A mark costs an event
- * where there is another stream; where there is none yet, whoever comes waits for all of it. */
+ * where there is another stream; where there is none yet, whoever comes waits for all of it, and
+ * so it is where the stream captures. */
 enum rp_status rp_order_mark(struct rp_order *order, rp_stream stream);
 enum rp_status rp_order_after_mark(struct rp_order *order, rp_stream stream, rp_stream earlier);
 /* No two streams are known. */

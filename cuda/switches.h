@@ -17,6 +17,7 @@ enum rp_switch {
     RP_SWITCH_ABSENCE,      /* take what was never written for a value like any other */
     RP_SWITCH_ORDER,        /* make streams wait for each other's copies */
     RP_SWITCH_CROSSINGS,    /* ... and for those of what others only may write */
+    RP_SWITCH_RACES,        /* make others wait for what a replay's calls meet */
     RP_SWITCH_DOUBTS,       /* say where nothing tells state from output, or twin from twin */
     RP_SWITCH_COPIES,       /* know copied bytes again */
     RP_SWITCH_TURNS,        /* ... but not where the copy may run in another order */

@@ -406,6 +406,8 @@ static enum rp_status reinstate(struct rp_transaction *transaction, uint64_t *by
     enum rp_status released = RP_OK;
     if (rp_switch_on(RP_SWITCH_ORDER))
         released = rp_order_release(transaction->bench.order, transaction->stream);
+    if (status == RP_OK && released == RP_OK && rp_switch_on(RP_SWITCH_ORDER))
+        rp_crossing_released(transaction->bench.crossing);
     return status == RP_OK ? released : status;
 }
 

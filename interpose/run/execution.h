@@ -38,6 +38,7 @@ struct rp_logged {
     uint64_t bytes_absent; /* see rp_footprint_bytes_absent */
     struct rp_landed landed; /* see interpose/run/landing.h */
     rp_version version;
+    rp_stream stream;
     uint32_t name;
     bool is_content_doubtful;
     bool repeated; /* by the replay that is under way */

@@ -5,6 +5,7 @@
 #include "interpose/plan/cost.h"
 #include "interpose/run/core.h"
 #include "interpose/run/keep.h"
+#include "interpose/run/race.h"
 #include "interpose/run/report.h"
 #include "interpose/run/undecided.h"
 
@@ -228,6 +229,8 @@ void rp_guard_replay(struct rp_scope *scope, const struct rp_footprint *call)
         return;
     enum rp_status status = rp_transaction_join(scope->transaction, call->stream);
     if (status == RP_OK)
+        status = rp_race_begin(scope->execution, call);
+    if (status == RP_OK)
         status = bring_back(scope, call);
     struct rp_spans state = {0};
     for (size_t i = 0; status == RP_OK && i < call->count; i++)
@@ -364,10 +367,8 @@ static void note_stashed(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi)
     rp_cost_stashed(ctx, id, lo, hi);
 }
 
-void rp_guard_end(struct rp_scope *scope)
+static void end(struct rp_scope *scope)
 {
-    if (!scope->transaction)
-        return;
     uint64_t bytes;
     struct ending ending = {scope, {.name = rp_names_id(rp_core.names, "reinstatement"),
                                     .stream = rp_transaction_stream(scope->transaction)}};
@@ -380,4 +381,11 @@ void rp_guard_end(struct rp_scope *scope)
     RP_NOTE(reinstate, RP_U(scope->execution->instance->id), RP_U(0), RP_U(0), RP_U(bytes));
     if (status != RP_OK)
         rp_report(RP_HAZARD_STATE_LEFT, scope->execution, NULL, 0, 0, 0, NULL, NULL);
+}
+
+void rp_guard_end(struct rp_scope *scope)
+{
+    if (scope->transaction)
+        end(scope);
+    rp_race_over();
 }

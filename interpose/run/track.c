@@ -10,6 +10,7 @@
 #include "interpose/run/guard.h"
 #include "interpose/run/keep.h"
 #include "interpose/run/overtake.h"
+#include "interpose/run/race.h"
 #include "interpose/run/replay.h"
 #include "interpose/run/report.h"
 #include "interpose/run/undecided.h"
@@ -93,6 +94,7 @@ static void before_in_segments(struct rp_footprint *call)
         rp_undecided_meet(call);
         rp_guard_outside(call);
     }
+    rp_race_meet(call);
     if (thread->scope_count)
         call->sight = rp_footprint_sight(call);
     for (unsigned i = 0; i < thread->scope_count; i++)
@@ -110,6 +112,7 @@ static void after_in_segments(struct rp_footprint *call)
         rp_guard_outside_ran(call);
     if (call->replay)
         rp_replay_after(call->replay, call);
+    rp_race_made(call);
     for (struct rp_scope *part = rp_segment_replay(thread); part && part > call->replay; part--)
         if (part->kind == RP_SCOPE_REPLAY && part->execution)
             rp_replay_echo(part, call);

@@ -29,7 +29,11 @@ TRANSACTION = {
               "a_replay_may_use_several_streams", "the_stash_waits_for_writers_in_other_streams"},
 }
 CROSSING = {"crossings": {"what_is_copied_is_what_came_before", "a_stream_waits_once_for_a_copy",
-                          "a_copy_over_a_copy_waits_for_it"}}
+                          "a_copy_over_a_copy_waits_for_it"},
+            "races": {"who_overwrites_what_a_replay_reads_waits_once",
+                      "who_meets_what_a_replay_writes_waits",
+                      "after_its_end_nobody_waits_for_more_than_the_replay",
+                      "a_replay_in_the_only_stream_is_waited_for_by_whoever_comes"}}
 SUITES = {"store": STORE, "crossing": CROSSING, "transaction": TRANSACTION}
 RED = SUITES[sys.argv[1].split("_")[-1]]
 

@@ -39,12 +39,18 @@ static unsigned draw(struct world *world, unsigned below)
 }
 
 static struct rp_driver host_driver;
-static int waits;
+static int waits, events;
 
 static enum rp_status counted_wait(void *self, rp_stream stream, rp_event_handle event)
 {
     waits++;
     return host_driver.stream_wait(self, stream, event);
+}
+
+static enum rp_status counted_event(void *self, rp_event_handle event, rp_stream stream)
+{
+    events++;
+    return host_driver.event_record(self, event, stream);
 }
 
 static void begin_world(struct world *world, uint64_t seed)
@@ -54,6 +60,7 @@ static void begin_world(struct world *world, uint64_t seed)
     assert_int_equal(rp_host_create(LIMIT, &world->host), RP_OK);
     host_driver = world->driver = rp_host_driver(world->host);
     world->driver.stream_wait = counted_wait;
+    world->driver.event_record = counted_event;
     world->bench.driver = &world->driver;
     assert_int_equal(rp_memory_create(&world->bench.memory), RP_OK);
     assert_int_equal(rp_versions_create(&world->bench.versions), RP_OK);
@@ -265,6 +272,112 @@ static void a_stream_waits_once_for_a_copy(void **state)
     end_world(&world);
 }
 
+/* ---- replays ---------------------------------------------------------------------------- */
+
+static void begin_streams(struct world *world)
+{
+    begin_world(world, 1);
+    for (rp_stream stream = 1; stream <= STREAMS; stream++)
+        assert_int_equal(rp_order_mark(world->bench.order, stream), RP_OK);
+}
+
+static struct rp_crosser crosser(const struct world *world, rp_stream stream, bool writes)
+{
+    return (struct rp_crosser){.id = world->id, .lo = 4, .hi = 8, .stream = stream,
+                               .writes = writes};
+}
+
+static int waits_of(struct world *world, struct rp_crosser call)
+{
+    int before = waits;
+    assert_int_equal(rp_crossing_after_replays(world->bench.crossing, &call), RP_OK);
+    return waits - before;
+}
+
+static void who_overwrites_what_a_replay_reads_waits_once(void **state)
+{
+    (void)state;
+    struct world world;
+    begin_streams(&world);
+    const struct rp_crosser read = crosser(&world, 1, false);
+    struct rp_crosser beside = crosser(&world, 2, true);
+    beside.lo = beside.hi;
+    beside.hi++;
+    rp_crossing_replayed(world.bench.crossing, &read);
+    assert_int_equal(waits_of(&world, beside), 0);
+    assert_int_equal(waits_of(&world, crosser(&world, 2, false)), 0);
+    assert_int_equal(waits_of(&world, crosser(&world, 1, true)), 0);
+    assert_int_equal(waits_of(&world, crosser(&world, 2, true)), 1);
+    assert_int_equal(waits_of(&world, crosser(&world, 2, true)), 0);
+    assert_int_equal(waits_of(&world, crosser(&world, 3, true)), 1);
+    rp_crossing_replayed(world.bench.crossing, &read);
+    assert_int_equal(waits_of(&world, crosser(&world, 2, true)), 1);
+    end_world(&world);
+}
+
+static void who_meets_what_a_replay_writes_waits(void **state)
+{
+    (void)state;
+    struct world world;
+    begin_streams(&world);
+    struct rp_crosser write = crosser(&world, 1, true), twin = crosser(&world, 2, false);
+    write.instance = 7;
+    rp_crossing_replayed(world.bench.crossing, &write);
+    twin.instance = 7; /* the replay's own */
+    assert_int_equal(waits_of(&world, twin), 0);
+    twin.instance = 8;
+    assert_int_equal(waits_of(&world, twin), 1);
+    assert_int_equal(waits_of(&world, crosser(&world, 3, true)), 1);
+    end_world(&world);
+}
+
+/* What a stream is given behind a replay's end is none of those who meet the replay. */
+static void after_its_end_nobody_waits_for_more_than_the_replay(void **state)
+{
+    (void)state;
+    struct world world;
+    begin_streams(&world);
+    const struct rp_crosser read = crosser(&world, 1, false);
+    rp_crossing_replayed(world.bench.crossing, &read);
+    rp_crossing_replay_over(world.bench.crossing);
+    events = 0;
+    assert_int_equal(waits_of(&world, crosser(&world, 2, true)), 1);
+    assert_int_equal(events, 0);
+    end_world(&world);
+}
+
+static void nobody_waits_for_what_was_released(void **state)
+{
+    (void)state;
+    struct world world;
+    begin_streams(&world);
+    const struct rp_crosser read = crosser(&world, 1, false);
+    rp_crossing_replayed(world.bench.crossing, &read);
+    rp_crossing_released(world.bench.crossing);
+    assert_int_equal(waits_of(&world, crosser(&world, 2, true)), 0);
+    rp_crossing_replayed(world.bench.crossing, &read);
+    rp_crossing_forget(world.bench.crossing, world.id);
+    assert_int_equal(waits_of(&world, crosser(&world, 2, true)), 0);
+    end_world(&world);
+}
+
+/* Of a lone stream's replay nothing is noted: whoever comes later waits for it, once. */
+static void a_replay_in_the_only_stream_is_waited_for_by_whoever_comes(void **state)
+{
+    (void)state;
+    struct world world;
+    begin_world(&world, 1);
+    const struct rp_crosser read = crosser(&world, 1, false);
+    assert_int_equal(rp_order_mark(world.bench.order, 1), RP_OK);
+    rp_crossing_replayed(world.bench.crossing, &read);
+    assert_int_equal(waits_of(&world, crosser(&world, 1, true)), 0);
+    assert_int_equal(rp_order_mark(world.bench.order, 2), RP_OK);
+    assert_int_equal(waits_of(&world, crosser(&world, 2, true)), 1);
+    assert_int_equal(waits_of(&world, crosser(&world, 2, true)), 0);
+    assert_int_equal(waits_of(&world, crosser(&world, 1, true)), 0);
+    end_world(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +386,11 @@ int main(void)
         cmocka_unit_test(nobody_waits_for_a_copy_of_what_is_certainly_written),
         cmocka_unit_test(a_copy_over_a_copy_waits_for_it),
         cmocka_unit_test(a_stream_waits_once_for_a_copy),
+        cmocka_unit_test(who_overwrites_what_a_replay_reads_waits_once),
+        cmocka_unit_test(who_meets_what_a_replay_writes_waits),
+        cmocka_unit_test(after_its_end_nobody_waits_for_more_than_the_replay),
+        cmocka_unit_test(nobody_waits_for_what_was_released),
+        cmocka_unit_test(a_replay_in_the_only_stream_is_waited_for_by_whoever_comes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,7 @@ OWN = kernel("own", "step_state", 0)
 JOURNAL = kernel("journal", "append", 0)
 STATE_READ = kernel("state", "read_queue", 0)
 PATCHED = kernel("state", "patch", 0)
+NONE = kernel("gradients", "gradient", 1)
 HOST = {"name": "host", "at": {"host_symbol": "host_generator"}}
 
 # name: declared buffers, whether discovery can do it, pairing, what a check must name, and that
@@ -133,6 +134,12 @@ SCENARIOS = {
     "interleaved-inside": dict(buffers=[PATCHED], discover=True, finds={("stale-read", "state")}),
     "interleaved-over-output": dict(buffers=[STATE], discover=True,
                                     finds={("stale-read", "state")}),
+    "prefetched": dict(buffers=[STATE], discover=True, races=True,
+                       finds={("stale-read", "state")}),
+    "prefetched-late": dict(buffers=[NONE], discover=True, races=True, finds=set()),
+    "scratch-used-late": dict(buffers=[NONE], discover=True, races=True, finds=set()),
+    "scratch-used-early": dict(buffers=[NONE], discover=True, races=True, finds=set()),
+    "replayed-elsewhere": dict(buffers=[NONE], discover=True, races=True, finds=set()),
     "host-generator": dict(buffers=[HOST], finds={("stale-read", "host"), ("state-left", "host")}),
 }
 # Jobs that no layer can put right, or that discovery cannot prove: reported, and stopped.
@@ -191,7 +198,9 @@ REFUSED |= {f"{fewer}-of-{kind}": dict(buffers=[buffer], discover=True, kind="di
 REFUSED["only-one-of-alike"] = dict(buffers=[STATE], discover=True, kind="diverged")
 
 # Those with several streams or threads run under several schedules too.
-SCHEDULED = ["side-stream", "two-streams", "whole-side-stream", "expired-instance", "pinned-slab",
+RACES = ["prefetched", "prefetched-late", "scratch-used-late", "scratch-used-early",
+         "replayed-elsewhere"]
+SCHEDULED = RACES + ["side-stream", "two-streams", "whole-side-stream", "expired-instance", "pinned-slab",
              "live-write-aside", "live-write-late", "recycled-address", "interleaved",
              "interleaved-before", "interleaved-inside"]
 
@@ -208,6 +217,7 @@ RED = {
     "absence": {"lazy-state", "never-written"},
     "order": {"reader-after"},
     "crossings": {"interleaved", "interleaved-before", "interleaved-inside"},
+    "races": set(RACES),
 }
 # The same of those whose absence a job does not survive: it is stopped, though all is well.
 STOPPED_WITHOUT = {

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Races that a replay makes: other streams wait for the forward, and know nothing of the replay. */
+#include "tests/laws/scenario.h"
+
+static CUstream work, side;
+static CUdeviceptr journal;
+static int rounds = 20000;
+static unsigned batch;
+
+/* The job orders its two streams: what comes next in `to` runs after what `from` holds now. */
+static void order(CUstream from, CUstream to)
+{
+    static CUevent event;
+    if (!event)
+        CU(EventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    CU(EventRecord, event, from);
+    CU(StreamWaitEvent, to, event, 0);
+}
+
+static void slow_forward(void)
+{
+    int one = 1;
+    LAUNCH_IN(work, "slow_fill", n, &scratch, &draws, &n, &rounds);
+    LAUNCH_IN(work, "read_queue", n, &scratch, &x, &y, &one, &n);
+}
+
+static void slow_step_forward(void)
+{
+    LAUNCH_IN(work, "slow_fill", n, &scratch, &draws, &n, &rounds);
+    LAUNCH_IN(work, "step_state", n, &state_, &x, &y, &n);
+}
+
+static void prefetch(void)
+{
+    batch += 17;
+    LAUNCH_IN(side, "fill", n, &x, &batch, &n);
+}
+
+/* Has the forward's scratch memory for its own work, and for so long that a replay, made at the
+ * same time, would write there in the middle of it. */
+static void use_scratch(void)
+{
+    unsigned value = 2000;
+    int longer = 3 * rounds;
+    LAUNCH_IN(side, "fill", n, &scratch, &value, &n);
+    LAUNCH_IN(side, "slow_fill", n, &where, &draws, &n, &longer);
+    LAUNCH_IN(side, "append", n, &journal, &scratch, &n);
+}
+
+static void begin_race(void)
+{
+    begin_job();
+    result("journal", &journal, WORDS(n));
+    scratch = allocate(WORDS(n));
+    where = allocate(WORDS(n));
+    CU(StreamCreate, &work, CU_STREAM_NON_BLOCKING);
+    CU(StreamCreate, &side, CU_STREAM_NON_BLOCKING);
+}
+
+/* `before`, `inside` and `behind` the replay's range: one of them does the other stream's work. In
+ * the eager run that comes behind the forward, wherever it is. */
+static void run_race(void (*forward)(void), void (*before)(void), void (*inside)(void),
+                     void (*behind)(void))
+{
+    synchronize();
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        in_range("forward/only", forward);
+        order(work, side);
+        if (before)
+            before();
+        if (replaying) {
+            CU(MemsetD8Async, y, 0, WORDS(n), work);
+            nvtxRangePushA("recompute/only");
+            forward();
+        }
+        if (inside)
+            inside();
+        if (replaying)
+            nvtxRangePop();
+        if (behind)
+            behind();
+        LAUNCH_IN(work, "gradient", n, &y, &g, &n);
+        order(side, work);
+        nvtxRangePop();
+    }
+    synchronize();
+}
+
+/* The next batch comes where the replay reads, which the copy stream does not wait for. */
+void scenario_prefetched(void)
+{
+    begin_race();
+    result("state", &state_, WORDS(n));
+    run_race(slow_step_forward, NULL, prefetch, NULL);
+}
+
+/* ... and behind the end of a replay for which nothing had to be put back. */
+void scenario_prefetched_late(void)
+{
+    begin_race();
+    run_race(slow_forward, NULL, NULL, prefetch);
+}
+
+/* Another stream has the memory that the replay works in next, and knows of the forward alone. */
+void scenario_scratch_used_late(void)
+{
+    begin_race();
+    run_race(slow_forward, NULL, NULL, use_scratch);
+}
+
+/* ... and has it first. */
+void scenario_scratch_used_early(void)
+{
+    begin_race();
+    run_race(slow_forward, use_scratch, NULL, NULL);
+}
+
+static CUstream other;
+
+/* The replay's stream does not wait for that of the forward, which has waited for the input. */
+static void elsewhere_forward(void)
+{
+    CUstream stream = replaying && queue_row ? other : work;
+    int one = 1;
+    LAUNCH_IN(stream, "read_queue", n, &scratch, &x, &y, &one, &n);
+    queue_row = 1;
+}
+
+static void load_slowly(void)
+{
+    queue_row = 0;
+    batch += 17;
+    LAUNCH_IN(work, "slow_fill", n, &scratch, &batch, &n, &rounds);
+}
+
+void scenario_replayed_elsewhere(void)
+{
+    begin_race();
+    CU(StreamCreate, &other, CU_STREAM_NON_BLOCKING);
+    synchronize();
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        load_slowly();
+        in_range("forward/only", elsewhere_forward);
+        if (replaying) {
+            CU(MemsetD8Async, y, 0, WORDS(n), work);
+            in_range("recompute/only", elsewhere_forward);
+        }
+        order(other, work);
+        LAUNCH_IN(work, "gradient", n, &y, &g, &n);
+        order(work, other);
+        nvtxRangePop();
+    }
+    synchronize();
+}
