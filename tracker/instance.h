@@ -24,7 +24,8 @@ struct rp_live {
     struct rp_spans written;  /* certainly written by the forward */
     struct rp_spans touched;  /* possibly written by the forward, `written` included */
     struct rp_spans kept;     /* live-in with a copy held elsewhere */
-    struct rp_spans replayed; /* possibly written by the replay so far */
+    struct rp_spans replayed; /* possibly written by the replay so far, and by nobody since */
+    struct rp_spans made;     /* possibly written by the replay so far */
     struct rp_spans extra;    /* the same by calls of the replay that the forward did not make */
     struct rp_spans first;    /* written, then read; versions in `first_read` */
     struct rp_spans recalled; /* the part of `first` with a copy held elsewhere */
@@ -115,6 +116,16 @@ typedef enum rp_status (*rp_instance_mismatch_fn)(void *ctx, rp_alloc_id id, uin
 enum rp_status rp_instance_check(const struct rp_instance *instance, const struct rp_versions *now,
                                  rp_alloc_id id, uint64_t lo, uint64_t hi,
                                  rp_instance_mismatch_fn visit, void *ctx);
+/* The same of what calls of the replay that the forward did not make have put where the forward has
+ * read; but where a write of the same value stands, all is well. */
+enum rp_status rp_instance_check_extra(const struct rp_instance *instance,
+                                       const struct rp_versions *now, rp_alloc_id id, uint64_t lo,
+                                       uint64_t hi, rp_instance_mismatch_fn visit, void *ctx);
+/* overlaid = what such calls have written of [lo, hi) where the forward has read other bytes, of
+ * which a copy is held; but for where the replay has been itself before. */
+enum rp_status rp_instance_overlaid(const struct rp_instance *instance,
+                                    const struct rp_versions *now, rp_alloc_id id, uint64_t lo,
+                                    uint64_t hi, struct rp_spans *overlaid);
 /* A call of the replay writes [lo, hi). */
 enum rp_status rp_instance_rewrite(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
                                    uint64_t hi);

@@ -46,9 +46,10 @@ static enum rp_status sort_stretch(void *ctx, rp_alloc_id id, uint64_t lo, uint6
 static enum rp_status sort_unkept(const struct rp_versions *expected,
                                   const struct rp_versions *now, rp_alloc_id id,
                                   struct rp_span range, const struct rp_spans *set,
-                                  const struct rp_spans *kept, struct sorting *sorting)
+                                  const struct rp_spans *kept, rp_instance_mismatch_fn sort,
+                                  struct sorting *sorting)
 {
-    struct comparing comparing = {expected, id, sort_stretch, sorting, NULL};
+    struct comparing comparing = {expected, id, sort, sorting, NULL};
     struct rp_spans unkept = {0};
     enum rp_status status = rp_spans_within(set, range.lo, range.hi, &unkept);
     if (status == RP_OK)
@@ -68,7 +69,8 @@ static enum rp_status sort_live_in(const struct rp_instance *instance,
     rp_spans_clear(sorting->out);
     if (!live || range.lo >= range.hi)
         return RP_OK;
-    return sort_unkept(instance->expected, now, id, range, &live->live_in, &live->kept, sorting);
+    return sort_unkept(instance->expected, now, id, range, &live->live_in, &live->kept,
+                       sort_stretch, sorting);
 }
 
 enum rp_status rp_instance_exposed(const struct rp_instance *instance,
@@ -97,7 +99,7 @@ enum rp_status rp_instance_first_exposed(const struct rp_instance *instance,
     if (!live || !live->first.count || lo >= hi)
         return RP_OK;
     return sort_unkept(instance->first_read, now, id, (struct rp_span){lo, hi}, &live->first,
-                       &live->recalled, &sorting);
+                       &live->recalled, sort_stretch, &sorting);
 }
 
 enum rp_status rp_instance_first_missed(const struct rp_instance *instance,
@@ -111,8 +113,49 @@ enum rp_status rp_instance_first_missed(const struct rp_instance *instance,
         return RP_OK;
     enum rp_status status =
         sort_unkept(instance->first_read, now, id, (struct rp_span){lo, hi}, &live->recalled,
-                    &live->replayed, &sorting);
+                    &live->replayed, sort_stretch, &sorting);
     return status == RP_OK ? rp_spans_remove_all(missed, &live->extra) : status;
+}
+
+/* out = what further calls of the replay have written of [lo, hi), and the forward has read. */
+static enum rp_status extra_read(const struct rp_live *live, uint64_t lo, uint64_t hi,
+                                 struct rp_spans *out)
+{
+    struct rp_spans unread = {0};
+    enum rp_status status = rp_spans_within(&live->extra, lo, hi, out);
+    if (status == RP_OK && out->count)
+        status = rp_spans_missing(&live->live_in, lo, hi, &unread);
+    if (status == RP_OK)
+        status = rp_spans_remove_all(out, &unread);
+    if (status == RP_OK)
+        status = rp_spans_remove_all(out, &live->replayed);
+    rp_spans_release(&unread);
+    return status;
+}
+
+static enum rp_status sort_overlaid(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                                    const struct rp_writer *found, const struct rp_writer *expected)
+{
+    return rp_writer_same_value(found, expected) ? RP_OK
+                                                 : sort_stretch(ctx, id, lo, hi, found, expected);
+}
+
+enum rp_status rp_instance_overlaid(const struct rp_instance *instance,
+                                    const struct rp_versions *now, rp_alloc_id id, uint64_t lo,
+                                    uint64_t hi, struct rp_spans *overlaid)
+{
+    const struct rp_live *live = rp_instance_live(instance, id);
+    struct sorting sorting = {overlaid, now, false};
+    struct rp_spans read = {0};
+    rp_spans_clear(overlaid);
+    if (!live || !live->extra.count || lo >= hi)
+        return RP_OK;
+    enum rp_status status = extra_read(live, lo, hi, &read);
+    for (size_t i = 0; status == RP_OK && i < read.count; i++)
+        status = sort_unkept(instance->expected, now, id, read.items[i], &live->kept,
+                             &live->made, sort_overlaid, &sorting);
+    rp_spans_release(&read);
+    return status;
 }
 
 enum rp_status rp_instance_recall(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
@@ -202,11 +245,35 @@ enum rp_status rp_instance_check(const struct rp_instance *instance, const struc
     return status;
 }
 
+static enum rp_status report_put(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                                 const struct rp_writer *found, const struct rp_writer *expected)
+{
+    return rp_writer_same_value(found, expected) ? RP_OK
+                                                 : report_stale(ctx, id, lo, hi, found, expected);
+}
+
+enum rp_status rp_instance_check_extra(const struct rp_instance *instance,
+                                       const struct rp_versions *now, rp_alloc_id id, uint64_t lo,
+                                       uint64_t hi, rp_instance_mismatch_fn visit, void *ctx)
+{
+    struct checking checking = {now, visit, ctx};
+    struct comparing comparing = {instance->expected, id, report_put, &checking, NULL};
+    const struct rp_live *live = rp_instance_live(instance, id);
+    struct rp_spans read = {0};
+    enum rp_status status = live ? extra_read(live, lo, hi, &read) : RP_OK;
+    for (size_t i = 0; status == RP_OK && i < read.count; i++)
+        status = rp_versions_read(now, id, read.items[i].lo, read.items[i].hi, compare_found,
+                                  &comparing);
+    rp_spans_release(&read);
+    return status;
+}
+
 enum rp_status rp_instance_rewrite(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
                                    uint64_t hi)
 {
     struct rp_live *live = rp_live_get(instance, id);
-    return live ? rp_spans_add(&live->replayed, lo, hi) : RP_NO_MEMORY;
+    enum rp_status status = live ? rp_spans_add(&live->replayed, lo, hi) : RP_NO_MEMORY;
+    return status == RP_OK ? rp_spans_add(&live->made, lo, hi) : status;
 }
 
 enum rp_status rp_instance_write_extra(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
@@ -244,6 +311,7 @@ void rp_instance_replay_again(struct rp_instance *instance)
 {
     for (size_t i = 0; i < instance->live_count; i++) {
         rp_spans_clear(&instance->lives[i].replayed);
+        rp_spans_clear(&instance->lives[i].made);
         rp_spans_clear(&instance->lives[i].extra);
     }
 }

@@ -12,6 +12,7 @@ static void live_release(struct rp_live *live)
     rp_spans_release(&live->touched);
     rp_spans_release(&live->kept);
     rp_spans_release(&live->replayed);
+    rp_spans_release(&live->made);
     rp_spans_release(&live->extra);
     rp_spans_release(&live->first);
     rp_spans_release(&live->recalled);

@@ -54,6 +54,12 @@ static inline bool rp_writer_same_bytes(const struct rp_writer *a, const struct 
            (rp_writer_maker(a) == rp_writer_maker(b) && a->place == b->place);
 }
 
+/* True when they are so because the same value was made once more. */
+static inline bool rp_writer_same_value(const struct rp_writer *a, const struct rp_writer *b)
+{
+    return a->value && a->value == b->value && a->place == b->place;
+}
+
 struct rp_versions;
 
 enum rp_status rp_versions_create(struct rp_versions **out);

@@ -34,6 +34,38 @@ static enum rp_status bring_back(const struct rp_scope *scope, const struct rp_f
     return status;
 }
 
+/* What calls of the job's own in the replay's range have put where the forward's calls have read:
+ * these read on as they did, and behind the replay it stands again. */
+static enum rp_status put_back(const struct rp_scope *scope, const struct rp_reach *reach,
+                               struct rp_spans *overlaid)
+{
+    struct rp_execution *execution = scope->execution;
+    rp_stream stream = rp_transaction_stream(scope->transaction);
+    enum rp_status status = rp_instance_overlaid(execution->instance, rp_core.bench.versions,
+                                                 reach->id, reach->lo, reach->hi, overlaid);
+    if (status == RP_OK && overlaid->count && rp_switch_on(RP_SWITCH_ORDER))
+        status = rp_order_gather(rp_core.bench.order, stream);
+    for (size_t i = 0; status == RP_OK && i < overlaid->count; i++) {
+        struct rp_span span = overlaid->items[i];
+        status = rp_transaction_restore(scope->transaction, execution->kept, reach->id, span.lo,
+                                        span.hi);
+        if (status == RP_OK)
+            status = rp_instance_unwrite(execution->instance, reach->id, span.lo, span.hi);
+    }
+    return status;
+}
+
+static enum rp_status put_back_all(const struct rp_scope *scope, const struct rp_footprint *call)
+{
+    struct rp_spans overlaid = {0};
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < call->count; i++)
+        if (call->reaches[i].effect == RP_READ || !call->reaches[i].certain)
+            status = put_back(scope, &call->reaches[i], &overlaid);
+    rp_spans_release(&overlaid);
+    return status;
+}
+
 /* ---- transactions ------------------------------------------------------------- */
 
 /* What a transaction has stashed and `execution` expects: copied for it, as far as the contract
@@ -232,6 +264,8 @@ void rp_guard_replay(struct rp_scope *scope, const struct rp_footprint *call)
         status = rp_race_begin(scope->execution, call);
     if (status == RP_OK)
         status = bring_back(scope, call);
+    if (status == RP_OK)
+        status = put_back_all(scope, call);
     struct rp_spans state = {0};
     for (size_t i = 0; status == RP_OK && i < call->count; i++)
         if (call->reaches[i].effect == RP_WRITE)

@@ -49,6 +49,24 @@ static enum rp_status mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t 
     return RP_OK;
 }
 
+/* Another value, by a call of the same kind: not what the forward found ready, made once more. */
+static bool is_other_value(const struct rp_writer *found, const struct rp_writer *expected)
+{
+    return found->name == expected->name && !found->copied && found->value && expected->value &&
+           found->place == expected->place;
+}
+
+/* A further call of the replay has put it where the forward has read. */
+static enum rp_status doubt_put(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                                const struct rp_writer *found, const struct rp_writer *expected)
+{
+    struct meeting *meeting = ctx;
+    if (is_other_value(found, expected))
+        return mismatch(ctx, id, lo, hi, found, expected);
+    rp_report_put(meeting->scope->execution, meeting->call, id, lo, hi, found);
+    return RP_OK;
+}
+
 struct leaving {
     const struct rp_scope *scope;
     const struct rp_footprint *call;
@@ -90,7 +108,9 @@ static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
     meeting->reach = reach;
     if (reach->effect == RP_READ && !meeting->same)
         rp_instance_check(instance, now, reach->id, reach->lo, reach->hi, mismatch, meeting);
-    else if (reach->effect == RP_WRITE && rp_forward_may_stay(reach, &spans) == RP_OK)
+    if (reach->effect == RP_READ && !meeting->same && rp_switch_on(RP_SWITCH_DOUBTS))
+        rp_instance_check_extra(instance, now, reach->id, reach->lo, reach->hi, doubt_put, meeting);
+    if (reach->effect == RP_WRITE && rp_forward_may_stay(reach, &spans) == RP_OK)
         for (size_t i = 0; i < spans.count; i++)
             rp_instance_check(instance, now, reach->id, spans.items[i].lo, spans.items[i].hi,
                               mismatch, meeting);
@@ -113,6 +133,20 @@ static bool reads_extra(const struct rp_execution *execution, const struct rp_fo
             return true;
     }
     return false;
+}
+
+/* ... and where the forward has found nothing, there is nothing to compare them with. */
+static void remark_made_ready(const struct rp_execution *execution, const struct rp_footprint *call)
+{
+    struct rp_spans made = {0};
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        const struct rp_live *live = rp_instance_live(execution->instance, reach->id);
+        if (live && rp_spans_within(&live->extra, reach->lo, reach->hi, &made) == RP_OK &&
+            rp_spans_remove_all(&made, &live->live_in) == RP_OK && made.count)
+            rp_remark(rp_name(call->name), RP_MADE_READY);
+    }
+    rp_spans_release(&made);
 }
 
 /* Whatever it reads the forward has read too, but not in this place: inputs that changed places. */
@@ -186,6 +220,7 @@ void rp_meet(struct rp_scope *scope, const struct rp_footprint *call)
     rp_undecided_remake(scope->execution, call);
     if (scope->tainted || meeting.same)
         return;
+    remark_made_ready(scope->execution, call);
     const struct beside beside = find_beside(scope->execution, call);
     /* What the replay has made itself is no proof where something was left out. */
     if (scope->skips || reads_elsewhere(&meeting) || (beside.bytes.hi && !sight))

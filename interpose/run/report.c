@@ -263,6 +263,17 @@ void rp_report_filled(const struct rp_execution *execution, const struct rp_foot
     record(&hazard);
 }
 
+void rp_report_put(const struct rp_execution *execution, const struct rp_footprint *call,
+                   rp_alloc_id id, uint64_t lo, uint64_t hi, const struct rp_writer *by)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_ASSUMED, execution, call);
+    hazard.assumed = RP_ASSUMED_PUT;
+    locate(&hazard, id, lo, hi);
+    hazard.written = *by;
+    hazard.writer = rp_name(by->name);
+    record(&hazard);
+}
+
 void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,
                         size_t entry, const char *why)
 {

@@ -68,6 +68,11 @@ void rp_report_order(const struct rp_execution *execution, const struct rp_footp
 void rp_report_filled(const struct rp_execution *execution, const struct rp_footprint *call,
                       const struct rp_filled *filled);
 
+/* `call` of a replay reads [lo, hi), where a call that the forward did not make, `by`, has put what
+ * it found there, or something else: a warning. */
+void rp_report_put(const struct rp_execution *execution, const struct rp_footprint *call,
+                   rp_alloc_id id, uint64_t lo, uint64_t hi, const struct rp_writer *by);
+
 /* A replay did not do what its forward did in call number `entry` of its log: `call` is what it
  * did instead, or NULL when it did nothing at all. `why`: the cause, and what helps; or NULL. */
 void rp_report_diverged(const struct rp_execution *execution, const struct rp_footprint *call,
@@ -131,6 +136,9 @@ void rp_report_misplaced(const char *segment, const char *key, const struct rp_f
 #define RP_GIVEN_BACK                                                                            \
     "has brought other bytes to state since the forward: its replay was given what the forward "   \
     "found, and these stand again after it"
+#define RP_MADE_READY                                                                            \
+    "reads what a further call of the replay has made elsewhere: that its forward read the same "  \
+    "is not checked"
 #define RP_ENDS_LATER                                                                            \
     "ends a segment while another domain's, which began in it, is open: it ends with that one"
 

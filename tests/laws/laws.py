@@ -46,6 +46,7 @@ OWN = kernel("own", "step_state", 0)
 JOURNAL = kernel("journal", "append", 0)
 STATE_READ = kernel("state", "read_queue", 0)
 PATCHED = kernel("state", "patch", 0)
+INPUT = kernel("input", "step_state", 1)
 NONE = kernel("gradients", "gradient", 1)
 HOST = {"name": "host", "at": {"host_symbol": "host_generator"}}
 
@@ -140,6 +141,9 @@ SCENARIOS = {
     "scratch-used-late": dict(buffers=[NONE], discover=True, races=True, finds=set()),
     "scratch-used-early": dict(buffers=[NONE], discover=True, races=True, finds=set()),
     "replayed-elsewhere": dict(buffers=[NONE], discover=True, races=True, finds=set()),
+    "loaded-inside": dict(buffers=[STATE, INPUT], discover=True, finds={("stale-read", "state")}),
+    "copied-inside": dict(buffers=[STATE, INPUT], discover=True, finds={("stale-read", "state")}),
+    "reset-inside": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "host-generator": dict(buffers=[HOST], finds={("stale-read", "host"), ("state-left", "host")}),
 }
 # Jobs that no layer can put right, or that discovery cannot prove: reported, and stopped.
@@ -497,6 +501,14 @@ def words():
     told, detail = assumed("both-end-early", [GENERATOR])
     claim("both-end-early: ... and what neither held is not",
           told and "the job's own" not in {row[0] for row in told}, detail)
+    told, detail = assumed("copied-inside", [STATE])
+    claim("copied-inside: what the replay itself puts where its forward has read: a warning",
+          ("what its forward found", None, "step_state") in told, detail)
+    run, summary = guarded("loaded-inside", "replay",
+                           contract_of({"buffers": [STATE]}, "declared", "regions"))
+    claim("loaded-inside: ... and where a call of the same kind puts another value, a stale-read",
+          run.returncode == STOPPED and summary["hazards"][0]["hazard"] == "stale-read" and
+          summary["hazards"][0]["writer"] == "fill", run.stderr)
     landings()
     run, summary = guarded("refilled-aside", "replay", contract_of({}, "discovered", "regions"))
     told = {(hazard["taken_for"], hazard["reader"], hazard["writer"])

@@ -166,6 +166,11 @@ static void what_is_assumed_is_said_and_warns(void **state)
                    "enqueue (step 2, launch 17, stream 0x55d0), made for one of several forwards "
                    "that wait on the same buffers, and nothing else tells which: taken for the one "
                    "in order");
+    assumed.assumed = RP_ASSUMED_PUT;
+    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, written by "
+                   "enqueue (step 2, launch 17, stream 0x55d0), which the forward did not make: "
+                   "taken for what its forward found");
+    assert_non_null(strstr(rp_hazard_advice(&assumed), "whatever is put there"));
     assumed.assumed = RP_ASSUMED_STEADY;
     assumed.writer = NULL;
     assumed.reason = "it reads a clock";

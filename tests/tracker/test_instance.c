@@ -12,7 +12,7 @@ enum { ALLOCATIONS = 3, BYTES = 48, ROUNDS = 400, CALLS = 24 };
 /* One byte of the model. */
 struct byte {
     rp_version now;      /* the version that stands there */
-    bool live_in, kept, written, touched, replayed;
+    bool live_in, kept, written, touched, replayed, made, extra;
     rp_version expected; /* of the live-in */
 };
 
@@ -130,7 +130,7 @@ static void replay_reads(struct world *world)
                      RP_OK);
     for (uint64_t at = 0; at < BYTES; at++) {
         const struct byte *byte = &world->bytes[range.id][at];
-        bool read = at >= range.lo && at < range.hi && !byte->replayed;
+        bool read = at >= range.lo && at < range.hi && !byte->replayed && !byte->extra;
         assert_int_equal(found.stale[at], read && byte->live_in && byte->now != byte->expected);
         assert_int_equal(found.foreign[at], read && !byte->live_in);
     }
@@ -141,7 +141,7 @@ static void replay_writes(struct world *world)
     struct range range = any_range(world);
     assert_int_equal(rp_instance_rewrite(world->instance, range.id, range.lo, range.hi), RP_OK);
     for (uint64_t at = range.lo; at < range.hi; at++)
-        world->bytes[range.id][at].replayed = true;
+        world->bytes[range.id][at].replayed = world->bytes[range.id][at].made = true;
     somebody_writes(world, range);
 }
 
@@ -150,8 +150,36 @@ static void stranger_writes(struct world *world)
     struct range range = any_range(world);
     assert_int_equal(rp_instance_unwrite(world->instance, range.id, range.lo, range.hi), RP_OK);
     for (uint64_t at = range.lo; at < range.hi; at++)
-        world->bytes[range.id][at].replayed = false;
+        world->bytes[range.id][at].replayed = world->bytes[range.id][at].extra = false;
     somebody_writes(world, range);
+    if (random_below(&world->random, 2))
+        return;
+    assert_int_equal(rp_instance_write_extra(world->instance, range.id, range.lo, range.hi), RP_OK);
+    for (uint64_t at = range.lo; at < range.hi; at++)
+        world->bytes[range.id][at].extra = true;
+}
+
+/* What the replay's further calls have put where the forward has read. */
+static void compare_extra(struct world *world)
+{
+    struct range range = any_range(world);
+    struct found found = {{false}, {false}};
+    struct rp_spans overlaid = {0};
+    assert_int_equal(rp_instance_check_extra(world->instance, world->versions, range.id, range.lo,
+                                             range.hi, note_mismatch, &found),
+                     RP_OK);
+    assert_int_equal(rp_instance_overlaid(world->instance, world->versions, range.id, range.lo,
+                                          range.hi, &overlaid),
+                     RP_OK);
+    for (uint64_t at = 0; at < BYTES; at++) {
+        const struct byte *byte = &world->bytes[range.id][at];
+        bool is_put = at >= range.lo && at < range.hi && byte->extra && byte->live_in &&
+                      !byte->replayed && byte->now != byte->expected;
+        assert_int_equal(found.stale[at], is_put);
+        assert_int_equal(rp_spans_overlaps(&overlaid, at, at + 1),
+                         is_put && byte->kept && !byte->made);
+    }
+    rp_spans_release(&overlaid);
 }
 
 /* Read by the forward and standing there again, or never written since, or the replay's own. */
@@ -162,7 +190,7 @@ static void compare_historic(struct world *world)
     for (uint64_t at = range.lo; at < range.hi; at++) {
         const struct byte *byte = &world->bytes[range.id][at];
         bool same = byte->live_in ? byte->now == byte->expected : byte->now <= world->since;
-        historic = historic && (byte->replayed || same);
+        historic = historic && (byte->replayed || byte->extra || same);
     }
     assert_int_equal(rp_instance_is_historic(world->instance, world->versions, range.id, range.lo,
                                              range.hi),
@@ -171,7 +199,8 @@ static void compare_historic(struct world *world)
 
 static void replay(struct world *world)
 {
-    switch (random_below(&world->random, 5)) {
+    switch (random_below(&world->random, 6)) {
+    case 5: compare_extra(world); break;
     case 0: replay_writes(world); break;
     case 1: stranger_writes(world); break;
     case 2: compare_historic(world); break;
