@@ -74,6 +74,19 @@ static const char *stale_advice(const struct rp_hazard *hazard)
     return "run under -m guard, which restores these bytes for the replay";
 }
 
+static const char *foreign_advice(const struct rp_hazard *hazard)
+{
+    if (hazard->written.uploaded)
+        return KNOWN_AGAIN "; else keep the forward's buffer alive, or check the segment's "
+                           "\"pair\"";
+    if (hazard->repeats)
+        return "this may be the next forward, which by its launches looks like a replay: mark "
+               "forward and replay by ranges of their own names; a replay has to read what its "
+               "forward read";
+    return "make the replay read what the forward read, or keep the forward's buffer alive; if "
+           "another forward that waits has read these bytes, check the segment's \"pair\"";
+}
+
 static const char *lost_advice(const struct rp_hazard *hazard)
 {
     if (hazard->again)
@@ -159,12 +172,7 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
 {
     switch (hazard->kind) {
     case RP_HAZARD_STALE_READ: return stale_advice(hazard);
-    case RP_HAZARD_FOREIGN_READ:
-        if (hazard->written.uploaded)
-            return KNOWN_AGAIN "; else keep the forward's buffer alive, or check the segment's "
-                               "\"pair\"";
-        return "make the replay read what the forward read, or keep the forward's buffer alive; if "
-               "another forward that waits has read these bytes, check the segment's \"pair\"";
+    case RP_HAZARD_FOREIGN_READ: return foreign_advice(hazard);
     case RP_HAZARD_STATE_LEFT:
         return hazard->guarded
                    ? "the bytes could not be reinstated: the device refused a copy"

@@ -85,6 +85,7 @@ struct rp_hazard {
     bool guarded;           /* met under a guard, which has done what it could */
     bool discovers;         /* the contract says "discovered" already */
     bool undiscovered;      /* discovery was refused for the forward */
+    bool repeats;           /* what makes it a replay is that a forward's launches come again */
     bool again;             /* in a further replay of a forward that had its replays */
 };
 

@@ -110,7 +110,9 @@ static struct rp_hazard met_by(enum rp_hazard_kind kind, const struct rp_executi
     struct rp_hazard hazard = {.kind = kind};
     if (execution) {
         const struct rp_contract *contract = rp_core.config.contract;
-        hazard.segment = contract->segments[execution->instance->segment].name;
+        const struct rp_segment_rule *rule = &contract->segments[execution->instance->segment];
+        hazard.segment = rule->name;
+        hazard.repeats = rule->replay.kind == RP_WHERE_REPEAT;
         hazard.instance = execution->instance->id;
         hazard.again = execution->replays > 0;
         hazard.undiscovered = execution->refused != NULL;

@@ -297,6 +297,10 @@ static void advice_depends_on_what_was_tried(void **state)
     assert_non_null(strstr(rp_hazard_advice(&hazard), "run under -m guard"));
     hazard.undiscovered = true;
     assert_non_null(strstr(rp_hazard_advice(&hazard), "was refused"));
+    hazard.kind = RP_HAZARD_FOREIGN_READ;
+    assert_null(strstr(rp_hazard_advice(&hazard), "the next forward"));
+    hazard.repeats = true;
+    assert_non_null(strstr(rp_hazard_advice(&hazard), "the next forward"));
     for (int kind = 0; kind < RP_HAZARD_KIND_COUNT; kind++) {
         hazard.kind = (enum rp_hazard_kind)kind;
         assert_true(*rp_hazard_advice(&hazard) && *rp_hazard_kind_name(hazard.kind));
