@@ -267,7 +267,7 @@ def dense(rig, tap, options):
                                   f"{told['ratio'][0]:.4f}" if other == told["against"] else "")
     scores = {one.seed: next(line for line in one.says.splitlines() if "accuracy" in line)
               for one in experiment.cohorts["eager"]}
-    tap.note(f"test scores by seed: " + ", ".join(line.split()[1] for line in scores.values()))
+    tap.note("test scores by seed: " + ", ".join(line.split()[1] for line in scores.values()))
     experiment.check_control()
     return [experiment.record()]
 

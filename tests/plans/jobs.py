@@ -3,7 +3,6 @@
 
 usage: test_X.py REPRISE DIGITS DECLARED_CONTRACT LAW_JOB LAW_KERNELS PLAN_JOB FAKE_CUPTI BANKS"""
 import json
-import os
 import pathlib
 import sys
 

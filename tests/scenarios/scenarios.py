@@ -19,7 +19,7 @@ import tempfile
 import coverage
 import mechanisms
 from judge import difference
-from program import Program, read_programs, shrink
+from program import read_programs, shrink
 from runner import counting, tell
 from runs import Runner, generate, is_repaired, judge_all, way_of
 

@@ -8,7 +8,7 @@ import pathlib
 import re
 
 import harness
-from reading import CALLS, HAZARDS, ReadingCase, STORY, WRITER
+from reading import CALLS, HAZARDS, ReadingCase, STORY
 
 
 class Check(ReadingCase):
