@@ -59,23 +59,29 @@ static uint64_t forward_ns(size_t place)
     return least == UINT64_MAX ? 0 : least;
 }
 
-/* What the last measured step took beside its forwards and their repetitions. */
-static uint64_t other_ns(void)
-{
-    const struct rp_step_cost *last = rp_ledger_last();
-    const struct rp_round *round = last ? rp_round_of(last->step) : NULL;
-    uint64_t ns = 0;
-    for (size_t k = 0; round && k < round->count; k++)
-        ns += forward_ns(k) * (1 + round->items[k].times);
-    return last && last->ns > ns ? last->ns - ns : 0;
-}
-
 static uint64_t copy_ns(const struct rp_profile *profile, bool is_priced, uint64_t bytes)
 {
     uint64_t ns = 0;
     if (!is_priced || !bytes || rp_copy_time(profile, bytes, 1, &ns) != RP_OK)
         return 0;
     return ns;
+}
+
+/* To run a forward again is to stash, restore and reinstate what was kept for it, too. */
+enum { COPIES_OF_REPLAY = 3 };
+
+/* What the last step took beside its forwards, their repetitions, and the copies of both. */
+static uint64_t other_ns(const struct rp_profile *profile, bool is_priced)
+{
+    const struct rp_step_cost *last = rp_ledger_last();
+    const struct rp_round *round = last ? rp_round_of(last->step) : NULL;
+    uint64_t ns = 0;
+    for (size_t k = 0; round && k < round->count; k++) {
+        const struct rp_portion *portion = &round->items[k];
+        ns += forward_ns(k) * (1 + portion->times) +
+              copy_ns(profile, is_priced, portion->kept) * (1 + COPIES_OF_REPLAY * portion->times);
+    }
+    return last && last->ns > ns ? last->ns - ns : 0;
 }
 
 static void mask(struct rp_cost *cost, const char *reason)
@@ -92,7 +98,7 @@ static enum rp_status add_row(struct rp_profile *profile, const struct rp_round 
     uint64_t held = portion->read + portion->kept, all = portion->made + portion->kept;
     uint64_t peak = all + rp_round_beside(round, place);
     uint64_t ns = forward_ns(place), copies = copy_ns(profile, is_priced, portion->kept);
-    uint64_t other = place + 1 == round->count ? other_ns() : 0;
+    uint64_t other = place + 1 == round->count ? other_ns(profile, is_priced) : 0;
     struct rp_cost costs[RP_CHOICE_COUNT] = {{.allowed = false}};
     costs[RP_CHOICE_RETAIN] = (struct rp_cost){.allowed = true, .hold = all, .peak = peak,
                                                .time = ns + copies + other};
@@ -100,7 +106,7 @@ static enum rp_status add_row(struct rp_profile *profile, const struct rp_round 
     if (portion->may_go)
         costs[RP_CHOICE_REGIONS] =
             (struct rp_cost){.allowed = true, .hold = held, .peak = peak + portion->kept,
-                             .time = 2 * ns + 4 * copies + other};
+                             .time = 2 * ns + (1 + COPIES_OF_REPLAY) * copies + other};
     else
         mask(&costs[RP_CHOICE_REGIONS], "it can't be run again");
     return rp_profile_add_row(profile, rp_name(portion->name), costs);

@@ -93,7 +93,7 @@ bool rp_drop_is_quiet(void)
 bool rp_drop_meet_others(const struct rp_execution *execution)
 {
     bool do_meet = drops.blind;
-    for (size_t i = 0; !do_meet && i < drops.count; i++)
+    for (size_t i = 0; !do_meet && i < drops.count && rp_switch_on(RP_SWITCH_INFLIGHT); i++)
         do_meet = drops.calls[i].thread != rp_thread_self() &&
                   rp_behind_matters(drops.calls[i].call, execution);
     return do_meet;

@@ -299,6 +299,52 @@ static void loader(void)
     show("second", second);
 }
 
+enum { FORWARDS = 12, ROUNDS = 20 };
+static CUdeviceptr outputs[FORWARDS];
+static volatile int is_read; /* as often as is wanted */
+
+static void *read_outputs(void *wrong)
+{
+    static unsigned first[FORWARDS][WORDS], now[WORDS];
+    CUstream own;
+    CU(cuCtxSetCurrent(loading));
+    CU(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < FORWARDS * ROUNDS; i++) {
+        unsigned *words = i < FORWARDS ? first[i] : now;
+        CU(cuMemcpyDtoHAsync(words, outputs[i % FORWARDS], BYTES, own));
+        CU(cuStreamSynchronize(own));
+        *(int *)wrong += memcmp(words, first[i % FORWARDS], BYTES) != 0;
+    }
+    is_read = 1;
+    return NULL;
+}
+
+/* One thread goes on with what forwards have read; another one reads what they have made. */
+static void stepped(void)
+{
+    static unsigned a[WORDS], b[WORDS];
+    CUdeviceptr state = device_words(3), same = device_words(0);
+    pthread_t thread;
+    int wrong = 0;
+    CU(cuCtxGetCurrent(&loading));
+    for (int i = 0; i < FORWARDS; i++) {
+        outputs[i] = device_words(0);
+        forward("forward/0", outputs[i], state);
+        affine(state, state, 3);
+    }
+    CU(cuMemcpyDtoDAsync(same, state, BYTES, stream));
+    pthread_create(&thread, NULL, read_outputs, &wrong);
+    while (!is_read) {
+        affine(state, state, 9);
+        affine(same, same, 9);
+    }
+    pthread_join(thread, NULL);
+    CU(cuStreamSynchronize(stream));
+    CU(cuMemcpyDtoH(a, state, BYTES));
+    CU(cuMemcpyDtoH(b, same, BYTES));
+    printf("out wrong %d, state %s\n", wrong, memcmp(a, b, BYTES) ? "differs" : "the same");
+}
+
 /* The same, of memory that is given to other processes after the forward. */
 static void exported(void)
 {
@@ -409,7 +455,7 @@ static const struct job_case cases[] = {
     {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
     {"pinned", pinned}, {"loader", loader}, {"exported", exported}, {"timed", timed},
     {"counted", counted}, {"asked", asked}, {"opened", opened}, {"neighbour", neighbour},
-    {"called", called}, {"made-once", made_once}, {NULL, NULL},
+    {"called", called}, {"made-once", made_once}, {"stepped", stepped}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

@@ -93,6 +93,10 @@ class Losses(unittest.TestCase):
         run, _ = self.under("opened", limit="3", REPRISE_TEST_DISABLE="plenty,gates")
         self.assertEqual(run.returncode, TIMED_OUT)
 
+    def test_what_another_thread_is_about_to_do_comes_before_what_is_made_anew(self):
+        figures = self.same("stepped", disabled="plenty,worth")["recompute"]
+        self.assertGreater(figures["recalls"], 0)
+
     def test_what_comes_back_is_there_before_it_is_dropped(self):
         self.same("neighbour", "-b", "9MiB", disabled="")
 
