@@ -42,14 +42,19 @@ static void list_area(struct listing *list, uint64_t address, uint64_t bytes, rp
     list->areas[list->count++] = (struct rp_area){address, bytes, id};
 }
 
-/* Memory of another device may be closed to this one's kernels, and so may what is mapped. */
+/* Memory of another context may be closed to this one's kernels, and so may what is mapped. What
+ * pools make is no context's own. */
 static bool is_open(const struct listing *list, uint64_t address)
 {
     const CUmemLocation here = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = list->device};
     unsigned long long access = 0;
+    CUcontext owner = NULL;
     int device;
     if (rp_real.cuMemGetAccess(&access, &here, address) == CUDA_SUCCESS)
         return access != 0;
+    if (rp_real.cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, address) ==
+            CUDA_SUCCESS && owner)
+        return owner == comparer_context;
     return rp_real.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) ==
                CUDA_SUCCESS && device == list->device;
 }

@@ -56,6 +56,7 @@ static void meet_global(void *ctx, const char *symbol, uint64_t declared_bytes)
               RP_U(rp_memory_live_bytes(rp_core.bench.memory)));
     rp_kernel_global_found(RP_HANDLE(loading->module), loading->context, symbol, address, bytes,
                            id);
+    rp_context_holds(id);
     rp_unseen_ask(id, address);
     rp_buffer_meet_allocation(alloc);
 }
