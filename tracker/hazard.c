@@ -115,6 +115,7 @@ const char *rp_hazard_taken_for(const struct rp_hazard *hazard)
                                         [RP_ASSUMED_BEYOND] = "the job's own",
                                         [RP_ASSUMED_REPEATED] = "a replay",
                                         [RP_ASSUMED_PUT] = "what its forward found",
+                                        [RP_ASSUMED_RENEWED] = "a replay",
                                         [RP_ASSUMED_EMPTY] = "no work"};
     return hazard->kind == RP_HAZARD_ASSUMED ? words[hazard->assumed] : NULL;
 }
@@ -149,6 +150,9 @@ static const char *assumed_advice(const struct rp_hazard *hazard)
         return "declare the buffer, or set \"state\": \"discovered\": then the replay finds what "
                "its forward found, whatever is put there; if the replay puts the same there, "
                "nothing is wrong with it";
+    case RP_ASSUMED_RENEWED:
+        return "if it is the next forward, mark forward and replay by ranges of their own names; "
+               "if it is a replay, nothing is wrong with it: it reads what its forward read";
     case RP_ASSUMED_EMPTY:
         return "a range counts the calls of its own thread: open it there, around them; if the "
                "segment has no work, nothing is wrong with it";
@@ -386,6 +390,10 @@ static void say_assumed(struct line *line, const struct rp_hazard *hazard)
         break;
     case RP_ASSUMED_PUT:
         say(line, ", which the forward did not make");
+        break;
+    case RP_ASSUMED_RENEWED:
+        say(line, ", filled anew since its forward, which launches that come again are about to "
+                  "read");
         break;
     case RP_ASSUMED_EMPTY:
         say(line, ": neither its forward nor its replay made a call on their thread");

@@ -59,11 +59,25 @@ static int pop(const void *domain)
     return depth;
 }
 
+enum { WIDE_BYTES = 256 };
+
+/* In the job's locale; "" where that has no such letters. */
+static const char *narrow(const wchar_t *message, char text[WIDE_BYTES])
+{
+    size_t length = message ? wcstombs(text, message, WIDE_BYTES - 1) : 0;
+    if (length == (size_t)-1)
+        length = 0;
+    text[length] = '\0';
+    return text;
+}
+
 /* Registered strings are handed back to the job as pointers to our copies. */
-static const char *text_of(const nvtxEventAttributes_t *attributes)
+static const char *text_of(const nvtxEventAttributes_t *attributes, char wide[WIDE_BYTES])
 {
     if (!attributes)
         return "";
+    if (attributes->messageType == NVTX_MESSAGE_TYPE_UNICODE)
+        return narrow(attributes->message.unicode, wide);
     if (attributes->messageType == NVTX_MESSAGE_TYPE_ASCII && attributes->message.ascii)
         return attributes->message.ascii;
     if (attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED && attributes->message.registered)
@@ -78,17 +92,14 @@ static int NVTX_API push_ascii(const char *message)
 
 static int NVTX_API push_attributes(const nvtxEventAttributes_t *attributes)
 {
-    return push(NULL, text_of(attributes));
+    char wide[WIDE_BYTES];
+    return push(NULL, text_of(attributes, wide));
 }
 
 static int NVTX_API push_wide(const wchar_t *message)
 {
-    char text[256];
-    size_t length = message ? wcstombs(text, message, sizeof text - 1) : 0;
-    if (length == (size_t)-1)
-        length = 0;
-    text[length] = '\0';
-    return push(NULL, text);
+    char text[WIDE_BYTES];
+    return push(NULL, narrow(message, text));
 }
 
 static int NVTX_API pop_range(void)
@@ -99,7 +110,8 @@ static int NVTX_API pop_range(void)
 static int NVTX_API push_in_domain(nvtxDomainHandle_t domain,
                                    const nvtxEventAttributes_t *attributes)
 {
-    return push(domain, text_of(attributes));
+    char wide[WIDE_BYTES];
+    return push(domain, text_of(attributes, wide));
 }
 
 static int NVTX_API pop_in_domain(nvtxDomainHandle_t domain)
@@ -124,6 +136,12 @@ static nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t domain, co
 {
     (void)domain;
     return (nvtxStringHandle_t)(void *)strdup(string ? string : ""); /* for the job's life */
+}
+
+static nvtxStringHandle_t NVTX_API register_wide(nvtxDomainHandle_t domain, const wchar_t *string)
+{
+    char text[WIDE_BYTES];
+    return register_string(domain, narrow(string, text));
 }
 
 static void replace(NvtxFunctionTable table, unsigned size, unsigned index,
@@ -154,6 +172,8 @@ static int fill_tables(const NvtxExportTableCallbacks *callbacks)
             (NvtxFunctionPointer)create_wide_domain);
     replace(domains, domains_size, NVTX_CBID_CORE2_DomainRegisterStringA,
             (NvtxFunctionPointer)register_string);
+    replace(domains, domains_size, NVTX_CBID_CORE2_DomainRegisterStringW,
+            (NvtxFunctionPointer)register_wide);
     return 1;
 }
 

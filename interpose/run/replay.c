@@ -13,6 +13,7 @@
 #include "interpose/run/match.h"
 #include "interpose/run/meet.h"
 #include "interpose/run/pairing.h"
+#include "interpose/run/renewal.h"
 #include "interpose/run/report.h"
 #include "interpose/run/undecided.h"
 
@@ -137,7 +138,7 @@ static void tell_doubts(const struct rp_scope *scope, const struct rp_footprint 
     else if (why)
         rp_report_unpaired(segment, scope->key, call, why);
     else if (after->assumed == RP_ASSUMED_FILLED)
-        rp_report_filled(scope->execution, call, &after->untold);
+        rp_report_filled(scope->execution, call, &after->untold, RP_ASSUMED_FILLED);
     else if (after->assumed)
         rp_report_order(scope->execution, call, after->assumed);
 }
@@ -158,6 +159,7 @@ void rp_replay_settle(struct rp_scope *scope, const struct rp_footprint *call)
     scope->settled = true;
     scope->guessed = after.guessed;
     tell_doubts(scope, call, &before, &after);
+    rp_renewal_doubt(scope, call);
     rp_cost_replay(scope->execution);
 }
 

@@ -255,10 +255,10 @@ void rp_report_order(const struct rp_execution *execution, const struct rp_footp
 }
 
 void rp_report_filled(const struct rp_execution *execution, const struct rp_footprint *call,
-                      const struct rp_filled *filled)
+                      const struct rp_filled *filled, enum rp_assumption assumed)
 {
     struct rp_hazard hazard = met_by(RP_HAZARD_ASSUMED, execution, call);
-    hazard.assumed = RP_ASSUMED_FILLED;
+    hazard.assumed = assumed;
     locate(&hazard, filled->id, filled->lo, filled->hi);
     hazard.written = filled->by;
     hazard.writer = rp_name(filled->by.name);

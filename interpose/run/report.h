@@ -64,9 +64,10 @@ void rp_report_moved(const struct rp_execution *execution, const struct rp_footp
  * buffers: a warning of this kind. */
 void rp_report_order(const struct rp_execution *execution, const struct rp_footprint *call,
                      enum rp_assumption assumed);
-/* The same where that one has read, and what stands there tells nothing. */
+/* The same where that one has read, and what stands there tells nothing; or where the job has
+ * filled an input anew. */
 void rp_report_filled(const struct rp_execution *execution, const struct rp_footprint *call,
-                      const struct rp_filled *filled);
+                      const struct rp_filled *filled, enum rp_assumption assumed);
 
 /* `call` of a replay reads [lo, hi), where a call that the forward did not make, `by`, has put what
  * it found there, or something else: a warning. */

@@ -66,6 +66,7 @@ SCENARIOS = {
     "live-write": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "side-stream": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "alias": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "wide-names": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "engine-thread": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "lifo": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "fifo": dict(buffers=[STATE], discover=True, pair="fifo", finds={("stale-read", "state")}),
@@ -367,6 +368,19 @@ def laws():
               "taken for granted", run.returncode == STOPPED and
               summary["hazards"][0]["hazard"] == "unpaired" and
               "may as well be the next forward" in run.stderr, run.stderr)
+    ends = launches | {"segments": [{"name": "segment", "replay": {"repeat": True}, "forward": {
+        "launches": {"first": "step_state", "last": "gradient"}}}]}
+    for state in ("declared", "discovered"):
+        run, summary = guarded("unfinished", "replay", ends | {"state": state})
+        claim(f"unfinished: {state}: what reads rewound bytes is told that the last launch is missing",
+              run.returncode == STOPPED and
+              {hazard["hazard"] for hazard in counting(summary)} == {"live-read"} and
+              'the launch that the contract names as its "last" has not come' in run.stderr,
+              run.stderr)
+    run, summary = guarded("next-batch", "eager", launches | {"state": "discovered"})
+    claim("next-batch: a warning where launches come again, and their input was filled anew",
+          {hazard["hazard"] + ", taken for " + hazard["taken_for"] + " of " + hazard["writer"]
+           for hazard in summary["hazards"]} == {"assumed, taken for a replay of fill"}, run.stderr)
     run, summary = guarded("fresh-activations", "replay", launches)
     claim("fresh-activations: a warning where launches come again with other outputs",
           run.stdout == bare("fresh-activations", "eager") and

@@ -98,6 +98,39 @@ static void begin_other_range(void)
     nvtxDomainRangePushEx(other_domain, &named);
 }
 
+/* As in_range, with the name in each of the ways that NVTX has for wide letters. */
+static void in_wide_range(int way, const wchar_t *name, void (*work)(void))
+{
+    const nvtxEventAttributes_t named = {
+        .version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+        .messageType = NVTX_MESSAGE_TYPE_UNICODE, .message.unicode = name};
+    const nvtxEventAttributes_t registered = {
+        .version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+        .messageType = NVTX_MESSAGE_TYPE_REGISTERED,
+        .message.registered = nvtxDomainRegisterStringW(NULL, name)};
+    if (way % 3 == 0)
+        nvtxRangePushW(name);
+    else
+        nvtxRangePushEx(way % 3 == 1 ? &named : &registered);
+    work();
+    nvtxRangePop();
+}
+
+void scenario_wide_names(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        in_wide_range(step, L"forward/only", step_forward);
+        if (replaying)
+            in_wide_range(step, L"recompute/only", step_forward);
+        backward();
+        nvtxRangePop();
+    }
+}
+
 /* A range of another domain, which has begun before, ends here: not this one. */
 static void crossed_forward(void)
 {

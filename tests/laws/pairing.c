@@ -456,3 +456,39 @@ void scenario_engine_thread(void)
         nvtxRangePop();
     }
 }
+
+/* Two batches a step by way of the same buffers, and no replay. */
+void scenario_next_batch(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        for (int batch = 0; batch < 2; batch++) {
+            set_input(2 * step + batch);
+            step_forward();
+            backward();
+        }
+        nvtxRangePop();
+    }
+}
+
+/* A segment that is marked by its first and last launch, of which the replay makes the first. */
+void scenario_unfinished(void)
+{
+    int one = 1;
+    begin_job();
+    result("state", &state_, WORDS(n));
+    scratch = allocate(WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        step_forward();
+        LAUNCH("gradient", n, &y, &scratch, &n);
+        if (replaying)
+            step_forward();
+        LAUNCH("read_queue", n, &state_, &x, &scratch, &one, &n);
+        backward();
+        nvtxRangePop();
+    }
+}

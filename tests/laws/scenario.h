@@ -46,7 +46,8 @@
     X("counted-output", counted_output) X("rolled", rolled) X("zeroed-output", zeroed_output)     \
     X("host-slab", host_slab) X("loaded", loaded) X("captured", captured)                         \
     X("captured-copy", captured_copy) X("empty-forward", empty_forward)                           \
-    X("engine-thread", engine_thread)                                                             \
+    X("engine-thread", engine_thread) X("next-batch", next_batch)                                 \
+    X("unfinished", unfinished) X("wide-names", wide_names)                                       \
     X("other-thread", other_thread) X("slots", slots) X("host-slots", host_slots)                 \
     X("refilled", refilled) X("host-refilled", host_refilled) X("evaluated", evaluated)           \
     X("refilled-alike", refilled_alike) X("moved-alike", moved_alike)                             \

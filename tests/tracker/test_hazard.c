@@ -185,6 +185,11 @@ static void what_is_assumed_is_said_and_warns(void **state)
     says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, made elsewhere "
                    "than its forward did, by launches that come again: taken for a replay");
     assert_non_null(strstr(rp_hazard_advice(&assumed), "ranges of their own names"));
+    assumed.assumed = RP_ASSUMED_RENEWED;
+    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, filled anew "
+                   "since its forward, which launches that come again are about to read: taken for "
+                   "a replay");
+    assert_non_null(strstr(rp_hazard_advice(&assumed), "if it is the next forward"));
     const struct rp_hazard empty = {.kind = RP_HAZARD_ASSUMED, .segment = "block", .step = 3,
                                     .assumed = RP_ASSUMED_EMPTY};
     says(&empty, "assumed: segment block in step 3: neither its forward nor its replay made a call "

@@ -204,7 +204,8 @@ static void drop_rare(struct rp_finding *finding, size_t steps)
             free(segment->occurrences);
             continue;
         }
-        segment->confidence = rp_find_confidence(agreeing, 1.0);
+        /* Where runs alike are other work, this one may be, too, or one of several. */
+        segment->confidence = finding->doubted ? "guess" : rp_find_confidence(agreeing, 1.0);
         snprintf(segment->evidence, sizeof(segment->evidence),
                  "in %zu of %zu steps the launches from %.60s to %.60s come again on the same "
                  "parameters",
