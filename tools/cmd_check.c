@@ -96,6 +96,9 @@ static void print_where(const struct check *check, const json_t *hazard)
         fprintf(out, "  buffer   not declared in the contract\n");
     if (rp_member_number(hazard, "allocation"))
         print_bytes(check, hazard);
+    else if (rp_member_number(hazard, "bytes"))
+        fprintf(out, "  bytes    %s of the host's\n",
+                rp_shown_size(check->options, rp_member_number(hazard, "bytes")).text);
     if (*key)
         fprintf(out, "  replay   %s\n", key);
 }

@@ -15,6 +15,7 @@ check       observing changes nothing, and the hazards found are the scenario's
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -420,6 +421,9 @@ def landings():
             claim(f"{name}: {state}, {layer}: bytes of the host's that a replay overwrites are a "
                   "warning", run.returncode == 0 and landed(summary) == {"cuMemcpyDtoH_v2"},
                   f"{summary['hazards']}\n{run.stderr}")
+            told = subprocess.run([REPRISE, "check", "guarded"], capture_output=True, text=True)
+            claim(f"{name}: {state}, {layer}: ... which says how many",
+                  re.search(r"bytes    [\d.]+ [KM]?i?B of the host's\n", told.stdout), told.stdout)
         contract["buffers"].append(TALLY)
         run, summary = guarded(name, "replay", contract)
         claim(f"{name}: declared, they stand again, and there is no warning",
