@@ -222,6 +222,9 @@ void rp_depends_find(struct rp_builder *build, struct rp_proof *proof);
 enum rp_varies rp_varies_find(const struct rp_ptx_module *module,
                               const struct rp_ptx_function *entry);
 
+/* unread.c */
+void rp_unread_find(struct rp_builder *build, struct rp_proof *proof);
+
 /* text.c */
 void rp_text_build(struct rp_builder *build, struct rp_proof *proof);
 

@@ -25,7 +25,8 @@ static const struct section sections[] = {
     SECTION(blocks, block_count),     SECTION(loops, loop_count),
     SECTION(test_ops, test_op_count), SECTION(walk_ops, walk_op_count),
     SECTION(walk_args, walk_arg_count), SECTION(walk_blocks, walk_block_count),
-    SECTION(walk_touches, walk_touch_count), SECTION(roots, root_count),
+    SECTION(walk_touches, walk_touch_count), SECTION(unread, unread_bytes),
+    SECTION(roots, root_count),
     SECTION(touches, touch_count)};
 
 enum { SECTIONS = sizeof sections / sizeof *sections };

@@ -184,6 +184,8 @@ struct rp_proof {
     const char *refused;     /* not analysed at all: everything, and why */
     enum rp_verdict best_reads, best_writes;
     enum rp_varies varies;
+    uint8_t *unread;         /* a bit for each byte of the parameters that nothing loads */
+    size_t unread_bytes;     /* 0: every byte may be loaded */
     char *text;
     char *reasons;           /* storage of composed reasons */
     size_t scratch_bytes;    /* of one evaluation */

@@ -87,6 +87,7 @@ static bool keep_program(struct rp_builder *build, struct rp_proof *proof)
     }
     for (size_t i = 0; i < proof->touch_count; i++)
         proof->touches[i].reason = keep_text(build, proof->touches[i].reason);
+    rp_unread_find(build, proof);
     proof->text = keep_text(build, proof->text);
     proof->refused = keep_text(build, proof->refused);
     return true;

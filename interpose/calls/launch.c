@@ -111,28 +111,38 @@ static uint64_t signature_of(uint32_t name, const struct rp_launch *geometry)
     return hash;
 }
 
+/* Up to eight bytes of a parameter, as a number. What the kernel never loads is nothing to it:
+ * padding holds what the stack held. */
+static uint64_t word_of(const struct rp_launch *geometry, const struct rp_proof *choosy,
+                        const unsigned char *bytes, size_t size)
+{
+    uint64_t word = 0;
+    copy_param((unsigned char *)&word, bytes, size);
+    return choosy ? word & rp_proof_read_params(choosy, (uint64_t)(bytes - geometry->params))
+                  : word;
+}
+
 /* What the kernel is given by value. Pointers into device memory are left out: a replay may
  * have its activations elsewhere, and what they point to is held against versions. */
 static uint64_t values_of(const struct rp_launched *launch)
 {
     const struct rp_launch *geometry = &launch->geometry;
     uint64_t hash = geometry->shared_bytes, lo, hi;
+    const struct rp_proof *proof = launch->kernel->proof;
+    const struct rp_proof *choosy = proof && !rp_proof_reads_all_params(proof) ? proof : NULL;
     rp_memory_bounds(rp_core.bench.memory, &lo, &hi);
     for (uint32_t i = 0; i < launch->kernel->layout.count; i++) {
         struct rp_param param = rp_launched_param((void *)(uintptr_t)launch, i);
         size_t at = 0;
         for (; at + sizeof hash <= param.size; at += sizeof hash) {
-            uint64_t word;
-            memcpy(&word, param.bytes + at, sizeof word);
+            uint64_t word = word_of(geometry, choosy, param.bytes + at, sizeof word);
             if (word < lo || word >= hi ||
                 rp_memory_find(rp_core.bench.memory, word, NULL, NULL, NULL) != RP_OK)
                 hash = (hash ^ word) * 0x100000001b3u;
         }
-        uint64_t rest = 0;
-        if (at < param.size) {
-            copy_param((unsigned char *)&rest, param.bytes + at, param.size - at);
-            hash = (hash ^ rest) * 0x100000001b3u;
-        }
+        if (at < param.size)
+            hash = (hash ^ word_of(geometry, choosy, param.bytes + at, param.size - at)) *
+                   0x100000001b3u;
     }
     return hash;
 }

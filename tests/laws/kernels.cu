@@ -189,3 +189,19 @@ extern "C" __global__ void step_through(unsigned *state, const unsigned *x, vola
         state[i] = state[i] * 5u + y[i] + 1u;
     }
 }
+
+/* The compiler leaves bytes free between the members, and the kernel most of the places. */
+struct padded {
+    char factor;
+    unsigned *state;
+    unsigned *places[4];
+    int n;
+};
+extern "C" __global__ void step_padded(padded by, const unsigned *x, unsigned unused)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < by.n) {
+        by.places[0][i] = by.state[i] * by.factor + x[i];
+        by.state[i] = by.state[i] * 5u + x[i] + 1u;
+    }
+}

@@ -2,6 +2,8 @@
 /* Buffers that a segment steps, draws from, rolls or counts in. */
 #include "tests/laws/scenario.h"
 
+#include <string.h>
+
 /* A running statistic: read, modified and written by the segment itself. */
 void scenario_accumulator(void)
 {
@@ -259,4 +261,31 @@ void scenario_unsteady(void)
 {
     begin_job();
     run_steps(clock_forward, NULL);
+}
+
+struct padded {
+    char factor;
+    CUdeviceptr state, places[4];
+    int n;
+};
+
+/* Each call finds other bytes on the stack where it sets none. */
+static void padded_forward(void)
+{
+    static unsigned unset = 1;
+    struct padded by;
+    memset(&by, (int)++unset, sizeof by);
+    by.factor = 3;
+    by.state = state_;
+    by.places[0] = y;
+    by.n = n;
+    LAUNCH("step_padded", n, &by, &x, &unset);
+}
+
+/* What a struct by value has between its members, and in places without use, is no value. */
+void scenario_padded(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    run_steps(padded_forward, NULL);
 }
