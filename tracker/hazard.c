@@ -114,6 +114,7 @@ const char *rp_hazard_taken_for(const struct rp_hazard *hazard)
                                         [RP_ASSUMED_LANDED] = "an output on the host",
                                         [RP_ASSUMED_BEYOND] = "the job's own",
                                         [RP_ASSUMED_REPEATED] = "a replay",
+                                        [RP_ASSUMED_HELPED] = "the job's own",
                                         [RP_ASSUMED_PUT] = "what its forward found",
                                         [RP_ASSUMED_RENEWED] = "a replay",
                                         [RP_ASSUMED_EMPTY] = "no work"};
@@ -146,6 +147,10 @@ static const char *assumed_advice(const struct rp_hazard *hazard)
     case RP_ASSUMED_REPEATED:
         return "if it is the next forward, mark forward and replay by ranges of their own names; "
                "if the replay has other memory for its outputs, then nothing is wrong with it";
+    case RP_ASSUMED_HELPED:
+        return "if it is a part of the segment, open ranges in that thread too, around its part of "
+               "the forward and of the replay, by a name of their own: what it steps is put back "
+               "then; if not, nothing is wrong with it";
     case RP_ASSUMED_PUT:
         return "declare the buffer, or set \"state\": \"discovered\": then the replay finds what "
                "its forward found, whatever is put there; if the replay puts the same there, "
@@ -387,6 +392,10 @@ static void say_assumed(struct line *line, const struct rp_hazard *hazard)
         break;
     case RP_ASSUMED_REPEATED:
         say(line, ", made elsewhere than its forward did, by launches that come again");
+        break;
+    case RP_ASSUMED_HELPED:
+        say(line, ", made by another thread, without a range, beside the replay as beside its "
+                  "forward");
         break;
     case RP_ASSUMED_PUT:
         say(line, ", which the forward did not make");

@@ -46,6 +46,7 @@ enum rp_assumption {
     RP_ASSUMED_LANDED, /* what the replay has copied to the host, over what others had put there */
     RP_ASSUMED_BEYOND, /* a call behind a replay, whose forward held it, for the job's own work */
     RP_ASSUMED_REPEATED, /* launches that came again with other outputs: a replay */
+    RP_ASSUMED_HELPED, /* what another thread steps beside a forward and its replay: the job's */
     RP_ASSUMED_PUT,    /* what the replay itself has put there, for what its forward found */
     RP_ASSUMED_RENEWED,  /* the same, and the job has filled an input anew since the forward */
     RP_ASSUMED_EMPTY,  /* neither forward nor replay made a call that counts as theirs */

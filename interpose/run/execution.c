@@ -68,6 +68,7 @@ static void execution_free(struct rp_execution *execution)
     rp_instance_destroy(execution->instance);
     rp_versions_destroy(execution->beside);
     free(execution->host);
+    free(execution->helped);
     free(execution->log);
     free(execution);
 }

@@ -46,6 +46,7 @@ struct rp_logged {
 
 struct rp_outputs;
 struct rp_recipe;
+struct rp_helped;
 
 /* The content of declared host variables, see interpose/run/host.h. */
 struct rp_host_copy {
@@ -80,6 +81,8 @@ struct rp_execution {
     struct rp_logged *log;
     size_t log_count, log_capacity;
     struct rp_versions *beside; /* what others wrote while it ran, over what it had met; or NULL */
+    struct rp_helped *helped; /* what a thread without a range has stepped meanwhile; or NULL */
+    size_t helped_count, helped_capacity;
     uint32_t captured;  /* name of a call that its forward captured and did not launch, or 0 */
     bool others_called; /* no call is its thread's, but others made some while it ran */
     const char *refused;   /* why discovery can't vouch for it, or NULL; lives on */

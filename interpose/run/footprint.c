@@ -282,6 +282,17 @@ uint64_t rp_footprint_bytes_absent(const struct rp_footprint *call)
     return bytes;
 }
 
+bool rp_footprint_steps(const struct rp_footprint *call)
+{
+    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++)
+        for (size_t j = i + 1; j < call->count; j++)
+            if (call->reaches[j].effect == RP_WRITE && call->reaches[j].id == call->reaches[i].id &&
+                call->reaches[j].lo < call->reaches[i].hi &&
+                call->reaches[i].lo < call->reaches[j].hi)
+                return true;
+    return false;
+}
+
 uint64_t rp_footprint_deed(const struct rp_footprint *call)
 {
     uint64_t sight = call->is_content_doubtful ? 0 : rp_footprint_sight(call);

@@ -128,6 +128,9 @@ uint64_t rp_footprint_bytes_read(const struct rp_footprint *call);
 /* How many of them nobody has written since their birth, of what it certainly reads. */
 uint64_t rp_footprint_bytes_absent(const struct rp_footprint *call);
 
+/* It goes on from what it finds: writes what it reads. */
+bool rp_footprint_steps(const struct rp_footprint *call);
+
 /* Equal for calls that do the same to the same content, whoever makes them: of their kind and
  * place, what they are given, and their sight. 0 when that can't be vouched for. */
 uint64_t rp_footprint_deed(const struct rp_footprint *call);

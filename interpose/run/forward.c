@@ -6,6 +6,7 @@
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/guard.h"
+#include "interpose/run/helper.h"
 #include "interpose/run/keep.h"
 #include "interpose/run/report.h"
 
@@ -213,8 +214,12 @@ void rp_forward_beside(const struct rp_thread *own, const struct rp_footprint *c
 {
     for (size_t i = rp_executions_count(); i-- > 0;) {
         struct rp_execution *execution = rp_executions_at(i);
-        if (execution->phase == RP_PHASE_FORWARD && !is_own(own, execution))
-            note_beside(execution, call);
+        if (execution->phase == RP_PHASE_REPLAY)
+            rp_helper_beside_replay(own, execution, call);
+        if (execution->phase != RP_PHASE_FORWARD || is_own(own, execution))
+            continue;
+        note_beside(execution, call);
+        rp_helper_beside_forward(own, execution, call);
     }
 }
 

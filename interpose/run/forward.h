@@ -20,7 +20,8 @@ void rp_forward_refuse(struct rp_execution *execution, const struct rp_footprint
 enum rp_status rp_forward_may_stay(const struct rp_reach *reach, struct rp_spans *spans);
 
 /* A call that may be no part of some forwards that are under way is about to go out, of a thread
- * with `own` scopes: notes what it writes over what they have met. */
+ * with `own` scopes: notes what it writes over what they have met, and what it steps, which beside
+ * a replay is told. */
 void rp_forward_beside(const struct rp_thread *own, const struct rp_footprint *call);
 
 #endif

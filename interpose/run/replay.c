@@ -355,24 +355,13 @@ struct rp_left_out rp_replay_left_out(const struct rp_scope *scope)
                                 scope->segment, execution->instance->id};
 }
 
-/* It goes on from what it finds. */
-static bool steps(const struct rp_footprint *call)
-{
-    for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++)
-        for (size_t j = i + 1; j < call->count; j++)
-            if (call->reaches[j].effect == RP_WRITE && call->reaches[j].id == call->reaches[i].id &&
-                call->reaches[j].lo < call->reaches[i].hi &&
-                call->reaches[i].lo < call->reaches[j].hi)
-                return true;
-    return false;
-}
-
 void rp_replay_beyond(struct rp_thread *thread, const struct rp_footprint *call)
 {
     struct rp_left_out *left = &thread->left_out;
     if (!thread->scope_count && left->signature == call->signature &&
         left->values == call->values && left->inputs == rp_pairing_inputs(call) &&
-        left->outputs == rp_pairing_outputs(call) && steps(call) && rp_switch_on(RP_SWITCH_DOUBTS))
+        left->outputs == rp_pairing_outputs(call) && rp_footprint_steps(call) &&
+        rp_switch_on(RP_SWITCH_DOUBTS))
         rp_report_beyond(left, call);
     left->signature = 0;
 }

@@ -345,6 +345,13 @@ void rp_report_beyond(const struct rp_left_out *left, const struct rp_footprint 
     assume_of_output(hazard, call);
 }
 
+void rp_report_helped(const struct rp_execution *execution, const struct rp_footprint *call)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_ASSUMED, execution, call);
+    hazard.assumed = RP_ASSUMED_HELPED;
+    assume_of_output(hazard, call);
+}
+
 void rp_report_empty(const struct rp_execution *execution)
 {
     struct rp_hazard hazard = met_by(RP_HAZARD_ASSUMED, execution, NULL);

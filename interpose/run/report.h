@@ -97,6 +97,10 @@ void rp_report_captured(const struct rp_execution *execution, uint32_t captured)
 struct rp_left_out;
 void rp_report_beyond(const struct rp_left_out *left, const struct rp_footprint *call);
 
+/* `call`, of a thread without a range, steps beside a replay what it has stepped beside the forward
+ * already: a warning. */
+void rp_report_helped(const struct rp_execution *execution, const struct rp_footprint *call);
+
 /* Neither the forward nor its replay made a call: a warning. */
 void rp_report_empty(const struct rp_execution *execution);
 

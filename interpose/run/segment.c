@@ -135,6 +135,7 @@ static bool open_scope(struct rp_thread *thread, struct rp_scope scope)
     watch_thread(thread);
     thread->left_out.signature = 0;
     thread->scopes[thread->scope_count++] = scope;
+    thread->marks = true;
     note_scope(&scope, true);
     return true;
 }

@@ -77,6 +77,7 @@ struct rp_left_out {
 struct rp_thread {
     struct rp_scope scopes[RP_MAX_SCOPES];
     unsigned scope_count;
+    bool marks; /* has opened one, if ever so long ago */
     struct rp_ranges ranges;
     struct rp_left_out left_out; /* until the thread's next call, or segment */
     bool is_full; /* no memory was left for the thread: no scope can be opened */

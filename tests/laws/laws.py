@@ -516,6 +516,9 @@ def words():
     claim("forward-ends-early: the line says that the forward's range did not hold the call",
           "at advance in step 1" in run.stderr and
           "the replay's range holds it, and its forward's did not" in run.stderr, run.stderr)
+    told, detail = assumed("helped", [STATE])
+    claim("helped: what a thread without a range steps beside a forward and its replay: a warning",
+          ("the job's own", "state[1]", "step_state") in told, detail)
     told, detail = assumed("replay-ends-early", [GENERATOR])
     claim("replay-ends-early: what comes behind the replay, and its forward held, is a warning",
           ("the job's own", "generator", "advance") in told, detail)

@@ -104,6 +104,32 @@ static void disturbed(void (*forward)(void))
     run_steps(forward, overwrite);
 }
 
+static void *step_second(void *unused)
+{
+    CU(CtxSetCurrent, context);
+    LAUNCH("step_state", n, &counters, &x, &scratch, &n);
+    synchronize();
+    return unused;
+}
+
+static void step_with_help(void)
+{
+    pthread_t thread;
+    LAUNCH("step_state", n, &state_, &x, &y, &n);
+    pthread_create(&thread, NULL, step_second, NULL);
+    pthread_join(thread, NULL);
+}
+
+/* Another thread, without a range, makes a part of the segment. */
+void scenario_helped(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    result("second", &counters, WORDS(n));
+    scratch = allocate(WORDS(n));
+    run_steps(step_with_help, NULL);
+}
+
 /* Another thread writes between two calls of the forward. */
 void scenario_written_between(void)
 {

@@ -181,6 +181,11 @@ static void what_is_assumed_is_said_and_warns(void **state)
     says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80: call 2 of its "
                    "forward, made where another of its calls had its output: taken for other "
                    "memory");
+    assumed.assumed = RP_ASSUMED_HELPED;
+    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, made by "
+                   "another thread, without a range, beside the replay as beside its forward: taken "
+                   "for the job's own");
+    assert_non_null(strstr(rp_hazard_advice(&assumed), "open ranges in that thread too"));
     assumed.assumed = RP_ASSUMED_REPEATED;
     says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, made elsewhere "
                    "than its forward did, by launches that come again: taken for a replay");
