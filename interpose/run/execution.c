@@ -230,7 +230,8 @@ enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_
                            .bytes_read = rp_footprint_bytes_read(call),
                            .bytes_absent = rp_footprint_bytes_absent(call),
                            .landed = rp_landing_of(call), .version = call->version,
-                           .stream = call->stream, .name = call->name};
+                           .stream = call->stream, .name = call->name,
+                           .is_in_turn = call->is_in_turn};
     return RP_OK;
 }
 

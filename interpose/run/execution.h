@@ -41,6 +41,7 @@ struct rp_logged {
     rp_stream stream;
     uint32_t name;
     bool is_content_doubtful;
+    bool is_in_turn; /* see rp_footprint: what it has copied is named for who had made it */
     bool repeated; /* by the replay that is under way */
 };
 

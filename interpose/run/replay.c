@@ -103,6 +103,9 @@ static void join(struct rp_scope *scope, struct rp_footprint *call)
         rp_report_varies(scope->execution, call);
     if (!scope->tainted)
         call->version = entry->version;
+    /* What it brings is its twin's, by whatever name that goes. */
+    if (!scope->tainted && call->is_copy)
+        call->is_in_turn = entry->is_in_turn;
 }
 
 /* Where both patterns have a `*`, its texts are a second opinion on the pairing by order. */

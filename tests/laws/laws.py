@@ -146,6 +146,7 @@ SCENARIOS = {
     "scratch-used-late": dict(buffers=[NONE], discover=True, races=True, finds=set()),
     "scratch-used-early": dict(buffers=[NONE], discover=True, races=True, finds=set()),
     "replayed-elsewhere": dict(buffers=[NONE], discover=True, races=True, finds=set()),
+    "copied-elsewhere": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "loaded-inside": dict(buffers=[STATE, INPUT], discover=True, finds={("stale-read", "state")}),
     "copied-inside": dict(buffers=[STATE, INPUT], discover=True, finds={("stale-read", "state")}),
     "reset-inside": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),

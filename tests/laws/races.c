@@ -127,6 +127,29 @@ static void elsewhere_forward(void)
     queue_row = 1;
 }
 
+static void copying_forward(void)
+{
+    CUstream stream = replaying && queue_row ? other : NULL;
+    LAUNCH_IN(stream, "step_state", n, &state_, &x, &scratch, &n);
+    CU(MemcpyDtoDAsync, where, scratch, WORDS(n), stream);
+    LAUNCH_IN(stream, "step_state", n, &counters, &where, &y, &n);
+    queue_row = 1;
+}
+
+/* A segment copies, in the default stream, and its replay in another one, where copies are not
+ * known again elsewhere. */
+void scenario_copied_elsewhere(void)
+{
+    begin_race();
+    result("state", &state_, WORDS(n));
+    result("second", &counters, WORDS(n));
+    CU(StreamCreate, &other, CU_STREAM_DEFAULT);
+    for (int step = 1; step <= STEPS; step++) {
+        queue_row = 0;
+        run_step(step, copying_forward, overwrite);
+    }
+}
+
 static void load_slowly(void)
 {
     queue_row = 0;

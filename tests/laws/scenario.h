@@ -98,7 +98,7 @@
     X("scratch-used-late", scratch_used_late) X("scratch-used-early", scratch_used_early)         \
     X("replayed-elsewhere", replayed_elsewhere) X("loaded-inside", loaded_inside)                 \
     X("copied-inside", copied_inside) X("reset-inside", reset_inside)                             \
-    X("helped", helped)                                                                           \
+    X("helped", helped) X("copied-elsewhere", copied_elsewhere)                                   \
     X("written-between", written_between) X("stepped-between", stepped_between)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
