@@ -154,7 +154,11 @@ static void alloc_in_its_place(struct rp_frame *frame, const struct rp_args_cuMe
 void rp_on_alloc_budget(struct rp_frame *frame)
 {
     const struct rp_args_cuMemAlloc_v2 *args = frame->args; /* the older ones start alike */
-    rp_handler_keep_budget(frame, args->bytesize);
+    rp_core_lock();
+    bool is_held = rp_recompute_outgrows(args->bytesize); /* as it is needed, piece by piece */
+    rp_core_unlock();
+    if (!is_held)
+        rp_handler_keep_budget(frame, args->bytesize);
     if (frame->id == RP_CALL_cuMemAlloc_v2 && !frame->skip && rp_recompute_is_on())
         alloc_in_its_place(frame, args);
 }

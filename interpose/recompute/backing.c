@@ -14,6 +14,7 @@ struct granule {
     CUmemGenericAllocationHandle handle; /* 0: no memory there */
     uint64_t used;                       /* the last call that did ... */
     uint64_t fence;                      /* ... and when that was, by rp_fence_now */
+    bool absent;                         /* nobody has needed it yet */
 };
 
 struct rp_backed {
@@ -153,6 +154,7 @@ static enum rp_status fill_granule(struct rp_backed *backed, size_t at)
         return status_of(result);
     }
     backed->granules[at].handle = handle;
+    backed->granules[at].absent = false;
     account(backing.granule, 0);
     return RP_OK;
 }
@@ -372,7 +374,7 @@ static uint64_t next_number(void)
     return UINT64_C(1) << 62 | ++made; /* the driver's own count from 1 */
 }
 
-enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
+static enum rp_status create(uint64_t bytes, bool is_absent, uint64_t *address)
 {
     uint64_t count = rp_backing_span(bytes) / backing.granule;
     struct rp_backed *backed = calloc(1, sizeof *backed + count * sizeof backed->granules[0]);
@@ -399,7 +401,9 @@ enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
         return status;
     }
     backing.span += backed->span;
-    status = rp_backing_fill(backed, 0, backed->span);
+    for (size_t i = 0; i < count; i++)
+        backed->granules[i].absent = is_absent;
+    status = is_absent ? RP_OK : rp_backing_fill(backed, 0, backed->span);
     if (status != RP_OK) {
         rp_backing_destroy(backed);
         return status;
@@ -407,6 +411,27 @@ enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
     rp_core.device_bytes -= bytes; /* its birth is about to add them */
     *address = place;
     return RP_OK;
+}
+
+enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
+{
+    return create(bytes, false, address);
+}
+
+enum rp_status rp_backing_create_absent(uint64_t bytes, uint64_t *address)
+{
+    size_t left, total;
+    bool is_known = rp_real.cuMemGetInfo_v2(&left, &total) == CUDA_SUCCESS;
+    return is_known && bytes <= total ? create(bytes, true, address) : RP_NO_MEMORY;
+}
+
+bool rp_backing_is_absent(const struct rp_backed *backed, uint64_t lo, uint64_t hi)
+{
+    size_t first, end;
+    touched(backed, lo, hi, &first, &end);
+    while (first < end && !backed->granules[first].absent)
+        first++;
+    return first < end && !backed->parted;
 }
 
 void rp_backing_destroy(struct rp_backed *backed)

@@ -44,6 +44,8 @@ static enum rp_status create(uint64_t bytes, uint64_t *address)
         status = rp_backing_create(bytes, address);
     while (status == RP_NO_MEMORY && rp_drop_make_room(bytes))
         status = rp_backing_create(bytes, address);
+    if (status == RP_NO_MEMORY && rp_recompute_outgrows(bytes))
+        status = rp_backing_create_absent(bytes, address);
     if (status == RP_NO_MEMORY)
         rp_recompute_refuses(bytes);
     return status;
@@ -62,6 +64,13 @@ static bool is_broken(void)
 {
     CUresult result = rp_core.captures ? CUDA_SUCCESS : rp_real.cuStreamQuery(CU_STREAM_LEGACY);
     return result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
+}
+
+bool rp_recompute_outgrows(uint64_t bytes)
+{
+    uint64_t budget = rp_core.config.budget, fixed = rp_need_fixed();
+    return rp_recompute_is_on() && budget != UINT64_MAX && rp_backing_suits(bytes) &&
+           (fixed > budget || rp_backing_span(bytes) > budget - fixed);
 }
 
 CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)

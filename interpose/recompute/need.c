@@ -35,7 +35,7 @@ static void note_most(uint64_t *most, uint64_t bytes)
 }
 
 /* Of the driver's own making, or such that it stays where it is. */
-static uint64_t fixed(void)
+uint64_t rp_need_fixed(void)
 {
     return rp_core.device_bytes - rp_backings_mapped() + rp_backings_staying();
 }
@@ -48,15 +48,16 @@ static bool all_stays(void)
 
 void rp_need_everything(void)
 {
-    note_most(&needs.least, fixed() - rp_backings_staying() + rp_backings_span());
+    note_most(&needs.least, rp_need_fixed() - rp_backings_staying() + rp_backings_span());
 }
 
 void rp_need_memory(const struct rp_backed *backed)
 {
-    uint64_t own = backed ? rp_backing_span(rp_backing_bytes(backed)) : 0;
+    uint64_t bytes = backed ? rp_backing_bytes(backed) : 0;
+    uint64_t own = backed ? rp_backing_span(bytes) - rp_backing_missing(backed, 0, bytes) : 0;
     if (all_stays())
         rp_need_everything();
-    note_most(&needs.least, fixed() + own);
+    note_most(&needs.least, rp_need_fixed() + own);
 }
 
 /* ---- what a call meets ------------------------------------------------------------------ */
@@ -117,7 +118,7 @@ void rp_need_call(const struct rp_footprint *call)
 {
     if (rp_footprint_is_unproved(call) || call->in_graph)
         rp_need_everything();
-    else if (fixed() + most_met_by(call) > needs.of_calls)
-        note_most(&needs.of_calls, fixed() + met_by(call, false));
+    else if (rp_need_fixed() + most_met_by(call) > needs.of_calls)
+        note_most(&needs.of_calls, rp_need_fixed() + met_by(call, false));
     note_most(&needs.least, needs.of_calls);
 }

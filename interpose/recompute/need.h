@@ -22,6 +22,8 @@ void rp_need_memory(const struct rp_backed *backed);
 /* All that there is is there, and has to be. */
 void rp_need_everything(void);
 
+/* Bytes that can't make way: the driver's own, and what stays. */
+uint64_t rp_need_fixed(void);
 /* Bytes of memory that the call meets and that are not there: at least a granule. */
 uint64_t rp_need_missing(const struct rp_footprint *call);
 

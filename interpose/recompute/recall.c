@@ -300,6 +300,18 @@ enum rp_status rp_recall(struct rp_execution *execution, rp_stream stream)
     return status;
 }
 
+static enum rp_status fill_all_absent(void)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < rp_backings_count(); i++) {
+        struct rp_backed *backed = rp_backings_at(i);
+        uint64_t bytes = rp_backing_bytes(backed);
+        if (rp_backing_is_absent(backed, 0, bytes))
+            status = rp_drop_fill(backed, 0, bytes);
+    }
+    return status;
+}
+
 enum rp_status rp_recall_all(rp_stream stream)
 {
     const struct rp_holding *holding;
@@ -309,6 +321,8 @@ enum rp_status rp_recall_all(rp_stream stream)
         status = rp_recall(holding->owner, stream);
     if (status == RP_OK)
         status = rp_exile_return_all(stream);
+    if (status == RP_OK)
+        status = fill_all_absent();
     rp_drop_hold(false);
     return status;
 }

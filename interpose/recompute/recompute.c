@@ -180,6 +180,19 @@ static const struct rp_holding *first_needed(const struct rp_footprint *call)
     return NULL;
 }
 
+/* Memory that nobody has used yet comes with its first use, whatever that is. */
+static enum rp_status fill_absent(const struct rp_footprint *call)
+{
+    enum rp_status status = RP_OK;
+    for (size_t i = 0; status == RP_OK && i < call->count; i++) {
+        const struct rp_reach *reach = &call->reaches[i];
+        struct rp_backed *backed = rp_backing_of(reach->id);
+        if (backed && rp_backing_is_absent(backed, reach->lo, reach->hi))
+            status = rp_drop_fill(backed, reach->lo, reach->hi);
+    }
+    return status;
+}
+
 /* A graph's nodes are all looked at before the first of them runs. */
 static enum rp_status bring_back(const struct rp_footprint *call)
 {
@@ -191,7 +204,9 @@ static enum rp_status bring_back(const struct rp_footprint *call)
         status = rp_recall(holding->owner, call->stream);
     if (status == RP_OK)
         status = rp_claim_before(call);
-    return status == RP_OK ? rp_exile_before(call) : status;
+    if (status == RP_OK)
+        status = rp_exile_before(call);
+    return status == RP_OK ? fill_absent(call) : status;
 }
 
 static bool needs_what_is_dropped(const struct rp_footprint *call)

@@ -75,6 +75,8 @@ void rp_recompute_refuses(uint64_t bytes);
 
 /* ---- memory ------------------------------------------------------------------------- */
 
+/* No budget that there is could hold an allocation of so many bytes as a whole. */
+bool rp_recompute_outgrows(uint64_t bytes);
 /* The job asks for device memory. Returns what the driver would: the address is set on success, and
  * what has come counts for rp_core.device_bytes when it is born, before the lock is given up. */
 CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address);

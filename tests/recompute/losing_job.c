@@ -218,6 +218,22 @@ static void block(void)
     show("in", in);
 }
 
+/* One allocation of more than the budget: a chain of activations in it, and the way back. */
+static void large_block(void)
+{
+    enum { LAYERS = 20 };
+    CUdeviceptr all, sums = device_words(0);
+    CU(cuMemAlloc(&all, (LAYERS + 1) * BYTES));
+    CU(cuMemsetD32Async(all, 7, WORDS, stream));
+    for (int i = 0; i < LAYERS; i++)
+        forward("forward/0", all + (CUdeviceptr)(i + 1) * BYTES, all + (CUdeviceptr)i * BYTES);
+    for (int i = LAYERS; i >= 0; i--) {
+        affine(sums, all + (CUdeviceptr)i * BYTES, (unsigned)i + 1);
+        show("out", sums);
+    }
+    printf("past %d\n", (int)cuMemAlloc(&all, (size_t)1 << 45));
+}
+
 /* A copy and two sets beside the launch, and their input is another by the time of the look. */
 static void copied(void)
 {
@@ -455,7 +471,8 @@ static const struct job_case cases[] = {
     {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
     {"pinned", pinned}, {"loader", loader}, {"exported", exported}, {"timed", timed},
     {"counted", counted}, {"asked", asked}, {"opened", opened}, {"neighbour", neighbour},
-    {"called", called}, {"made-once", made_once}, {"stepped", stepped}, {NULL, NULL},
+    {"called", called}, {"made-once", made_once}, {"stepped", stepped},
+    {"large-block", large_block}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

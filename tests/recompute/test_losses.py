@@ -93,6 +93,14 @@ class Losses(unittest.TestCase):
         run, _ = self.under("opened", limit="3", REPRISE_TEST_DISABLE="plenty,gates")
         self.assertEqual(run.returncode, TIMED_OUT)
 
+    def test_a_block_that_the_budget_does_not_hold_has_its_memory_with_its_use(self):
+        layer, layers = 16 << 10, 20
+        for share in 0.6, 0.3:
+            budget = int(layers * layer * share)
+            summary = self.same("large-block", "-b", str(budget), disabled="")
+            self.assertLessEqual(summary["device_peak_bytes"], budget)
+            self.assertGreater(summary["recompute"]["recalls"], 0)
+
     def test_what_another_thread_is_about_to_do_comes_before_what_is_made_anew(self):
         figures = self.same("stepped", disabled="plenty,worth")["recompute"]
         self.assertGreater(figures["recalls"], 0)
