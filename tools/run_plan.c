@@ -41,8 +41,8 @@ static int check_origin(const struct rp_run *run, const char *path, const struct
         rp_say("%s: the plan was made of a run in %s: make one of a run in %s", path,
                plan->least > 0 ? "recompute" : "guard", run->mode);
     else if (plan->least > budget)
-        rp_say("%s: the job needs %s of device memory at least, and the budget is %s: `--budget "
-               "%llu` is the smallest that works, and takes a plan of its own",
+        rp_say("%s: the job is sure to work in %s of device memory, and the budget is %s: "
+               "`--budget %llu` is the smallest that is sure to work, and takes a plan of its own",
                path, rp_size_exact(least, plan->least), rp_size_exact(given, budget),
                (unsigned long long)plan->least);
     else

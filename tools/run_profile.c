@@ -18,8 +18,8 @@ static int check_budget(const struct rp_run *run, const struct rp_profile *profi
 
     if (least <= budget)
         return RP_EXIT_OK;
-    rp_say("%s: the job needs %s of device memory at least, and the budget is %s: `--budget %llu` "
-           "is the smallest that works",
+    rp_say("%s: the job is sure to work in %s of device memory, and the budget is %s: `--budget "
+           "%llu` is the smallest that is sure to work",
            run->profile, rp_size_exact(least_text, least), rp_size_exact(budget_text, budget),
            (unsigned long long)least);
     return RP_EXIT_USAGE;

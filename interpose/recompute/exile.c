@@ -10,6 +10,7 @@
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/recipe.h"
+#include "interpose/recompute/shelf.h"
 #include "interpose/run/core.h"
 #include "tracker/array.h"
 
@@ -17,8 +18,8 @@ struct exile {
     rp_alloc_id id;
     uint64_t lo, hi; /* bytes of the allocation */
     struct rp_backed *backed;
-    struct rp_block block; /* of the refuge, with its content ... */
-    rp_stream line;        /* ... that came by this stream */
+    struct rp_shelf *shelf; /* has its content ... */
+    uint64_t from;          /* ... from this byte on */
     const struct rp_footprint *claim; /* there is memory, and this call overwrites all of it */
     bool lost;             /* such a call may have run, or not: nobody knows what stands there */
 };
@@ -125,36 +126,30 @@ static void find_candidates(struct candidates *all)
 static enum rp_status copy_out(const struct rp_bench *bench, const struct candidate *one,
                                rp_stream line)
 {
-    struct exile exile = {.id = one->id, .lo = one->lo, .hi = one->hi, .backed = one->backed,
-                          .line = line};
+    struct exile exile = {.id = one->id, .lo = one->lo, .hi = one->hi, .backed = one->backed};
     void *bigger = rp_array_reserve(exiles.items, &exiles.capacity, exiles.count + 1,
                                     sizeof *exiles.items);
     if (!bigger)
         return RP_NO_MEMORY;
     exiles.items = bigger;
-    enum rp_status status = rp_store_take(bench->store, one->hi - one->lo, line, &exile.block);
+    enum rp_status status =
+        rp_shelf_fill(bench, rp_backing_address(one->backed) + one->lo, one->hi - one->lo, line,
+                      &exile.shelf);
     if (status != RP_OK)
         return status;
-    status = bench->driver->copy(bench->driver->self, exile.block.at,
-                                 rp_backing_address(one->backed) + one->lo, one->hi - one->lo,
-                                 line);
-    if (status != RP_OK) {
-        rp_store_give(bench->store, &exile.block, line);
-        return status;
-    }
     exiles.items[exiles.count++] = exile;
     return RP_OK;
 }
 
 /* The memory goes once the copies are there, and not before. */
-static uint64_t give_memory(size_t from, const struct rp_bench *bench, rp_stream line)
+static uint64_t give_memory(size_t from, const struct rp_bench *bench)
 {
     uint64_t freed = 0;
     bool copied = rp_drop_moved();
     for (size_t i = from; i < exiles.count; i++) {
         struct exile *exile = &exiles.items[i];
         if (!copied) {
-            rp_store_give(bench->store, &exile->block, line);
+            rp_shelf_give(exile->shelf, bench);
             continue;
         }
         uint64_t bytes = rp_backing_empty(exile->backed, exile->lo, exile->hi);
@@ -191,7 +186,7 @@ static uint64_t move(const struct candidates *all, const struct rp_bench *bench,
             break;
         copied += all->items[i].hi - all->items[i].lo;
     }
-    return copied ? give_memory(from, bench, line) : 0;
+    return copied ? give_memory(from, bench) : 0;
 }
 
 /* Host memory goes with the context that was current when it was made: that has to be the one of
@@ -219,23 +214,41 @@ uint64_t rp_exile_make_room(uint64_t bytes)
 
 /* ---- coming back -------------------------------------------------------------------- */
 
-static void give_block(const struct exile *exile, rp_stream stream)
+/* Cuts it at `at`, which it holds, and appends the latter part. False without memory. */
+static bool split(size_t index, uint64_t at)
 {
-    const struct rp_bench *bench = rp_refuge();
-    if (bench)
-        rp_store_give(bench->store, &exile->block, stream);
+    void *bigger = rp_array_reserve(exiles.items, &exiles.capacity, exiles.count + 1,
+                                    sizeof *exiles.items);
+    if (!bigger)
+        return false;
+    exiles.items = bigger;
+    struct exile *former = &exiles.items[index], *latter = &exiles.items[exiles.count++];
+    *latter = *former;
+    latter->from += at - former->lo;
+    latter->lo = former->hi = at;
+    rp_shelf_divide(latter->shelf);
+    return true;
+}
+
+/* Where there is no room for all of it just the granules that [lo, hi) meets come back. */
+static struct exile *narrow(struct exile *exile, uint64_t lo, uint64_t hi)
+{
+    uint64_t granule = rp_backing_granule();
+    size_t index = (size_t)(exile - exiles.items);
+    if (rp_backing_fits(rp_backing_span(exile->hi - exile->lo)))
+        return exile;
+    lo = lo / granule * granule;
+    if (lo > exile->lo && split(index, lo))
+        index = exiles.count - 1;
+    hi = rp_backing_span(hi);
+    if (hi < exiles.items[index].hi)
+        (void)split(index, hi);
+    return &exiles.items[index];
 }
 
 static void remove_exile(struct exile *exile)
 {
     *exile = exiles.items[--exiles.count];
-}
-
-static enum rp_status copy_back(const struct exile *exile, rp_stream stream)
-{
-    const struct rp_driver *driver = rp_core.bench.driver;
-    return driver->copy(driver->self, rp_backing_address(exile->backed) + exile->lo,
-                        exile->block.at, exile->hi - exile->lo, stream);
 }
 
 /* Puts memory where it was. Others may have to go for that, and the list changes. */
@@ -264,7 +277,8 @@ static enum rp_status bring_back(struct exile *exile, rp_stream stream)
     enum rp_status status = fill(exile, &listed);
     if (status != RP_OK)
         return status;
-    status = copy_back(listed, stream);
+    status = rp_shelf_copy(listed->shelf, listed->from, listed->hi - listed->lo,
+                           rp_backing_address(listed->backed) + listed->lo, stream);
     if (status != RP_OK) {
         rp_backing_empty(listed->backed, listed->lo, listed->hi);
         return status;
@@ -273,23 +287,27 @@ static enum rp_status bring_back(struct exile *exile, rp_stream stream)
     remove_exile(listed);
     rp_holdings_use_part(back.id, back.lo, back.hi); /* a forward may have begun by it */
     status = rp_order_release(rp_core.bench.order, stream);
-    give_block(&back, stream);
+    rp_shelf_give(back.shelf, rp_refuge());
     return status == RP_OK ? RP_OK : RP_IO;
 }
 
-static bool is_met(const struct exile *exile, const struct rp_reach *reaches, size_t count)
+static const struct rp_reach *find_met(const struct exile *exile, const struct rp_reach *reaches,
+                                       size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (exile->id == reaches[i].id && exile->lo < reaches[i].hi && reaches[i].lo < exile->hi)
-            return true;
-    return false;
+            return &reaches[i];
+    return NULL;
 }
 
 static struct exile *first_met(const struct rp_reach *reaches, size_t count)
 {
-    for (size_t i = 0; i < exiles.count; i++)
-        if (!exiles.items[i].claim && is_met(&exiles.items[i], reaches, count))
-            return &exiles.items[i];
+    for (size_t i = 0; i < exiles.count; i++) {
+        struct exile *exile = &exiles.items[i];
+        const struct rp_reach *met = exile->claim ? NULL : find_met(exile, reaches, count);
+        if (met)
+            return narrow(exile, met->lo, met->hi);
+    }
     return NULL;
 }
 
@@ -298,8 +316,11 @@ static struct exile *first_read_by(const struct rp_execution *execution)
     for (size_t i = 0; i < exiles.count; i++) {
         struct exile *exile = &exiles.items[i];
         const struct rp_live *live = rp_instance_live(execution->instance, exile->id);
-        if (!exile->claim && live && rp_spans_overlaps(&live->live_in, exile->lo, exile->hi))
-            return exile;
+        for (size_t j = 0; !exile->claim && live && j < live->live_in.count; j++) {
+            const struct rp_span *read = &live->live_in.items[j];
+            if (read->lo < exile->hi && exile->lo < read->hi)
+                return narrow(exile, read->lo, read->hi);
+        }
     }
     return NULL;
 }
@@ -366,7 +387,7 @@ void rp_exile_after(const struct rp_footprint *call, bool went, bool sure)
             rp_backing_empty(exile->backed, exile->lo, exile->hi);
         if (!went || !sure)
             continue;
-        give_block(exile, call->stream);
+        rp_shelf_give(exile->shelf, rp_refuge());
         remove_exile(exile);
     }
 }
@@ -384,7 +405,7 @@ void rp_exile_forget(rp_alloc_id id)
     for (size_t i = exiles.count; i-- > 0;) {
         if (exiles.items[i].id != id)
             continue;
-        give_block(&exiles.items[i], exiles.items[i].line);
+        rp_shelf_give(exiles.items[i].shelf, rp_refuge());
         remove_exile(&exiles.items[i]);
     }
 }
@@ -392,12 +413,15 @@ void rp_exile_forget(rp_alloc_id id)
 bool rp_exile_forget_in(uint64_t context)
 {
     for (size_t i = exiles.count; i-- > 0;)
-        if (rp_backing_owner(exiles.items[i].backed) == context)
+        if (rp_backing_owner(exiles.items[i].backed) == context) {
+            rp_shelf_give(exiles.items[i].shelf, NULL);
             remove_exile(&exiles.items[i]);
+        }
     return exiles.count == 0;
 }
 
 void rp_exile_forget_all(void)
 {
-    exiles.count = 0;
+    while (exiles.count)
+        rp_shelf_give(exiles.items[--exiles.count].shelf, NULL);
 }

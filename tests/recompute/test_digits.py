@@ -228,7 +228,7 @@ class WithAProfile(unittest.TestCase):
 
     def test_less_is_refused_before_the_first_step(self):
         self.refused(self.run_by(self.earlier.profile, self.least - 1),
-                     f"`--budget {self.least}` is the smallest that works")
+                     f"`--budget {self.least}` is the smallest that is sure to work")
 
     def test_what_is_not_of_this_job_is_refused(self):
         profile = self.earlier.profile
@@ -307,7 +307,7 @@ class WithAPlan(unittest.TestCase):
                      "the plan takes")
         least = self.profile["least_bytes"]
         self.refused(self.run_by(self.plan, "--budget", str(least - 1)),
-                     f"`--budget {least}` is the smallest that works")
+                     f"`--budget {least}` is the smallest that is sure to work")
         self.refused(self.run_by(self.plan, environment={"REPRISE_SOFT_CLOCK": "h200"}),
                      "device")
         self.refused(self.run_by(self.plan, "--policy", "joint"), "two answers to one question")
