@@ -98,8 +98,8 @@ enum rp_verdict rp_proof_writes(const struct rp_proof *proof);
 /* Why the kernel may write other bytes when it is launched again with the same memory: a clock, the
  * order of atomic operations, what the driver does for it. NULL when there is no reason. */
 const char *rp_proof_varies(const struct rp_proof *proof);
-/* Whether every byte of the parameters may be loaded. What is not is padding, or of no use: it tells
- * nothing of what the launch does. */
+/* Whether every byte of the parameters may be loaded. What is not is padding, or of no use: it
+ * tells nothing of what the launch does. */
 bool rp_proof_reads_all_params(const struct rp_proof *proof);
 /* Of the eight bytes from `at` in the parameter block, all ones where one may be loaded and zeros
  * where none is. */
