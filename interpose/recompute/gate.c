@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST = 63, PATIENCE_MS = 4000, PAUSE_US = 200 };
+enum { MOST = 63, PATIENCE_MS = 4000, LONGEST_MS = 60000, PAUSE_US = 200 };
 
 struct gate {
     rp_stream stream;
@@ -159,8 +159,9 @@ bool rp_gates_let_pass(bool (*it)(void))
 {
     const struct timespec pause = {.tv_nsec = PAUSE_US * 1000 / 4};
     struct patience patience = {0};
+    uint64_t begun = now_ms();
     while (it()) {
-        if (rp_gates_are_shut() && !is_left(&patience))
+        if ((rp_gates_are_shut() && !is_left(&patience)) || now_ms() - begun > LONGEST_MS)
             return false;
         rp_core_unlock();
         nanosleep(&pause, NULL);

@@ -24,7 +24,8 @@ bool rp_gates_are_shut(void);
 bool rp_gates_await(void);
 /* The host waits for `event`, of the driver's. False as above, or when it can't wait for it. */
 bool rp_gates_await_event(void *event);
-/* Waits as long as `it` is so, and lets other threads have the lock meanwhile. False as above. */
+/* Waits as long as `it` is so, and lets other threads have the lock meanwhile. False as above, and
+ * after a minute: a kernel that waits for the host is no gate that anybody knows. */
 bool rp_gates_let_pass(bool (*it)(void));
 /* After a fork, and when the context is gone. */
 void rp_gates_forget(void);
