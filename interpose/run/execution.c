@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ALIVE = 512 };
+/* Without steps nothing says that a forward will never be replayed; with them, their end does. */
+enum { MOST_ALIVE = 512, MOST_ALIVE_IN_STEP = 8192 };
 /* What copies of served executions may take before they are recycled for others. */
 #define LUCKY_BYTES (UINT64_C(64) << 20)
 
@@ -130,14 +131,20 @@ static struct rp_execution *oldest(bool (*fits)(const struct rp_execution *execu
     return NULL;
 }
 
-/* Without steps nothing says that a forward will never be replayed: past a number that no
- * schedule needs, the oldest is given up. Its replay, should it come, is then unpaired. */
+static bool are_too_many(void)
+{
+    return executions.count >= (rp_core.step ? MOST_ALIVE_IN_STEP : MOST_ALIVE);
+}
+
+/* Past a number that no schedule needs, the oldest is given up. Its replay, should it come, is then
+ * unpaired, or a guess. */
 static void give_up_oldest(void)
 {
     struct rp_execution *execution = oldest(rp_execution_is_served);
-    if (!execution && (execution = oldest(is_pending)) != NULL && !execution->replays)
-        rp_remark("segment", "more than 512 forwards wait for a replay: the oldest are given up; "
-                             "name the job's steps in the contract");
+    if (!execution && (execution = oldest(is_pending)) != NULL && !execution->replays) {
+        rp_segment_figures(segment_of(execution))->is_crowded = true;
+        rp_remark("segment", RP_CROWDED);
+    }
     if (execution)
         give_up(execution);
 }
@@ -161,7 +168,7 @@ static bool is_first_run(uint32_t segment, const char *key)
 
 struct rp_execution *rp_execution_begin(uint32_t segment, const char *key)
 {
-    if (executions.count >= MOST_ALIVE)
+    if (are_too_many())
         give_up_oldest();
     struct rp_execution *execution = calloc(1, sizeof *execution);
     if (!execution || !make_room() || rp_kept_create(&execution->kept) != RP_OK ||

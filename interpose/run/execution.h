@@ -127,6 +127,9 @@ bool rp_executions_spare(bool needed);
 uint64_t rp_executions_recalled_bytes(void);
 
 /* Per segment rule, for the summary. */
+#define RP_CROWDED                                                                               \
+    "more forwards waited for a replay than are kept (512, or 8192 of one step), and the oldest are "\
+    "given up: name the job's steps in the contract"
 struct rp_segment_figures {
     uint64_t forwards, replays;
     uint64_t unreplayed;    /* forwards that were given up without a replay */
@@ -137,6 +140,7 @@ struct rp_segment_figures {
     uint64_t calls;         /* of its forwards */
     uint64_t since;         /* the last call before its latest forward */
     uint64_t first_matches; /* launches of the rule's first kernel in this step, for `nth` */
+    bool is_crowded;        /* some were given up because too many waited */
     const char *refused;
     const char *unserved;   /* why a replay that was to be served was not */
 };

@@ -114,6 +114,10 @@ static bool answers(const struct rp_execution *execution, const struct asking *a
            (!asking->first || fit_of(execution, asking->first) >= asking->fit);
 }
 
+#define MORE_OFTEN                                                                               \
+    "several forwards work on these buffers, and each was replayed as often as was promised: say so "\
+    "in the segment's \"replays\", or let \"pair\": \"key\" name each forward"
+
 static struct rp_pairing choose(const struct asking *asking, const struct rp_execution *tentative)
 {
     struct rp_pairing chosen = {.execution = NULL};
@@ -129,9 +133,7 @@ static struct rp_pairing choose(const struct asking *asking, const struct rp_exe
     /* What was seen to happen before is no promise that it is this one's turn again. */
     if (choices > 1 && chosen.execution->replays >=
                            rp_core.config.contract->segments[asking->segment].replays)
-        chosen.guessed = "several forwards work on these buffers, and each was replayed as often "
-                         "as was promised: say so in the segment's \"replays\", or let "
-                         "\"pair\": \"key\" name each forward";
+        chosen.guessed = rp_segment_figures(asking->segment)->is_crowded ? RP_CROWDED : MORE_OFTEN;
     return chosen;
 }
 
