@@ -4,6 +4,7 @@
 #include "cuda/switches.h"
 #include "interpose/run/buffer.h"
 #include "interpose/run/core.h"
+#include "interpose/run/errand.h"
 #include "interpose/run/report.h"
 #include "interpose/run/symbol.h"
 
@@ -171,6 +172,40 @@ static void report_missing(const struct rp_execution *execution)
     }
 }
 
+void rp_host_function_given(const struct rp_footprint *call)
+{
+    if (rp_core.config.mode != RP_MODE_GUARD)
+        return;
+    if (begin() && variable_count)
+        rp_errand_given(call);
+    else if (call->repeats)
+        rp_remark(rp_name(call->name),
+                  "a replay makes it again: what the function steps on the host is stepped twice, "
+                  "unless that is declared by \"host_symbol\"");
+}
+
+static void remark_errands(void)
+{
+    uint32_t name;
+    if (rp_errands_wait(false, &name))
+        rp_remark(rp_name(name), "its function still waits when a replay begins: what it does to "
+                                 "declared variables comes in between");
+}
+
+#define ON_ITS_WAY                                                                               \
+    "a host function that the replay has given to a stream still waits there: what it does to the "\
+    "variable comes after that was put back; let the job wait for the stream inside the range"
+
+static void report_errands(const struct rp_scope *scope)
+{
+    uint32_t name;
+    bool any_waits = scope->host && rp_errands_wait(true, &name);
+    rp_errands_replayed();
+    for (size_t i = 0; any_waits && i < variable_count; i++)
+        if (is_in(&variables[i], scope->host))
+            rp_report_missing(scope->execution, variables[i].rule->name, ON_ITS_WAY);
+}
+
 void rp_host_replay_opens(struct rp_scope *scope)
 {
     find_all();
@@ -184,6 +219,8 @@ void rp_host_replay_opens(struct rp_scope *scope)
         rp_report(RP_HAZARD_NOT_PRESERVED, scope->execution, NULL, 0, 0, 0, NULL, NULL);
     else if (rp_switch_on(RP_SWITCH_RESTORE))
         put_back(scope->execution->host);
+    if (rp_core.config.mode == RP_MODE_GUARD)
+        remark_errands();
 }
 
 void rp_host_replay_closes(struct rp_scope *scope)
@@ -193,6 +230,8 @@ void rp_host_replay_closes(struct rp_scope *scope)
         compare(RP_HAZARD_STATE_LEFT, scope->execution, scope->host);
     else if (rp_switch_on(RP_SWITCH_REINSTATE))
         put_back(scope->host);
+    if (rp_core.config.mode == RP_MODE_GUARD)
+        report_errands(scope);
     free(scope->host);
     scope->host = NULL;
 }
@@ -221,4 +260,5 @@ void rp_host_forget(void)
     variable_count = copy_bytes = 0;
     images_seen = (struct rp_symbol_images){0};
     none_declared = false;
+    rp_errands_forget();
 }

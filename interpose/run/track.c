@@ -8,6 +8,7 @@
 #include "interpose/run/core.h"
 #include "interpose/run/forward.h"
 #include "interpose/run/guard.h"
+#include "interpose/run/host.h"
 #include "interpose/run/keep.h"
 #include "interpose/run/overtake.h"
 #include "interpose/run/race.h"
@@ -112,6 +113,8 @@ static void after_in_segments(struct rp_footprint *call)
         rp_guard_outside_ran(call);
     if (call->replay)
         rp_replay_after(call->replay, call);
+    if (call->on_host)
+        rp_host_function_given(call);
     rp_race_made(call);
     for (struct rp_scope *part = rp_segment_replay(thread); part && part > call->replay; part--)
         if (part->kind == RP_SCOPE_REPLAY && part->execution)
