@@ -40,6 +40,8 @@ static struct context {
     bool gone;
 } contexts[RP_DRIVER_CONTEXTS];
 
+static CUcontext usual; /* for threads that have none */
+
 static unsigned context_of(rp_stream stream)
 {
     return stream >> CONTEXT_SHIFT & (RP_DRIVER_CONTEXTS - 1);
@@ -60,8 +62,14 @@ void rp_driver_context_gone(unsigned number)
     contexts[number] = (struct context){NULL, true};
 }
 
+void rp_driver_context_usual(uint64_t handle)
+{
+    usual = (CUcontext)(uintptr_t)handle;
+}
+
 void rp_driver_contexts_forget(void)
 {
+    usual = NULL;
     memset(contexts, 0, sizeof contexts);
 }
 
@@ -70,12 +78,21 @@ static bool is_gone(rp_stream stream)
     return contexts[context_of(stream)].gone;
 }
 
-/* True when the context was changed: leave() then gives the job's own back. */
+/* True when the context was changed: leave() then gives the job's own back. `wanted` may be NULL:
+ * any will do. */
+static bool enter_context(const struct rp_real *real, CUcontext wanted)
+{
+    CUcontext now = NULL;
+    if ((!wanted && !usual) || real->cuCtxGetCurrent(&now) != CUDA_SUCCESS)
+        return false;
+    if (!wanted && !now)
+        wanted = usual;
+    return wanted && now != wanted && real->cuCtxPushCurrent_v2(wanted) == CUDA_SUCCESS;
+}
+
 static bool enter(const struct rp_real *real, rp_stream stream)
 {
-    CUcontext wanted = contexts[context_of(stream)].handle, now = NULL;
-    return wanted && real->cuCtxGetCurrent(&now) == CUDA_SUCCESS && now != wanted &&
-           real->cuCtxPushCurrent_v2(wanted) == CUDA_SUCCESS;
+    return enter_context(real, contexts[context_of(stream)].handle);
 }
 
 static void leave(const struct rp_real *real, bool entered)
@@ -124,9 +141,11 @@ static enum rp_status real_alloc(void *self, uint64_t bytes, rp_device_ptr *out)
 {
     const struct rp_real *real = self;
     CUdeviceptr ptr = 0;
+    bool entered = enter_context(real, NULL);
     CUstreamCaptureMode mode = change_capture_mode(real, CU_STREAM_CAPTURE_MODE_RELAXED);
     enum rp_status status = status_of(real->cuMemAlloc_v2(&ptr, bytes));
     change_capture_mode(real, mode);
+    leave(real, entered);
     *out = ptr;
     return status;
 }
@@ -134,17 +153,22 @@ static enum rp_status real_alloc(void *self, uint64_t bytes, rp_device_ptr *out)
 static enum rp_status real_free(void *self, rp_device_ptr ptr)
 {
     const struct rp_real *real = self;
-    return status_of(real->cuMemFree_v2(ptr));
+    bool entered = enter_context(real, NULL);
+    enum rp_status status = status_of(real->cuMemFree_v2(ptr));
+    leave(real, entered);
+    return status;
 }
 
 static enum rp_status pinned_alloc(void *self, uint64_t bytes, rp_device_ptr *out)
 {
     const struct rp_real *real = self;
     void *memory = NULL;
+    bool entered = enter_context(real, NULL);
     CUstreamCaptureMode mode = change_capture_mode(real, CU_STREAM_CAPTURE_MODE_RELAXED);
     enum rp_status status =
         status_of(real->cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE));
     change_capture_mode(real, mode);
+    leave(real, entered);
     *out = (uintptr_t)memory;
     return status;
 }
@@ -152,7 +176,10 @@ static enum rp_status pinned_alloc(void *self, uint64_t bytes, rp_device_ptr *ou
 static enum rp_status pinned_free(void *self, rp_device_ptr ptr)
 {
     const struct rp_real *real = self;
-    return status_of(real->cuMemFreeHost((void *)(uintptr_t)ptr));
+    bool entered = enter_context(real, NULL);
+    enum rp_status status = status_of(real->cuMemFreeHost((void *)(uintptr_t)ptr));
+    leave(real, entered);
+    return status;
 }
 
 static enum rp_status real_copy(void *self, rp_device_ptr to, rp_device_ptr from, uint64_t bytes,

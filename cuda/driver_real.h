@@ -28,6 +28,8 @@ enum { RP_DRIVER_CONTEXTS = 64 };
 rp_stream rp_driver_stream_in(rp_stream stream, unsigned number);
 void rp_driver_context_known(unsigned number, uint64_t handle);
 void rp_driver_context_gone(unsigned number);
+/* The one to work in where a thread has none and no other is known; 0: there is none. */
+void rp_driver_context_usual(uint64_t handle);
 void rp_driver_contexts_forget(void);
 
 /* The legacy default stream of the stream's context, which blocking streams wait for. */

@@ -22,6 +22,7 @@ struct rp_transaction {
     rp_stream *joined;
     size_t joined_count, joined_capacity;
     uint64_t restored_bytes;
+    bool begun; /* all that was wanted at first is restored */
     bool holds; /* bytes that are not live stand somewhere, or have stood */
 };
 
@@ -112,6 +113,16 @@ static enum rp_status hold(struct rp_transaction *transaction)
     return status == RP_OK ? let_in(transaction) : status;
 }
 
+/* These bytes were live until now: whoever was given something to read there since the first ones
+ * were rewound does so before the replay writes them. */
+static enum rp_status gather_late(struct rp_transaction *transaction, rp_stream stream)
+{
+    if (!transaction->holds)
+        return hold(transaction);
+    return rp_switch_on(RP_SWITCH_ORDER) ? rp_order_gather(transaction->bench.order, stream)
+                                         : RP_OK;
+}
+
 /* ---- rewinding -------------------------------------------------------------------------- */
 
 static enum rp_status stash_span(struct rp_transaction *transaction, rp_alloc_id id,
@@ -135,7 +146,7 @@ enum rp_status rp_transaction_stash(struct rp_transaction *transaction, rp_alloc
     struct rp_spans fresh = {0};
     enum rp_status status = rp_spans_missing(&rewound->spans, lo, hi, &fresh);
     if (status == RP_OK && fresh.count)
-        status = hold(transaction);
+        status = transaction->begun ? gather_late(transaction, stream) : hold(transaction);
     for (size_t i = 0; status == RP_OK && i < fresh.count; i++) {
         status = stash_span(transaction, id, fresh.items[i], stream);
         if (status == RP_OK)
@@ -207,6 +218,7 @@ enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept
             status = restore_wanted(transaction, kept, copy, wanted, ctx);
     }
     if (status == RP_OK) {
+        transaction->begun = true;
         *out = transaction;
         return RP_OK;
     }
@@ -257,6 +269,35 @@ enum rp_status rp_transaction_outside(struct rp_transaction *transaction, rp_str
     for (size_t i = 0; status == RP_OK && i < transaction->joined_count; i++)
         status = rp_order_after(transaction->bench.order, stream, transaction->joined[i]);
     return status;
+}
+
+static bool captures(const struct rp_transaction *transaction, rp_stream stream)
+{
+    const struct rp_driver *driver = transaction->bench.driver;
+    bool yes = true;
+    return driver->capturing(driver->self, stream, &yes) != RP_OK || yes;
+}
+
+enum rp_status rp_transaction_leave(struct rp_transaction *transaction, rp_stream stream,
+                                    rp_stream heir)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < transaction->joined_count; i++)
+        if (transaction->joined[i] != stream)
+            transaction->joined[left++] = transaction->joined[i];
+    transaction->joined_count = left;
+    if (transaction->stream != stream)
+        return RP_OK;
+    for (size_t i = 0; i < left; i++)
+        if (!captures(transaction, transaction->joined[i]))
+            heir = transaction->joined[i];
+    transaction->stream = heir;
+    if (!transaction->holds || !rp_switch_on(RP_SWITCH_ORDER))
+        return RP_OK;
+    if (captures(transaction, heir))
+        return RP_UNSUPPORTED;
+    enum rp_status status = rp_order_meet(transaction->bench.order, heir);
+    return status == RP_OK ? rp_order_after(transaction->bench.order, heir, stream) : status;
 }
 
 enum rp_status rp_transaction_live_write(struct rp_transaction *transaction, rp_alloc_id id,

@@ -10,7 +10,8 @@
  * Everything is ordered in the job's own streams. From the moment when the first bytes are
  * rewound, nobody looks at bytes that are not live but the replay: the rewinding waits for what
  * every stream holds, and every stream waits for the reinstatement. (To let streams go that
- * touch none of the bytes, one would have to know all that they will be given until the end.) A
+ * touch none of the bytes, one would have to know all that they will be given until the end.) What
+ * is stashed later waits for them once more: until then they could look at it. A
  * replay that needs nothing rewound, and writes no state, makes nobody wait. A replay that uses
  * several streams joins each of them with `join` before its first call there. Versions follow
  * the bytes: restored ranges carry their historical versions, reinstated ones their live
@@ -39,6 +40,11 @@ enum rp_status rp_transaction_join(struct rp_transaction *transaction, rp_stream
 /* A call outside the replay is about to write rewound bytes in `stream`: after the restoring copy,
  * and after all that the replay was given so far, which reads them as they were. */
 enum rp_status rp_transaction_outside(struct rp_transaction *transaction, rp_stream stream);
+/* `stream` is about to be destroyed, and was retired: the transaction leaves it, and goes on in
+ * another of the replay's or, where there is none, in `heir`. Fails where that can't be made to wait
+ * for what the destroyed one held; the end waits for that all the same. */
+enum rp_status rp_transaction_leave(struct rp_transaction *transaction, rp_stream stream,
+                                    rp_stream heir);
 enum rp_status rp_transaction_stash(struct rp_transaction *transaction, rp_alloc_id id,
                                     uint64_t lo, uint64_t hi, rp_stream stream);
 enum rp_status rp_transaction_live_write(struct rp_transaction *transaction, rp_alloc_id id,

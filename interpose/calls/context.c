@@ -36,9 +36,18 @@ static size_t find(uint64_t handle)
     return number;
 }
 
-/* As long as there is one, the driver need not be told which. */
+static void tell_usual(void)
+{
+    size_t first = 0;
+    while (first < context_count && !contexts[first].handle)
+        first++;
+    rp_driver_context_usual(first < context_count ? contexts[first].handle : 0);
+}
+
+/* As long as there is one, its streams need not be told from others. */
 static void tell_driver(size_t first)
 {
+    tell_usual();
     for (size_t i = first; context_count > 1 && i < context_count; i++)
         if (contexts[i].handle)
             rp_driver_context_known((unsigned)i, contexts[i].handle);
@@ -68,6 +77,7 @@ void rp_context_gone(uint64_t handle)
         return;
     contexts[number] = (struct context){0, -1};
     rp_driver_context_gone((unsigned)number);
+    tell_usual();
 }
 
 unsigned rp_context_number(uint64_t handle)

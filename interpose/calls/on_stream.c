@@ -2,8 +2,10 @@
 /* Streams come and go: others may still have to wait for what they held. */
 #include "interpose/calls/handlers.h"
 
+#include "cuda/driver_real.h"
 #include "interpose/calls/context.h"
 #include "interpose/recompute/recompute.h"
+#include "interpose/run/guard.h"
 #include "interpose/run/overtake.h"
 #include "interpose/run/report.h"
 
@@ -24,8 +26,11 @@ void rp_on_stream_destroy(struct rp_frame *frame)
     if (!args->hStream || !is_guarding())
         return;
     rp_core_lock();
-    if (rp_order_retire(rp_core.bench.order, stream_of(args->hStream)) != RP_OK)
+    rp_stream stream = stream_of(args->hStream);
+    if (rp_order_retire(rp_core.bench.order, stream) != RP_OK)
         rp_remark("cuStreamDestroy", "the end of a stream could not be marked");
+    else
+        rp_guard_stream_ends(stream, rp_driver_legacy_of(stream));
     rp_core_unlock();
 }
 

@@ -356,6 +356,16 @@ void rp_guard_outside_ran(struct rp_footprint *call)
             meet(rp_transactions_at(i), call);
 }
 
+void rp_guard_stream_ends(rp_stream stream, rp_stream heir)
+{
+    for (size_t i = 0; i < rp_transactions_count(); i++) {
+        const struct rp_scope *scope = rp_transactions_at(i);
+        enum rp_status status = rp_transaction_leave(scope->transaction, stream, heir);
+        if (status != RP_OK)
+            rp_report_lost(scope->execution, NULL, 0, 0, 0, status);
+    }
+}
+
 struct ending {
     const struct rp_scope *scope;
     struct rp_footprint call; /* the reinstatement, as one that writes */

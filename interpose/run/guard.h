@@ -15,6 +15,9 @@ void rp_guard_replay(struct rp_scope *scope, const struct rp_footprint *call);
 void rp_guard_outside(struct rp_footprint *call);
 void rp_guard_outside_ran(struct rp_footprint *call);
 
+/* `stream` is about to be destroyed, and was retired: transactions go on elsewhere, in `heir` where
+ * their replays have no other stream. */
+void rp_guard_stream_ends(rp_stream stream, rp_stream heir);
 /* The replay is over: reinstates. */
 void rp_guard_end(struct rp_scope *scope);
 

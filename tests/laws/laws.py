@@ -43,6 +43,7 @@ TABLES = kernel("tables", "read_queue", 0)
 SLAB = {"name": "slab", "at": {"allocation": {"bytes": 4000, "nth": 3}}}
 CROWD = kernel("crowd", "read_queue", 0)
 HISTORY = kernel("history", "roll", 0)
+PUT = kernel("put", "read_queue", 2)
 OWN = kernel("own", "step_state", 0)
 JOURNAL = kernel("journal", "append", 0)
 STATE_READ = kernel("state", "read_queue", 0)
@@ -50,6 +51,8 @@ PATCHED = kernel("state", "patch", 0)
 INPUT = kernel("input", "step_state", 1)
 NONE = kernel("gradients", "gradient", 1)
 HOST = {"name": "host", "at": {"host_symbol": "host_generator"}}
+
+LATE = {"name": "late", "at": {"host_symbol": "stepped_late"}}
 
 # name: declared buffers, whether discovery can do it, pairing, what a check must name, and that
 # kept outputs do not serve it
@@ -145,6 +148,12 @@ SCENARIOS = {
     "prefetched-late": dict(buffers=[NONE], discover=True, races=True, finds=set()),
     "scratch-used-late": dict(buffers=[NONE], discover=True, races=True, finds=set()),
     "scratch-used-early": dict(buffers=[NONE], discover=True, races=True, finds=set()),
+    "stream-left": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "streams-left": dict(buffers=[STATE, JOURNAL], discover=True,
+                         finds={("stale-read", "state")}),
+    "context-left": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "thread-left": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "read-before-put": dict(buffers=[STATE, PUT], races=True, finds={("stale-read", "state")}),
     "replayed-elsewhere": dict(buffers=[NONE], discover=True, races=True, finds=set()),
     "copied-elsewhere": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "loaded-inside": dict(buffers=[STATE, INPUT], discover=True, finds={("stale-read", "state")}),
@@ -169,6 +178,7 @@ REFUSED = {
     "whose-replay": dict(buffers=[STATE], kind="unpaired"),
     "missed-call": dict(buffers=[STATE], kind="foreign-read"),
     "host-slab": dict(kind="diverged"),
+    "stepped-late": dict(buffers=[STATE, LATE], kind="unproved"),
     "written-between": dict(buffers=[TABLES], discover=True, kind="diverged"),
     "stepped-between": dict(buffers=[STATE], discover=True, kind="diverged"),
     "forward-ends-early": dict(buffers=[GENERATOR], discover=True, kind="live-read"),
@@ -210,7 +220,8 @@ REFUSED["only-one-of-alike"] = dict(buffers=[STATE], discover=True, kind="diverg
 # Those with several streams or threads run under several schedules too.
 RACES = ["prefetched", "prefetched-late", "scratch-used-late", "scratch-used-early",
          "replayed-elsewhere"]
-SCHEDULED = RACES + ["side-stream", "two-streams", "whole-side-stream", "expired-instance", "pinned-slab",
+ASIDE = ["read-before-put"]
+SCHEDULED = RACES + ASIDE + ["side-stream", "two-streams", "whole-side-stream", "expired-instance", "pinned-slab",
              "live-write-aside", "live-write-late", "recycled-address", "interleaved",
              "interleaved-before", "interleaved-inside"]
 
@@ -450,6 +461,19 @@ def landings():
 
 def words():
     """What is said: of hazards, of what is harmless, and of what cannot be done."""
+    run, summary = guarded("throng", "replay", contract_of({"buffers": [STATE], "pair": "key"},
+                                                           "declared", "regions"))
+    claim("throng: as many forwards as a step has wait for their replays",
+          run.stdout == bare("throng", "eager") != bare("throng", "replay"), run.stderr)
+    run, summary = guarded("throng", "replay", contract_of({"buffers": [STATE]}, "declared",
+                                                           "regions") | {"step": {"nvtx": "none"}})
+    claim("throng: without steps the oldest are given up, and the stop says so",
+          run.returncode == STOPPED and "the oldest are given up" in run.stderr, run.stderr)
+    run, summary = guarded("stepped-late", "replay",
+                           contract_of({"buffers": [STATE]}, "declared", "regions"))
+    claim("stepped-late: a function of the host's that a replay gives again is remarked",
+          run.returncode == 0 and
+          "cuLaunchHostFunc" in {u["call"] for u in summary["unknown"]}, run.stderr)
     undeclared = contract_of({"buffers": [GENERATOR]}, "declared", "regions")
     run, summary = guarded("accumulator", "replay", undeclared)
     claim("accumulator: state that nobody declared is a hazard, not a silent wrong",

@@ -116,6 +116,49 @@ void scenario_scratch_used_early(void)
     run_race(slow_forward, use_scratch, NULL, NULL);
 }
 
+static void use_put(void)
+{
+    int longer = 3 * rounds;
+    LAUNCH_IN(side, "slow_fill", n, &scratch, &draws, &n, &longer);
+    LAUNCH_IN(side, "append", n, &journal, &where, &n);
+}
+
+static void step_and_put(void)
+{
+    int one = 1;
+    LAUNCH_IN(work, "step_state", n, &state_, &x, &y, &n);
+    if (replaying && queue_row)
+        use_put();
+    LAUNCH_IN(work, "read_queue", n, &y, &x, &where, &one, &n);
+}
+
+/* The replay has begun, and has something rewound; another stream is slow to read what its second
+ * call is to write. */
+void scenario_read_before_put(void)
+{
+    begin_race();
+    result("state", &state_, WORDS(n));
+    watch("where", &where, WORDS(n));
+    synchronize();
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        queue_row = 0;
+        in_range("forward/only", step_and_put);
+        LAUNCH_IN(work, "append", n, &state_, &x, &n);
+        LAUNCH_IN(work, "append", n, &where, &x, &n);
+        order(work, side);
+        queue_row = 1;
+        if (replaying)
+            in_range("recompute/only", step_and_put);
+        else
+            use_put();
+        LAUNCH_IN(work, "gradient", n, &y, &g, &n);
+        order(side, work);
+        nvtxRangePop();
+    }
+    synchronize();
+}
+
 static CUstream other;
 
 /* The replay's stream does not wait for that of the forward, which has waited for the input. */

@@ -96,6 +96,9 @@
     X("replay-ends-early", replay_ends_early) X("both-end-early", both_end_early)                 \
     X("prefetched", prefetched) X("prefetched-late", prefetched_late)                             \
     X("scratch-used-late", scratch_used_late) X("scratch-used-early", scratch_used_early)         \
+    X("stream-left", stream_left) X("streams-left", streams_left)                                \
+    X("context-left", context_left) X("thread-left", thread_left) X("throng", throng)             \
+    X("stepped-late", stepped_late) X("read-before-put", read_before_put)                         \
     X("replayed-elsewhere", replayed_elsewhere) X("loaded-inside", loaded_inside)                 \
     X("copied-inside", copied_inside) X("reset-inside", reset_inside)                             \
     X("helped", helped) X("copied-elsewhere", copied_elsewhere)                                   \

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the layer has used goes away while a replay's range is open: its stream, the context that
+ * was current, the thread; and more forwards wait than anybody thought of. */
+#include "tests/laws/scenario.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+static CUstream passing; /* in which the next call goes */
+
+static void passing_forward(void)
+{
+    LAUNCH_IN(passing, "step_state", n, &state_, &x, &y, &n);
+}
+
+/* A stream of its own for each pass, given up as soon as it has its work: that still runs. */
+static void forward_in_passing(void)
+{
+    CU(StreamCreate, &passing, CU_STREAM_DEFAULT);
+    passing_forward();
+    CU(StreamDestroy, passing);
+}
+
+void scenario_stream_left(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    run_steps(forward_in_passing, overwrite);
+}
+
+/* ... and the replay goes on in another. */
+static void two_in_passing(void)
+{
+    forward_in_passing();
+    CU(StreamCreate, &passing, CU_STREAM_DEFAULT);
+    LAUNCH_IN(passing, "append", n, &queue, &x, &n);
+}
+
+void scenario_streams_left(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    result("queue", &queue, WORDS(n));
+    run_steps(two_in_passing, overwrite);
+}
+
+static void forward_out_of_context(void)
+{
+    step_forward();
+    CU(CtxSetCurrent, NULL);
+}
+
+/* No context is current where the range ends. */
+void scenario_context_left(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        in_range("forward/only", step_forward);
+        overwrite();
+        if (replaying)
+            in_range("recompute/only", forward_out_of_context);
+        CU(CtxSetCurrent, context);
+        backward();
+        nvtxRangePop();
+    }
+}
+
+static void *leave(void *unused)
+{
+    CU(CtxSetCurrent, context);
+    nvtxRangePushA("recompute/only");
+    step_forward();
+    return unused;
+}
+
+/* The thread of the replay ends inside its range. */
+void scenario_thread_left(void)
+{
+    pthread_t engine;
+    begin_job();
+    result("state", &state_, WORDS(n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        in_range("forward/only", step_forward);
+        overwrite();
+        if (replaying) {
+            pthread_create(&engine, NULL, leave, NULL);
+            pthread_join(engine, NULL);
+        }
+        backward();
+        nvtxRangePop();
+    }
+}
+
+enum { THRONG = 520 };
+
+static void throng_pass(const char *range, int nth)
+{
+    CUdeviceptr from = queue + WORDS(4 * nth), to = scratch + WORDS(4 * nth);
+    char name[32];
+    int few = 4;
+    snprintf(name, sizeof name, "%s/%d", range, nth);
+    nvtxRangePushA(name);
+    LAUNCH("step_state", few, &state_, &from, &to, &few);
+    nvtxRangePop();
+}
+
+/* Layers times micro-batches, all of them in one step. */
+void scenario_throng(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(4));
+    result("scratch", &scratch, WORDS(4 * THRONG));
+    queue = allocate(WORDS(4 * THRONG));
+    nvtxRangePushA("step");
+    for (int nth = 0; nth < THRONG; nth++)
+        throng_pass("forward", nth);
+    for (int nth = THRONG; replaying && nth-- > 0;)
+        throng_pass("recompute", nth);
+    nvtxRangePop();
+}
+
+/* ---- functions of the host's ------------------------------------------------------------- */
+
+static struct {
+    unsigned calls;
+} stepped_late;
+
+static void step_late(void *unused)
+{
+    (void)unused;
+    stepped_late.calls++;
+}
+
+static int rounds = 20000;
+
+static void late_forward(void)
+{
+    LAUNCH_IN(passing, "slow_fill", n, &scratch, &draws, &n, &rounds);
+    LAUNCH_IN(passing, "step_state", n, &state_, &x, &y, &n);
+    CU(LaunchHostFunc, passing, step_late, NULL);
+}
+
+static void settle(void)
+{
+    CU(StreamSynchronize, passing);
+}
+
+/* A variable that a function steps which waits in a stream still when the replay is over. */
+void scenario_stepped_late(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    scratch = allocate(WORDS(n));
+    CU(StreamCreate, &passing, CU_STREAM_DEFAULT);
+    run_steps(late_forward, settle);
+    synchronize();
+    result("host", &where, sizeof stepped_late);
+    CU(MemcpyHtoD, where, &stepped_late, sizeof stepped_late);
+}
