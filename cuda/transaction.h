@@ -41,8 +41,8 @@ enum rp_status rp_transaction_join(struct rp_transaction *transaction, rp_stream
  * and after all that the replay was given so far, which reads them as they were. */
 enum rp_status rp_transaction_outside(struct rp_transaction *transaction, rp_stream stream);
 /* `stream` is about to be destroyed, and was retired: the transaction leaves it, and goes on in
- * another of the replay's or, where there is none, in `heir`. Fails where that can't be made to wait
- * for what the destroyed one held; the end waits for that all the same. */
+ * another of the replay's or, where there is none, in `heir`. Fails where that can't be made to
+ * wait for what the destroyed one held; the end waits for that all the same. */
 enum rp_status rp_transaction_leave(struct rp_transaction *transaction, rp_stream stream,
                                     rp_stream heir);
 enum rp_status rp_transaction_stash(struct rp_transaction *transaction, rp_alloc_id id,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of the host's that the job has given to streams (cuLaunchHostFunc and the like), as long
- * as they may still wait there: what they do to variables comes later than the host believes. Noted
- * only where variables are declared. All functions want the core's lock; none waits. */
+/* Functions of the host's that the job has given to streams (cuLaunchHostFunc and the like), as
+ * long as they may still wait there: what they do to variables comes later than the host believes.
+ * Noted only where variables are declared. All functions want the core's lock; none waits. */
 #ifndef RP_INTERPOSE_ERRAND_H
 #define RP_INTERPOSE_ERRAND_H
 

@@ -126,10 +126,10 @@ bool rp_executions_spare(bool needed);
 /* Bytes in copies of what forwards first read of their own writes: kept for luck. */
 uint64_t rp_executions_recalled_bytes(void);
 
-/* Per segment rule, for the summary. */
 #define RP_CROWDED                                                                               \
-    "more forwards waited for a replay than are kept (512, or 8192 of one step), and the oldest are "\
-    "given up: name the job's steps in the contract"
+    "more forwards waited for a replay than are kept (512, or 8192 of one step), and the oldest " \
+    "are given up: name the job's steps in the contract"
+/* Per segment rule, for the summary. */
 struct rp_segment_figures {
     uint64_t forwards, replays;
     uint64_t unreplayed;    /* forwards that were given up without a replay */

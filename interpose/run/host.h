@@ -21,9 +21,9 @@ bool rp_host_holds(uint64_t address, uint64_t bytes);
 /* True when the replay of `a` has found other host content than one of `b` would have. */
 bool rp_host_differs(const struct rp_execution *a, const struct rp_execution *b);
 
-/* `call`, a function of the host's, was given to a stream, and may wait there for long: what it steps
- * is stepped twice if a replay gives it again and nothing is declared, and where something is, it may
- * come after this was put back. Both are told. */
+/* `call`, a function of the host's, was given to a stream, and may wait there for long: what it
+ * steps is stepped twice if a replay gives it again and nothing is declared, and where something
+ * is, it may come after this was put back. Both are told. */
 void rp_host_function_given(const struct rp_footprint *call);
 
 /* After a fork: what was found is known to the parent's tables only. */

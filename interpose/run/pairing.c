@@ -115,8 +115,8 @@ static bool answers(const struct rp_execution *execution, const struct asking *a
 }
 
 #define MORE_OFTEN                                                                               \
-    "several forwards work on these buffers, and each was replayed as often as was promised: say so "\
-    "in the segment's \"replays\", or let \"pair\": \"key\" name each forward"
+    "several forwards work on these buffers, and each was replayed as often as was promised: say " \
+    "so in the segment's \"replays\", or let \"pair\": \"key\" name each forward"
 
 static struct rp_pairing choose(const struct asking *asking, const struct rp_execution *tentative)
 {
