@@ -87,17 +87,20 @@ static CUresult perform(struct soft_op *op, const struct soft_work_type *type)
     unsigned *running = is_program ? &scheduler->program_running : &scheduler->device_running;
 
     if ((*running)++ == 0 && is_program)
-        scheduler->program_since = op->started_ns;
+        soft_scheduler_program_begins();
     soft_past_begin(op);
     pthread_mutex_unlock(&soft.lock);
     soft_thread.in_host_function = is_program;
     if (!is_program)
         soft_watch_begin(op);
     CUresult result = type->run(op->work, op);
+    if (is_program)
+        soft_scheduler_program_ends();
     soft_watch_end(op);
     soft_thread.in_host_function = false;
     pthread_mutex_lock(&soft.lock);
-    (*running)--;
+    if (--(*running) > 0 && is_program)
+        soft_scheduler_program_left();
     return result;
 }
 

@@ -189,7 +189,7 @@ bool soft_scheduler_await(pthread_cond_t *until)
     while (soft.options.seeded && soft_seeded_rank_one())
         ;
     call_for_ready();
-    bool goes_on = scheduler.device_running > 0 || soft_scheduler_program_is_new() ||
+    bool goes_on = scheduler.device_running > 0 || soft_scheduler_program_works() ||
                    soft_scheduler_pick(&again) != NULL;
     if (goes_on)
         wait_a_little(until != NULL ? until : &scheduler.done);

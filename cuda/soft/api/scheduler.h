@@ -6,6 +6,8 @@
 
 #include "cuda/soft/api/work.h"
 
+#include <time.h>
+
 #define MILLISECOND UINT64_C(1000000)
 
 struct soft_op_list {
@@ -25,7 +27,11 @@ struct soft_scheduler {
     uint64_t seen_ns;             /* and when they were looked at first */
     unsigned device_running, program_running;
     unsigned paused;        /* seeded: between two turns */
-    uint64_t program_since; /* when the oldest running function of the program started */
+    /* When the oldest running function of the program started, in which thread, by whose clock, and
+     * how much that thread had run before. */
+    uint64_t program_since, program_spent_ns;
+    clockid_t program_clock;
+    _Atomic int program_thread; /* 0: it is over, but for the lock that its thread waits for */
     unsigned holds;
 };
 extern struct soft_scheduler soft_scheduler;
@@ -33,8 +39,14 @@ extern struct soft_scheduler soft_scheduler;
 /* The first ready operation that may start now, or NULL. `*again` becomes the time after which
  * to look again without being told to, 0 for never. */
 struct soft_op *soft_scheduler_pick(uint64_t *again);
-/* Has a function of the program begun to run not long ago? */
-bool soft_scheduler_program_is_new(void);
+/* The calling thread begins to run a function of the program, and no other one runs. */
+void soft_scheduler_program_begins(void);
+/* It is over; without the lock. */
+void soft_scheduler_program_ends(void);
+/* It has left, and others run, of which nothing is known. */
+void soft_scheduler_program_left(void);
+/* Is a function of the program at work, not waiting for the program, as far as can be seen? */
+bool soft_scheduler_program_works(void);
 /* Makes `op` ready where it can be. */
 void soft_scheduler_offer(struct soft_op *op);
 /* Marks `op` done, and what only waited for it ready. The caller sees to executors. */

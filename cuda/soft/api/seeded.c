@@ -9,9 +9,18 @@
 
 #include "cuda/soft/api/context.h"
 
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #define scheduler soft_scheduler
 
 #define GRACE_NS (100 * MILLISECOND) /* how long the order waits for the program */
+
+enum { NO_THREAD = -1 };
 
 /* splitmix64 */
 static uint64_t draw(void)
@@ -114,9 +123,58 @@ void soft_seeded_forget_turns(struct soft_op *op)
 
 /* ---- the program ------------------------------------------------------------------- */
 
-bool soft_scheduler_program_is_new(void)
+static uint64_t spent_ns(clockid_t clock)
 {
-    return scheduler.program_running > 0 && soft_now_ns() - scheduler.program_since < GRACE_NS;
+    struct timespec spent = {0};
+    clock_gettime(clock, &spent);
+    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+}
+
+void soft_scheduler_program_begins(void)
+{
+    scheduler.program_since = soft_now_ns();
+    scheduler.program_thread = (int)syscall(SYS_gettid);
+    pthread_getcpuclockid(pthread_self(), &scheduler.program_clock);
+    scheduler.program_spent_ns = spent_ns(scheduler.program_clock);
+}
+
+void soft_scheduler_program_ends(void)
+{
+    int own = (int)syscall(SYS_gettid);
+    atomic_compare_exchange_strong(&scheduler.program_thread, &own, 0);
+}
+
+void soft_scheduler_program_left(void)
+{
+    int over = 0;
+    atomic_compare_exchange_strong(&scheduler.program_thread, &over, NO_THREAD);
+}
+
+/* The state stands behind the name, which may hold anything. */
+static bool sleeps(int thread)
+{
+    char path[64], text[128] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    const char *name_end = size > 0 ? strrchr(text, ')') : NULL;
+    return name_end == NULL || strncmp(name_end, ") R", 3) != 0;
+}
+
+/* What neither sleeps nor has run for long only lacks a processor: on a machine that is busy the
+ * order is the same. */
+bool soft_scheduler_program_works(void)
+{
+    int thread = scheduler.program_thread;
+    if (scheduler.program_running == 0)
+        return false;
+    if (soft_now_ns() - scheduler.program_since < GRACE_NS)
+        return true;
+    if (thread == 0 || sleeps(thread)) /* it may have ended just now, and sleep on the lock */
+        return scheduler.program_thread == 0;
+    return spent_ns(scheduler.program_clock) - scheduler.program_spent_ns < GRACE_NS;
 }
 
 /* A function of the program holds the order up for a while, so that what it does comes before
@@ -124,7 +182,7 @@ bool soft_scheduler_program_is_new(void)
 bool soft_seeded_is_held(uint64_t *again)
 {
     *again = GRACE_NS;
-    return soft.options.seeded && soft_scheduler_program_is_new();
+    return soft.options.seeded && soft_scheduler_program_works();
 }
 
 /* ---- turns ------------------------------------------------------------------------- */

@@ -5,10 +5,12 @@
 #include "tests/soft/api/kernels.h"
 #include "tests/soft/api/soft_test.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { STREAMS = 4, STEPS = 6, LOG = STREAMS * STEPS };
 
@@ -167,6 +169,45 @@ static int gated_program(void)
     return 0;
 }
 
+static void doze(long ns)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+/* Between its two marks it gets no processor, for much longer than an order waits for one that
+ * sleeps. */
+static void be_kept_waiting(void *argument)
+{
+    pid_t program = getpid();
+    append(&(struct mark){*(const char *)argument, '('});
+    if (fork() == 0) {
+        doze(300000000);
+        kill(program, SIGCONT);
+        _exit(0);
+    }
+    raise(SIGSTOP);
+    for (clock_t end = clock() + CLOCKS_PER_SEC / 50; clock() < end;)
+        ; /* others are free to begin */
+    append(&(struct mark){*(const char *)argument, ')'});
+}
+
+static int stopped_program(void)
+{
+    static char names[2] = {'a', 'b'};
+    CUcontext context;
+    CUstream streams[2];
+
+    ok(cuInit(0));
+    ok(cuCtxCreate(&context, NULL, 0, 0));
+    for (int i = 0; i < 2; i++) {
+        ok(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+        ok(cuLaunchHostFunc(streams[i], be_kept_waiting, &names[i]));
+    }
+    ok(cuCtxSynchronize());
+    printf("%s", log_text);
+    return 0;
+}
+
 /* ---- the tests --------------------------------------------------------------------- */
 
 static void run(const char *program, unsigned seed, char *text, size_t size)
@@ -276,6 +317,17 @@ static void a_function_that_waits_for_the_program_holds_nothing_up(void **state)
     }
 }
 
+static void a_function_that_gets_no_processor_keeps_its_place(void **state)
+{
+    (void)state;
+    char text[64];
+    for (unsigned seed = 1; seed <= 3; seed++) {
+        run("stopped", seed, text, sizeof text);
+        if (strcmp(text, "a(a)b(b)") != 0 && strcmp(text, "b(b)a(a)") != 0)
+            fail_msg("seed %u: %s", seed, text);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -284,12 +336,14 @@ int main(int argc, char **argv)
         cmocka_unit_test(asking_is_repeatable_and_ends),
         cmocka_unit_test(work_goes_on_when_nobody_asks),
         cmocka_unit_test(a_function_that_waits_for_the_program_holds_nothing_up),
+        cmocka_unit_test(a_function_that_gets_no_processor_keeps_its_place),
     };
     static const struct child_program programs[] = {{"racy", racy_program},
                                                     {"mixed", mixed_program},
                                                     {"polling", polling_program},
                                                     {"staring", staring_program},
-                                                    {"gated", gated_program}};
+                                                    {"gated", gated_program},
+                                                    {"stopped", stopped_program}};
     child_main(argc, argv, programs, sizeof programs / sizeof programs[0]);
     if (argc > 1)
         seeds = (unsigned)atoi(argv[1]);
