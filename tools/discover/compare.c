@@ -36,9 +36,11 @@ struct rp_story_access *rp_find_lasting_reads(const struct rp_story *story, size
         most += story->calls[i].access_count;
     struct rp_story_access *reads = most ? malloc(most * sizeof(*reads)) : NULL;
     struct rp_places own = {0};
-    struct rp_story_walk walk = {story, first, reads ? end : first, 0};
+    struct rp_story_walk walk = {story, first, end, 0};
 
     *count = 0;
+    if (!reads)
+        return NULL;
     for (const struct rp_story_access *access; (access = rp_story_walk(&walk)) != NULL;)
         if (access->write && access->certain)
             rp_places_add(&own, access);
@@ -46,8 +48,7 @@ struct rp_story_access *rp_find_lasting_reads(const struct rp_story *story, size
                  !rp_places_cover(&own, access))
             reads[(*count)++] = *access;
     rp_places_release(&own);
-    if (reads)
-        qsort(reads, *count, sizeof(*reads), compare_reads);
+    qsort(reads, *count, sizeof(*reads), compare_reads);
     return reads;
 }
 
