@@ -39,7 +39,7 @@ void rp_op_and(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
     rp_op_unroot(run, &a);
     rp_op_unroot(run, &b);
     bool near = (a.flags | b.flags) & RP_FORM_NEAR;
-    bool wild = op->bits >= 64 && ((a.flags | b.flags) & RP_FORM_WILD);
+    uint8_t strange = op->bits >= 64 ? (a.flags | b.flags) & RP_FORM_STRANGE : 0;
     if (rp_form_is_number(&a) && rp_form_is_number(&b)) {
         rp_form_set(out, a.c & b.c);
         return;
@@ -60,9 +60,13 @@ void rp_op_and(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
                  rp_run_range(run, &a, &lo, &hi) && lo >= 0)
             rp_op_interval(out, 0, hi, op->bits);
     }
-    if (wild)
-        out->flags |= RP_FORM_WILD;
+    out->flags |= strange;
     rp_form_normalise(out, op->bits);
+}
+
+static bool is_known(const struct rp_form *form)
+{
+    return !form->mask && !form->fuzz && !(form->flags & ~RP_FORM_STRANGE);
 }
 
 /* How many low bits of a form are surely zero. */
@@ -71,7 +75,9 @@ static unsigned zero_bits(const struct rp_form *form)
     uint64_t all = (uint64_t)form->c;
     for (uint32_t rest = form->mask; rest; rest &= rest - 1)
         all |= (uint64_t)form->k[__builtin_ctz(rest)];
-    return form->fuzz || form->flags ? 0 : all ? (unsigned)__builtin_ctzll(all) : 62;
+    if (form->fuzz || (form->flags & ~RP_FORM_STRANGE))
+        return 0;
+    return all ? (unsigned)__builtin_ctzll(all) : 62;
 }
 
 /* Where no bit is set in both, OR and XOR are sums. */
@@ -91,7 +97,7 @@ void rp_op_or(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
     rp_form_copy(&b, &run->forms[op->b]);
     rp_op_unroot(run, &a);
     rp_op_unroot(run, &b);
-    bool wild = op->bits >= 64 && ((a.flags | b.flags) & RP_FORM_WILD);
+    uint8_t strange = op->bits >= 64 ? (a.flags | b.flags) & RP_FORM_STRANGE : 0;
     bool near = (a.flags | b.flags) & RP_FORM_NEAR;
     if (near) {
         rp_op_unrelated(out, op->bits);
@@ -102,7 +108,7 @@ void rp_op_or(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
         out->c -= 1;
     } else if (or_is_sum(run, &a, &b) || or_is_sum(run, &b, &a)) {
         rp_form_add(out, &a, &b);
-    } else if (rp_form_is_number(&a) && rp_form_is_number(&b)) {
+    } else if (is_known(&a) && is_known(&b)) {
         rp_form_set(out, op->kind == RP_OP_OR ? a.c | b.c : a.c ^ b.c);
     } else {
         rp_op_unrelated(out, op->bits);
@@ -116,7 +122,6 @@ void rp_op_or(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
                 out->flags |= RP_FORM_WILD;
         }
     }
-    if (wild)
-        out->flags |= RP_FORM_WILD;
+    out->flags |= strange;
     rp_form_normalise(out, op->bits);
 }

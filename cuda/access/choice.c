@@ -11,10 +11,11 @@ static void join(const struct rp_run *run, struct rp_form *out, const struct rp_
     struct rp_form a, b;
     rp_form_copy(&a, out);
     rp_form_copy(&b, other);
-    uint8_t flags = (a.flags | b.flags) & (RP_FORM_WILD | RP_FORM_TOP);
+    uint8_t flags = (a.flags | b.flags) & (RP_FORM_STRANGE | RP_FORM_TOP);
     bool both_near = a.flags & b.flags & RP_FORM_NEAR;
     if (a.root != b.root || ((a.flags ^ b.flags) & RP_FORM_NEAR)) {
         rp_op_unrelated(out, bits);
+        out->flags |= bits >= 64 ? flags & RP_FORM_STRANGE : 0;
         return;
     }
     if (both_near || (flags & RP_FORM_TOP)) {
@@ -105,11 +106,9 @@ void rp_op_least_or_most(struct rp_run *run, const struct rp_op *op, struct rp_f
     bool least = op->kind == RP_OP_MIN;
     if (((a.flags | b.flags) & RP_FORM_NEAR) || !rp_run_fit(run, &a, op->bits, op->is_signed) ||
         !rp_run_fit(run, &b, op->bits, op->is_signed) || !rp_run_range(run, &a, &lo[0], &hi[0]) ||
-        !rp_run_range(run, &b, &lo[1], &hi[1])) {
+        !rp_run_range(run, &b, &lo[1], &hi[1]))
         rp_op_unrelated(out, op->bits);
-        return;
-    }
-    if (least ? hi[0] <= lo[1] : lo[0] >= hi[1])
+    else if (least ? hi[0] <= lo[1] : lo[0] >= hi[1])
         rp_form_copy(out, &a);
     else if (least ? hi[1] <= lo[0] : lo[1] >= hi[0])
         rp_form_copy(out, &b);
@@ -117,7 +116,7 @@ void rp_op_least_or_most(struct rp_run *run, const struct rp_op *op, struct rp_f
         rp_form_interval(out, lo[0] < lo[1] ? lo[0] : lo[1], hi[0] < hi[1] ? hi[0] : hi[1]);
     else
         rp_form_interval(out, lo[0] > lo[1] ? lo[0] : lo[1], hi[0] > hi[1] ? hi[0] : hi[1]);
-    out->flags |= (a.flags | b.flags) & RP_FORM_WILD;
+    out->flags |= op->bits >= 64 ? (a.flags | b.flags) & RP_FORM_STRANGE : 0;
     rp_form_normalise(out, op->bits);
 }
 
@@ -136,6 +135,7 @@ void rp_op_absolute(struct rp_run *run, const struct rp_op *op, struct rp_form *
     } else {
         rp_form_interval(out, 0, -lo > hi ? -lo : hi);
     }
+    out->flags |= op->bits >= 64 ? a.flags & RP_FORM_STRANGE : 0;
     rp_form_normalise(out, op->bits);
 }
 

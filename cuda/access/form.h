@@ -30,7 +30,8 @@ enum rp_form_flag {
     RP_FORM_TOP = 1,  /* the offset may be anything */
     RP_FORM_WILD = 2, /* may hold, or be part of, a pointer that is not `root` */
     RP_FORM_NEAR = 4, /* an address in shared, local or param memory */
-    RP_FORM_PART = 8  /* with WILD: a pointer shifted to the right */
+    RP_FORM_PART = 8, /* with WILD: a pointer shifted to the right */
+    RP_FORM_STRANGE = RP_FORM_WILD | RP_FORM_PART
 };
 
 struct rp_form {

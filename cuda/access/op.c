@@ -55,8 +55,8 @@ static void induct(struct rp_run *run, const struct rp_op *op, struct rp_form *o
     struct rp_form step;
     rp_form_copy(&step, &run->forms[op->b]);
     rp_op_unroot(run, &step);
-    uint8_t flags = step.flags & (RP_FORM_WILD | RP_FORM_NEAR);
-    step.flags &= (uint8_t)~RP_FORM_WILD;
+    uint8_t flags = step.flags & (RP_FORM_STRANGE | RP_FORM_NEAR);
+    step.flags &= (uint8_t)~RP_FORM_STRANGE;
     if (loop->depth < RP_MAX_DEPTH && rp_form_is_number(&step)) {
         uint32_t counter = RP_VAR_LOOP + loop->depth;
         rp_form_set(&turns, 0);

@@ -25,17 +25,57 @@ static void multiply_ranges(const struct rp_run *run, const struct rp_form *a,
         rp_form_interval(out, lo, hi);
 }
 
+#define HALF (UINT64_C(1) << 31) /* a factor that puts upper halves into place */
+#define FAR (UINT64_C(1) << 40)  /* no buffer has so many bytes */
+
+static uint64_t size_of(int64_t number)
+{
+    return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+}
+
+/* The number that `op` multiplies 64 bits with, and which operand these are; 0: it does not. */
+static uint64_t factor_of(const struct rp_run *run, const struct rp_op *op, uint32_t *operand)
+{
+    bool shifts = op->kind == RP_OP_SHL;
+    if (op->bits < 64 || (!shifts && op->kind != RP_OP_MUL))
+        return 0;
+    bool by_b = shifts || rp_form_is_number(&run->forms[op->b]);
+    const struct rp_form *by = &run->forms[by_b ? op->b : op->a];
+    *operand = by_b ? op->a : op->b;
+    if (!rp_form_is_number(by))
+        return 0;
+    if (!shifts)
+        return size_of(by->c);
+    return (uint64_t)by->c < 31 ? UINT64_C(1) << by->c : HALF;
+}
+
+/* With how much `value` has been multiplied before, up to HALF: in two steps a half gets as far as
+ * in one. */
+static uint64_t scaled_before(const struct rp_run *run, uint32_t value)
+{
+    uint64_t by = 1, more;
+    while (by < HALF && (more = factor_of(run, &run->proof->ops[value], &value)))
+        by *= more < HALF ? more : HALF;
+    return by < HALF ? by : HALF;
+}
+
 /* Scaling turns what may be a pointer into an index, unless by so much that it may put the
- * upper half of one into place, or back to where it was before a shift to the right. Any data
- * that is scaled so much may be such a half, or the 0 or 1 that a pointer is multiplied with. */
-static uint8_t scaled_flags(const struct rp_form *form, int64_t by, unsigned bits)
+ * upper half of one into place, or back to where it was before a shift to the right. All that
+ * is scaled so much may be such a half, or the 0 or 1 that a pointer is multiplied with; so may
+ * what the launch's arguments make of it, which is a number here. One that is larger than any
+ * index may be a pointer, put together of whatever. */
+static uint8_t scaled_flags(const struct rp_run *run, uint32_t value, const struct rp_form *form,
+                            int64_t by, unsigned bits)
 {
     bool index = by >= 2 && by <= INT64_C(1) << 20 && !(form->flags & RP_FORM_PART);
-    bool data = form->mask || form->fuzz || form->flags;
-    uint64_t far = by < 0 ? 0 - (uint64_t)by : (uint64_t)by;
-    uint8_t half = bits >= 64 && data && far >= UINT64_C(1) << 31 ? RP_FORM_WILD : 0;
-    return half | (form->flags & (uint8_t)(RP_FORM_TOP |
-                                           (index ? 0 : RP_FORM_WILD | RP_FORM_PART)));
+    uint8_t kept = form->flags & (uint8_t)(RP_FORM_TOP | (index ? 0 : RP_FORM_STRANGE));
+    bool any = form->c || form->mask || form->fuzz || form->flags;
+    if (bits < 64 || !any || !by)
+        return kept;
+    bool number = !form->mask && !form->fuzz;
+    bool far = number && size_of(form->c) >= (FAR - 1) / size_of(by) + 1;
+    bool half = size_of(by) >= HALF || scaled_before(run, value) >= HALF / size_of(by);
+    return kept | (far || half ? RP_FORM_WILD : 0);
 }
 
 void rp_op_multiply(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
@@ -61,17 +101,18 @@ void rp_op_multiply(struct rp_run *run, const struct rp_op *op, struct rp_form *
         if (!rp_run_fit(run, &b, op->from, op->is_signed))
             rp_form_copy(&b, &type);
     }
+    bool by_a = !a.mask && !a.fuzz && !(a.flags & RP_FORM_TOP);
     bool by_b = !b.mask && !b.fuzz && !(b.flags & RP_FORM_TOP);
-    if (by_b || (!a.mask && !a.fuzz && !(a.flags & RP_FORM_TOP))) {
-        int64_t by = by_b ? b.c : a.c;
-        uint8_t flags = scaled_flags(by_b ? &a : &b, by, op->bits);
-        rp_form_scale(out, by_b ? &a : &b, by);
+    if (by_a || by_b) {
+        uint8_t flags = by_b ? scaled_flags(run, op->a, &a, b.c, op->bits) : 0;
+        flags |= by_a ? scaled_flags(run, op->b, &b, a.c, op->bits) : 0;
+        rp_form_scale(out, by_b ? &a : &b, by_b ? b.c : a.c);
         out->flags = flags | (out->flags & RP_FORM_TOP);
     } else {
-        bool wild = op->bits >= 64 && !wide && ((a.flags | b.flags) & RP_FORM_WILD);
+        bool whole = op->bits >= 64 && !wide;
+        uint8_t strange = whole ? (a.flags | b.flags) & RP_FORM_STRANGE : 0;
         multiply_ranges(run, &a, &b, out);
-        if (wild)
-            out->flags |= RP_FORM_WILD;
+        out->flags |= strange;
     }
     rp_form_normalise(out, op->bits);
 }
@@ -110,12 +151,13 @@ void rp_op_shift_left(struct rp_run *run, const struct rp_op *op, struct rp_form
     rp_op_unroot(run, &a);
     if (!rp_op_shift_amount(run, op, &amount) || (a.flags & RP_FORM_NEAR)) {
         rp_op_unrelated(out, op->bits);
+        out->flags |= op->bits >= 64 ? a.flags & RP_FORM_PART : 0;
     } else if (amount >= op->bits) {
         rp_form_set(out, 0);
     } else if (amount > 61) {
         rp_op_unrelated(out, op->bits);
     } else {
-        uint8_t flags = scaled_flags(&a, INT64_C(1) << amount, op->bits);
+        uint8_t flags = scaled_flags(run, op->a, &a, INT64_C(1) << amount, op->bits);
         rp_form_scale(out, &a, INT64_C(1) << amount);
         out->flags = flags | (out->flags & RP_FORM_TOP);
         rp_form_normalise(out, op->bits);

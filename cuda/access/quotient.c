@@ -8,7 +8,8 @@ void rp_op_shift_right(struct rp_run *run, const struct rp_op *op, struct rp_for
     int64_t amount;
     rp_form_copy(&a, &run->forms[op->a]);
     rp_op_unroot(run, &a);
-    uint8_t wild = op->bits >= 64 && a.flags & RP_FORM_WILD ? RP_FORM_WILD | RP_FORM_PART : 0;
+    /* what is too large for its place may be a pointer that was shifted to the left before */
+    bool wild = op->bits >= 64 && (a.flags & (RP_FORM_WILD | RP_FORM_TOP));
     int64_t lo, hi;
     if (!rp_op_shift_amount(run, op, &amount) || (a.flags & RP_FORM_NEAR)) {
         rp_op_unrelated(out, op->bits);
@@ -30,7 +31,7 @@ void rp_op_shift_right(struct rp_run *run, const struct rp_op *op, struct rp_for
     } else {
         rp_form_interval(out, 0, (INT64_C(1) << (op->bits - amount)) - 1);
     }
-    out->flags |= wild;
+    out->flags |= wild ? RP_FORM_STRANGE : 0;
     rp_form_normalise(out, op->bits);
 }
 
@@ -101,9 +102,9 @@ static void divide(struct rp_run *run, const struct rp_op *op, struct rp_form *o
 void rp_op_divide(struct rp_run *run, const struct rp_op *op, struct rp_form *out)
 {
     const struct rp_form *a = &run->forms[op->a], *b = &run->forms[op->b];
-    bool wild = op->bits >= 64 && (a->root || (a->flags & RP_FORM_WILD));
+    bool wild = op->bits >= 64 && (a->root || (a->flags & (RP_FORM_WILD | RP_FORM_TOP)));
     bool small = rp_form_is_number(b) && b->c > 0 && b->c <= INT64_C(1) << 20;
     divide(run, op, out);
     if (wild && (op->kind == RP_OP_DIV || !small))
-        out->flags |= RP_FORM_WILD | RP_FORM_PART;
+        out->flags |= RP_FORM_STRANGE;
 }

@@ -218,7 +218,8 @@ static void run_call(struct thread *at, const struct rp_ptx_instruction *ptx,
         return;
     for (size_t i = 0; i < callee->param_count; i++)
         scalar_pass(at, caller, arguments[i].var, &frame, &callee->params[i]);
-    at->failed |= !run_function(at, &frame, last);
+    if (!run_function(at, &frame, last)) /* nor will the caller: it has no steps left */
+        return;
     for (size_t i = 0; i < callee->return_count; i++)
         scalar_pass(at, &frame, &callee->returns[i], caller, operands[i].var);
 }

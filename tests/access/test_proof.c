@@ -60,6 +60,76 @@ static void halves_of_a_pointer_are_numbers(void **state)
           CLAIMS(WRITES('B', 8, 12)));
 }
 
+/* What a number of the launch's is, only its size tells: one that was put together of halves or
+ * pages is a pointer as good as the 64-bit parameter that is added to it. */
+static void a_sum_with_a_pointer_of_parts_names_no_root(void **state)
+{
+    (void)state;
+    const char *words = "A B C 1 7 64 0 D 0";
+    static const char *const parts[] = {
+        "mov.b64 {%r10, %r11}, %rd1; cvt.u64.u32 %rd10, %r10; cvt.u64.u32 %rd11, %r11;"
+        "shl.b64 %rd11, %rd11, 32; add.s64 %rd10, %rd10, %rd11;",
+        "ld.param.u32 %r10, [a]; ld.param.u32 %r11, [a+4]; and.b32 %r10, %r10, -32;"
+        "cvt.u64.u32 %rd10, %r10; cvt.u64.u32 %rd11, %r11; shl.b64 %rd11, %rd11, 32;"
+        "or.b64 %rd10, %rd10, %rd11;",
+        "shr.u64 %rd10, %rd1, 32; cvt.u32.u64 %r11, %rd10; cvt.u64.u32 %rd11, %r11;"
+        "mul.lo.s64 %rd10, %rd11, 0x100000000;",
+        /* in two steps */
+        "ld.param.u32 %r11, [a+4]; cvt.u64.u32 %rd10, %r11; shl.b64 %rd10, %rd10, 31;"
+        "shl.b64 %rd10, %rd10, 1;",
+        "ld.param.u32 %r11, [a+4]; cvt.u64.u32 %rd10, %r11; mul.lo.s64 %rd10, %rd10, 65536;"
+        "shl.b64 %rd10, %rd10, 16;",
+        "ld.global.u32 %r11, [%rd3]; cvt.u64.u32 %rd10, %r11; shl.b64 %rd10, %rd10, 16;"
+        "shl.b64 %rd10, %rd10, 16;",
+        "ld.global.u64 %rd10, [%rd3]; shl.b64 %rd10, %rd10, 16; shl.b64 %rd10, %rd10, 16;",
+        /* of pages, and under a mask */
+        "shr.u64 %rd10, %rd1, 26; cvt.u32.u64 %r11, %rd10; cvt.u64.u32 %rd10, %r11;"
+        "shl.b64 %rd10, %rd10, 26;",
+        "ld.param.u32 %r11, [a+4]; cvt.u64.u32 %rd10, %r11; shl.b64 %rd10, %rd10, 32;"
+        "and.b64 %rd10, %rd10, -65536;",
+        /* times 1, which is n */
+        "cvt.u64.u32 %rd10, %r1; mul.lo.s64 %rd10, %rd10, %rd1;",
+        "cvt.u64.u32 %rd10, %r1; mul.lo.s64 %rd10, %rd1, %rd10;",
+        /* cut at the top, and counted in other units for a while */
+        "ld.global.u64 %rd10, [%rd3]; shl.b64 %rd10, %rd10, 16; shr.u64 %rd10, %rd10, 16;",
+        "ld.global.u64 %rd10, [%rd3]; shl.b64 %rd10, %rd10, 3; div.u64 %rd10, %rd10, 8;",
+        "ld.global.u64 %rd10, [%rd3]; shr.u64 %rd10, %rd10, 3;"
+        "and.b64 %rd10, %rd10, 0x1fffffffffff; shl.b64 %rd10, %rd10, 3;",
+        "ld.global.u64 %rd10, [%rd3]; shr.u64 %rd10, %rd10, 3; selp.b64 %rd10, %rd10, 0, %p2;"
+        "shl.b64 %rd10, %rd10, 3;",
+        "ld.global.u64 %rd10, [%rd3]; shr.u64 %rd10, %rd10, 3; min.u64 %rd10, %rd10,"
+        "0x1fffffffffff; shl.b64 %rd10, %rd10, 3;",
+        /* without its sign */
+        "neg.s64 %rd10, %rd1; neg.s64 %rd11, %rd10; selp.b64 %rd10, %rd10, %rd11, %p2;"
+        "abs.s64 %rd10, %rd10;",
+    };
+    static const char *const ends[] = {
+        "mul.wide.s32 %rd12, %r9, 4; sub.s64 %rd13, %rd10, %rd12; ld.param.u64 %rd14, [l];"
+        "add.s64 %rd15, %rd13, %rd14; st.global.u32 [%rd15], 0;",
+        "mul.wide.s32 %rd12, %r9, 4; ld.param.u64 %rd14, [l]; add.s64 %rd15, %rd14, %rd10;"
+        "add.s64 %rd15, %rd12, %rd15; st.global.u32 [%rd15], 0;",
+        "neg.s64 %rd10, %rd10; ld.param.u64 %rd14, [l]; sub.s64 %rd15, %rd14, %rd10;"
+        "mul.wide.s32 %rd12, %r9, 4; add.s64 %rd15, %rd12, %rd15; st.global.u32 [%rd15], 0;",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (size_t j = 0; j < sizeof ends / sizeof *ends; j++) {
+            char body[1024];
+            snprintf(body, sizeof body,
+                     "ld.global.u32 %%r9, [%%rd2]; ld.global.u32 %%r12, [%%rd2];"
+                     "setp.eq.s32 %%p2, %%r12, 0; %s%s", parts[i], ends[j]);
+            bool from_memory = strstr(parts[i], "[%rd3]"), wide = strstr(parts[i], "global.u64");
+            if (from_memory)
+                prove(body, 1, 1, words, CLAIMS(READS('B', 0, 4), READS('C', 0, wide ? 8 : 4),
+                                                WRITES_ANY));
+            else
+                prove(body, 1, 1, words, CLAIMS(READS('B', 0, 4), WRITES_ANY));
+        }
+    /* what is scaled by less is an index still */
+    prove("ld.global.u32 %r9, [%rd2]; mul.wide.u32 %rd9, %r1, 4096; shl.b64 %rd9, %rd9, 2;"
+          "add.s64 %rd10, %rd1, %rd9; mul.wide.s32 %rd11, %r9, 4; add.s64 %rd10, %rd10, %rd11;"
+          "st.global.u32 [%rd10], 0;", 1, 1, words, CLAIMS(READS('B', 0, 4), WRITES_IN('A')));
+}
+
 static void pointers_of_unknown_origin(void **state)
 {
     (void)state;
@@ -345,6 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pointers_are_followed),
         cmocka_unit_test(halves_of_a_pointer_are_numbers),
+        cmocka_unit_test(a_sum_with_a_pointer_of_parts_names_no_root),
         cmocka_unit_test(pointers_of_unknown_origin),
         cmocka_unit_test(shared_and_local_memory_do_not_count),
         cmocka_unit_test(instructions_that_write),
