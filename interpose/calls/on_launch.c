@@ -60,6 +60,7 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
 {
     struct rp_launched *launched = &launch->launched;
     rp_core_lock();
+    rp_recompute_await(NULL); /* while nothing is gathered: that is one for all threads */
     rp_stream stream = launch->stream ? rp_handler_stream_of(launch->stream, &rp_calls[frame->id])
                                       : rp_handler_stream(frame);
     if (rp_handler_is_captured(stream)) {

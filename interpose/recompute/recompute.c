@@ -220,7 +220,9 @@ static bool needs_what_is_dropped(const struct rp_footprint *call)
  * made anew: none of that waits for us. */
 void rp_recompute_await(const struct rp_footprint *call)
 {
-    if (rp_recompute_is_on() && !call->in_graph && needs_what_is_dropped(call))
+    bool is_wanted = call ? !call->in_graph && !call->is_launch && needs_what_is_dropped(call)
+                          : rp_holding_any_dropped() != NULL;
+    if (rp_recompute_is_on() && is_wanted)
         rp_drop_let_others_pass();
 }
 
