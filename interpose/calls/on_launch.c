@@ -2,6 +2,7 @@
 /* Calls that launch kernels. */
 #include "interpose/calls/handlers.h"
 
+#include "cuda/driver_real.h"
 #include "interpose/calls/audit.h"
 #include "interpose/calls/launch.h"
 #include "interpose/calls/object.h"
@@ -55,6 +56,18 @@ static void note_arguments(struct rp_launched *launched, const struct rp_footpri
     }
 }
 
+/* Blocks of more threads than the function may have; and the sizes of grids that no device has, by
+ * the technical specifications of the CUDA programming guide. */
+static bool is_beyond(CUfunction function, const struct rp_launch *shape)
+{
+    int most = 0;
+    uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
+    return shape->grid[0] > INT32_MAX || shape->grid[1] > UINT16_MAX ||
+           shape->grid[2] > UINT16_MAX ||
+           (rp_real.cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                                       function) == CUDA_SUCCESS && threads > (uint64_t)most);
+}
+
 static void track_launch(struct rp_frame *frame, CUfunction function, struct launch *launch,
                          void **params, void **extra)
 {
@@ -78,6 +91,7 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
     rp_footprint_begin(call, launched->kernel->name, stream);
     rp_buffer_meet_launch(launched->kernel->text, rp_launched_param, launched);
     rp_launched_footprint(launched, call);
+    call->is_beyond = rp_recompute_is_on() && is_beyond(function, &launched->geometry);
     rp_handler_track(frame, call, RP_OK);
     if (!call->denied)
         rp_recompute_launch(launched, RP_HANDLE(function), launch->is_plain, call);

@@ -9,6 +9,7 @@
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/gate.h"
 #include "interpose/recompute/holding.h"
+#include "interpose/recompute/leftover.h"
 #include "interpose/recompute/pool.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/victim.h"
@@ -289,13 +290,13 @@ static uint64_t evict(uint64_t bytes)
 bool rp_drop_make_room(uint64_t bytes)
 {
     bool is_shut = rp_gates_are_shut();
-    uint64_t freed = trim_own(bytes);
+    uint64_t freed = trim_own(bytes) + rp_leftovers_reclaim();
     if (freed < bytes)
         freed += rp_pools_reclaim(bytes - freed, !is_shut);
     if (freed < bytes)
         freed += take(bytes - freed);
     if (freed < bytes && rp_gates_are_shut() && rp_gates_await()) {
-        freed += trim_own(bytes - freed);
+        freed += trim_own(bytes - freed) + rp_leftovers_reclaim();
         freed += rp_pools_reclaim(bytes - freed, true) + take(bytes - freed);
     }
     if (freed < bytes)

@@ -58,6 +58,7 @@ void rp_gate_begins(rp_stream stream)
     gate->stream = stream;
     gate->given = false;
     gates.count++;
+    rp_core_keep_lock(); /* or others would wait, with the lock, for what was never given */
 }
 
 static void remove_at(size_t at)

@@ -14,7 +14,8 @@
 
 #include <stdbool.h>
 
-/* The stream is about to be given a gate; those that have begun were given. */
+/* The stream is about to be given a gate, by the call in hand: the lock is kept until that has come
+ * back. Those that have begun were given: they are this call's. */
 void rp_gate_begins(rp_stream stream);
 void rp_gates_end(void);
 

@@ -9,6 +9,7 @@
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/exile.h"
 #include "interpose/recompute/holding.h"
+#include "interpose/recompute/leftover.h"
 #include "interpose/recompute/liveness.h"
 #include "interpose/recompute/loss.h"
 #include "interpose/recompute/need.h"
@@ -124,21 +125,22 @@ bool rp_recompute_free(rp_alloc_id id, uint64_t address)
 {
     bool is_on = is_quiet();
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
-    if (!is_on || alloc->address != address)
+    if (!is_on || alloc->address != address || is_broken())
         return false;
     rp_loss_of_memory(id, true);
     rp_loss_let_go_of_empty();
     struct rp_backed *backed = rp_backing_find(address);
     if (!backed)
         return false;
-    if (rp_drop_wait_for_all(rp_backing_owner(backed))) {
-        rp_exile_forget(id);
-        rp_pool_drop(backed);
+    bool is_over = rp_drop_wait_for_all(rp_backing_owner(backed));
+    rp_exile_forget(id);
+    rp_pool_drop(backed);
+    if (is_over)
         rp_backing_destroy(backed);
-    } else {
-        rp_remark("cuMemFree", "what the job freed while a stream captured, or when the device "
-                               "could not be waited for, is there until the process ends");
-    }
+    else if (!rp_leftover_add(backed))
+        rp_remark("cuMemFree", "the host is out of memory: what was freed while a stream captured "
+                               "is there until the process ends");
+    rp_leftovers_reclaim();
     rp_core.device_bytes += alloc->bytes; /* its death is about to take them off */
     return true;
 }
@@ -233,6 +235,7 @@ void rp_recompute_lost(uint64_t context)
         rp_exile_forget_all();
     }
     rp_pools_lose(context);
+    rp_leftovers_lose(context);
     rp_backing_lose(context);
     rp_drop_forget();
 }
@@ -240,6 +243,7 @@ void rp_recompute_lost(uint64_t context)
 void rp_recompute_forget(void)
 {
     rp_pools_forget();
+    rp_leftovers_forget();
     rp_backing_forget();
     rp_exile_forget_all();
     rp_holdings_forget_all();

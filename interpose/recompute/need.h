@@ -15,7 +15,7 @@
 #include "interpose/recompute/backing.h"
 #include "interpose/run/footprint.h"
 
-/* It is about to be given to the device, and what it meets is there. */
+/* The device was given it, and what it meets is there. */
 void rp_need_call(const struct rp_footprint *call);
 /* Memory has come and is counted: `backed`, or with NULL the driver's own. */
 void rp_need_memory(const struct rp_backed *backed);

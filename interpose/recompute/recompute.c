@@ -275,18 +275,15 @@ void rp_recompute_refuses(uint64_t bytes)
         rp_core.figures.lacking = needed;
 }
 
-/* An error of the device's, or a stream that is none: the driver has an answer of its own. */
+/* An error of the device's, a stream that is none, or a launch of a shape that no device has: the
+ * driver has an answer of its own. */
 static bool is_refused_anyway(const struct rp_footprint *call)
 {
+    if (call->is_beyond)
+        return true;
     CUresult result = rp_core.captures ? CUDA_SUCCESS
                                        : rp_real.cuStreamQuery(rp_driver_stream(call->stream));
     return result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
-}
-
-static void note_before(const struct rp_footprint *call)
-{
-    rp_need_call(call);
-    rp_behind_call(call);
 }
 
 bool rp_recompute_before(const struct rp_footprint *call)
@@ -300,11 +297,15 @@ bool rp_recompute_before(const struct rp_footprint *call)
     bring_back_before_it_is_shut_in(call);
     enum rp_status status = rp_driver_context_of(call->stream) ? share(call) : bring_back(call);
     const struct rp_holding *holding = rp_holding_any_dropped();
+    if (status == RP_OK) {
+        rp_behind_call(call);
+        return true;
+    }
+    if (is_refused_anyway(call))
+        return true;
     if (status == RP_NO_MEMORY)
         rp_recompute_refuses(rp_need_missing(call));
-    else if (status == RP_OK)
-        note_before(call);
-    else if (!is_refused_anyway(call))
+    else
         rp_report(RP_HAZARD_NOT_PRESERVED, holding ? holding->owner : NULL, call,
                   holding ? holding->id : 0, holding ? holding->lo : 0,
                   holding ? holding->hi : 0, NULL, NULL);
@@ -362,8 +363,10 @@ void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure)
 {
     if (!rp_recompute_is_on())
         return;
-    if (went)
+    if (went) {
+        rp_need_call(call);
         doubt_open_forwards(call);
+    }
     if (call->is_gate && !call->in_graph)
         rp_gates_end();
     rp_claim_after(call, went, sure);

@@ -14,14 +14,28 @@
 
 struct rp_core rp_core = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Of the lock, by its thread. */
+static _Thread_local enum { TAKEN_IN_TURN, TO_BE_KEPT, KEPT } keeping;
+
 void rp_core_lock(void)
 {
-    pthread_mutex_lock(&rp_core.lock);
+    if (keeping == KEPT)
+        keeping = TAKEN_IN_TURN;
+    else
+        pthread_mutex_lock(&rp_core.lock);
 }
 
 void rp_core_unlock(void)
 {
-    pthread_mutex_unlock(&rp_core.lock);
+    if (keeping == TO_BE_KEPT)
+        keeping = KEPT;
+    else
+        pthread_mutex_unlock(&rp_core.lock);
+}
+
+void rp_core_keep_lock(void)
+{
+    keeping = TO_BE_KEPT;
 }
 
 union rp_value rp_value_text(const char *text)

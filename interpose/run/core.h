@@ -2,7 +2,7 @@
 /* The running state that ties the floors together: one a process.
  *
  * Everything here is guarded by `lock`, which a thread holds for the bookkeeping of one
- * driver call and never across the driver call itself. */
+ * driver call and not across the driver call itself, but for audits and rp_core_keep_lock. */
 #ifndef RP_INTERPOSE_CORE_H
 #define RP_INTERPOSE_CORE_H
 
@@ -74,6 +74,9 @@ void rp_core_forget(void);
 
 void rp_core_lock(void);
 void rp_core_unlock(void);
+/* The lock is kept while the driver does what the call in hand is about, which must not take long:
+ * this thread's next rp_core_unlock, and the rp_core_lock after that, do nothing. */
+void rp_core_keep_lock(void);
 
 /* True in modes that keep copies of what a replay must see. */
 static inline bool rp_core_keeps(void)

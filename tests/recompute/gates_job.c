@@ -4,6 +4,9 @@
 #include "cases.h"
 
 #include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
@@ -183,15 +186,63 @@ static void crowded(void)
     show("last", others[MANY - 1]);
 }
 
+static void CUDA_CB do_nothing(void *unused)
+{
+    (void)unused;
+}
+
+static CUcontext context;
+static atomic_bool trained;
+
+/* As those that load data do. */
+static void *call_the_host(void *unused)
+{
+    CUstream own;
+    CU(cuCtxSetCurrent(context));
+    CU(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
+    while (!trained) {
+        for (int i = 0; i < 8; i++)
+            CU(cuLaunchHostFunc(own, do_nothing, NULL));
+        CU(cuStreamSynchronize(own));
+    }
+    return unused;
+}
+
+/* Other threads' gates open as soon as they are given, while this one is short of memory. */
+static void beside_loaders(void)
+{
+    enum { LAYERS = 16, STEPS = 40, LOADERS = 3 };
+    CUdeviceptr outs[LAYERS];
+    pthread_t loaders[LOADERS];
+    in = filled(7);
+    for (int i = 0; i < LAYERS; i++)
+        outs[i] = filled(0);
+    for (int i = 0; i < LOADERS; i++)
+        pthread_create(&loaders[i], NULL, call_the_host, NULL);
+    for (int i = 0; i < LAYERS * STEPS; i++) {
+        if (i % LAYERS == 0) {
+            nvtxRangePop();
+            nvtxRangePushA("step");
+        }
+        nvtxRangePushA("forward/0");
+        affine(outs[i % LAYERS], i % LAYERS ? outs[i % LAYERS - 1] : in, stream);
+        nvtxRangePop();
+    }
+    trained = true;
+    for (int i = 0; i < LOADERS; i++)
+        pthread_join(loaders[i], NULL);
+    show("out", outs[LAYERS - 1]);
+}
+
 static const struct job_case cases[] = {
     {"overwritten", overwritten}, {"overwritten-twice", overwritten_twice}, {"met", met},
     {"joined", joined}, {"default", by_default}, {"given-back", given_back}, {"crowded", crowded},
+    {"beside-loaders", beside_loaders},
     {NULL, NULL},
 };
 
 int main(int argc, char **argv)
 {
-    CUcontext context;
     if (argc != 3)
         return 2;
     CU(cuInit(0));

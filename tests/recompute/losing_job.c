@@ -466,13 +466,70 @@ static void counted(void)
     looked_at_twice("counted");
 }
 
+/* Each time something is freed while another stream captures. */
+static void free_while_one_captures(CUresult (*give)(CUdeviceptr memory))
+{
+    CUdeviceptr in = device_words(7), out = device_words(0), passing;
+    CUstream other;
+    CUgraph graph;
+    CU(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < 40; i++) {
+        CU(cuMemAllocAsync(&passing, BYTES, stream));
+        CU(cuMemsetD32Async(passing, 3, WORDS, stream));
+        CU(cuStreamSynchronize(stream));
+        CU(cuStreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_RELAXED));
+        CU(give(passing));
+        CU(cuStreamEndCapture(other, &graph));
+        CU(cuGraphDestroy(graph));
+        nvtxRangePushA("forward/0");
+        affine(out, in, 5);
+        nvtxRangePop();
+    }
+    show("out", out);
+}
+
+static CUresult give_in_turn(CUdeviceptr memory)
+{
+    return cuMemFreeAsync(memory, stream);
+}
+
+static void freed_while_captured(void)
+{
+    free_while_one_captures(cuMemFree);
+}
+
+static void given_while_captured(void)
+{
+    free_while_one_captures(give_in_turn);
+}
+
+/* Calls that fail in any case, which meet what was dropped, or more than there is memory for. */
+static void failing(void)
+{
+    CUdeviceptr in = device_words(7), out = device_words(0), bad = 16;
+    unsigned factor = 5, word;
+    CUfunction function;
+    void *good_params[] = {&in, &out, &factor}, *bad_params[] = {&bad, &in, &factor};
+    forward("forward/0", out, in);
+    CU(cuModuleGetFunction(&function, module, "affine"));
+    printf("out %d", (int)cuLaunchKernel(function, WORDS / 256, 1, 1, 5000, 1, 1, 0, stream,
+                                         good_params, NULL));
+    printf(" %d", (int)cuLaunchKernel(function, WORDS / 256, 1, 1, 256, 1, 1, 0, (CUstream)&word,
+                                      good_params, NULL));
+    CU(cuLaunchKernel(function, WORDS / 256, 1, 1, 256, 1, 1, 0, stream, bad_params, NULL));
+    printf(" %d", (int)cuStreamSynchronize(stream));
+    printf(" %d", (int)cuMemcpyDtoH(&word, out, sizeof word));
+    printf(" %d\n", (int)cuMemFree(out));
+}
+
 static const struct job_case cases[] = {
     {"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
     {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
     {"pinned", pinned}, {"loader", loader}, {"exported", exported}, {"timed", timed},
     {"counted", counted}, {"asked", asked}, {"opened", opened}, {"neighbour", neighbour},
     {"called", called}, {"made-once", made_once}, {"stepped", stepped},
-    {"large-block", large_block}, {NULL, NULL},
+    {"large-block", large_block}, {"freed-while-captured", freed_while_captured},
+    {"given-while-captured", given_while_captured}, {"failing", failing}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

@@ -54,6 +54,9 @@ class Gates(unittest.TestCase):
         told = self.same("crowded", "-b", "128KiB", disabled="exile,worth")
         self.assertIn("beside: 2", told)  # out of memory
 
+    def test_gates_of_another_thread_that_open_at_once_are_no_reason_to_refuse_memory(self):
+        self.same("beside-loaders", "-b", "100KiB", disabled="")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

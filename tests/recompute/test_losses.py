@@ -88,6 +88,18 @@ class Losses(unittest.TestCase):
         self.assertGreaterEqual(least, passing)
         self.assertLessEqual(least, budget)
 
+    def test_what_is_freed_while_a_stream_captures_goes_later(self):
+        self.same("freed-while-captured", "-b", "256KiB", disabled="")
+        self.same("given-while-captured", "-b", "256KiB", disabled="")
+
+    def test_what_the_driver_refuses_anyway_is_refused_by_the_driver(self):
+        """And it counts for nothing, whatever memory it would have taken."""
+        small = "64KiB"
+        summary = self.same("failing", "-b", small, disabled="worth")
+        self.assertLess(summary["recompute"]["least_bytes"], 48 << 10)
+        self.assertEqual(summary["recompute"].get("needed_bytes", 0), 0)
+        self.same("failing")
+
     def test_what_opens_another_stream_does_not_wait_for_it(self):
         self.recalled("opened")
         run, _ = self.under("opened", limit="3", REPRISE_TEST_DISABLE="plenty,gates")
