@@ -95,7 +95,10 @@ static int save_plan(const struct rp_plan_arguments *arguments, const struct rp_
     int code = write_text(arguments, arguments->output, rp_plan_to_json(plan, profile));
     if (code != RP_EXIT_OK || arguments->quiet)
         return code;
-    if (plan->model == RP_MODEL_NESTED)
+    if (plan->model == RP_MODEL_NESTED && rp_profile_least(profile)) /* of recompute */
+        rp_say("wrote %s; next: reprise run -m recompute -c CONTRACT --plan %s -- COMMAND",
+               arguments->output, arguments->output);
+    else if (plan->model == RP_MODEL_NESTED)
         rp_say("wrote %s; next: reprise run --plan %s -- COMMAND", arguments->output,
                arguments->output);
     else

@@ -231,7 +231,20 @@ static void say_advice(const json_t *plan)
                rp_size_exact(least, smallest));
 }
 
-/* What was saved, by the process that needed most. */
+/* What none of the processes would have got on without. */
+static uint64_t least_of_all(const struct rp_summaries *summaries)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < summaries->count; i++) {
+        const json_t *figures = json_object_get(summaries->items[i], "recompute");
+        uint64_t least = rp_member_number(figures, "least_bytes");
+        if (least > most)
+            most = least;
+    }
+    return most;
+}
+
+/* What was saved, by the process that had most. */
 static void say_recompute(const struct rp_summaries *summaries)
 {
     const json_t *most = NULL;
@@ -246,7 +259,7 @@ static void say_recompute(const struct rp_summaries *summaries)
         rp_say("recompute: at most %s on the device, and no less than %s would do; %s dropped, %s "
                "forwards run again",
                rp_size_format(peak, rp_member_number(most, "device_peak_bytes")),
-               rp_size_exact(least, rp_member_number(figures, "least_bytes")),
+               rp_size_exact(least, least_of_all(summaries)),
                rp_size_format(dropped, rp_member_number(figures, "bytes_dropped")),
                rp_count_format(recalls, rp_member_number(figures, "recalls")));
     say_advice(json_object_get(figures, "plan"));

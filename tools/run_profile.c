@@ -3,17 +3,42 @@
 #include "planner/profile.h"
 #include "planner/purpose.h"
 #include "tools/command.h"
+#include "tools/folder.h"
 #include "tools/run.h"
 #include "tools/say.h"
 #include "tracker/text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Other processes of the run, each with a profile beside this one, may have needed more. */
+static uint64_t least_of_run(const char *path, uint64_t least)
+{
+    char folder[PATH_MAX], other[PATH_MAX], message[1024];
+    size_t count = 0;
+    snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+    bool is_run = rp_path_join(other, folder, "run.json") && access(other, F_OK) == 0;
+    char **names = is_run ? rp_folder_list(folder, "profile", ".json", &count) : NULL;
+    for (size_t i = 0; names && i < count; i++) {
+        struct rp_profile *profile;
+        if (!rp_path_join(other, folder, names[i]) ||
+            rp_profile_load(other, &profile, message, sizeof(message)) != RP_OK)
+            continue;
+        least = rp_profile_least(profile) > least ? rp_profile_least(profile) : least;
+        rp_profile_destroy(profile);
+    }
+    if (names)
+        rp_folder_list_free(names, count);
+    return least;
+}
 
 static int check_budget(const struct rp_run *run, const struct rp_profile *profile)
 {
-    uint64_t least = rp_profile_least(profile), budget = rp_run_budget(run);
+    uint64_t least = least_of_run(run->profile, rp_profile_least(profile));
+    uint64_t budget = rp_run_budget(run);
     char least_text[RP_SIZE_TEXT], budget_text[RP_SIZE_TEXT];
 
     if (least <= budget)

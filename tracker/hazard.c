@@ -61,6 +61,9 @@ bool rp_hazard_kind_warns(enum rp_hazard_kind kind)
 
 static const char *stale_advice(const struct rp_hazard *hazard)
 {
+    if (hazard->for_eager)
+        return "recompute puts back nothing for replays that the job makes by itself: run such a "
+               "job under -m guard, which does";
     if (hazard->again)
         return PROMISE;
     if (hazard->undiscovered)

@@ -85,6 +85,7 @@ struct rp_hazard {
     uint64_t order;         /* 0 for the first that was met, 1 for the next ... */
     bool harmless;          /* listed as such in the contract */
     bool guarded;           /* met under a guard, which has done what it could */
+    bool for_eager;         /* met in recompute, which puts nothing back for the job's replays */
     bool discovers;         /* the contract says "discovered" already */
     bool undiscovered;      /* discovery was refused for the forward */
     bool repeats;           /* what makes it a replay is that a forward's launches come again */

@@ -295,7 +295,7 @@ bool rp_drop_make_room(uint64_t bytes)
         freed += rp_pools_reclaim(bytes - freed, !is_shut);
     if (freed < bytes)
         freed += take(bytes - freed);
-    if (freed < bytes && rp_gates_are_shut() && rp_gates_await()) {
+    if (freed < bytes && is_shut && rp_gates_await()) { /* they may have opened just now */
         freed += trim_own(bytes - freed) + rp_leftovers_reclaim();
         freed += rp_pools_reclaim(bytes - freed, true) + take(bytes - freed);
     }

@@ -43,29 +43,40 @@ bool rp_recall_is_possible(const struct rp_execution *execution)
 /* ---- inputs ------------------------------------------------------------------------- */
 
 /* What the recipe reads and nobody keeps a copy of must stand where it stood. */
-static enum rp_status recall_input(const struct rp_live *live, rp_stream stream)
+static enum rp_status input_in(const struct rp_live *live, struct rp_execution **input)
 {
     struct rp_spans needed = {0};
+    const struct rp_holding *holding = NULL;
     enum rp_status status = rp_spans_copy(&needed, &live->live_in);
     if (status == RP_OK)
         status = rp_spans_remove_all(&needed, &live->kept);
-    for (size_t i = 0; status == RP_OK && i < needed.count; i++) {
-        const struct rp_holding *holding;
-        while (rp_switch_on(RP_SWITCH_INPUTS) && status == RP_OK &&
-               (holding = rp_holding_dropped(live->id, needed.items[i].lo,
-                                                                needed.items[i].hi)))
-            status = holding->owner->recipe->busy ? RP_INVALID
-                                                  : rp_recall(holding->owner, stream);
-    }
+    for (size_t i = 0; status == RP_OK && !holding && i < needed.count; i++)
+        holding = rp_holding_dropped(live->id, needed.items[i].lo, needed.items[i].hi);
     rp_spans_release(&needed);
+    *input = holding ? holding->owner : NULL;
+    return status;
+}
+
+enum rp_status rp_recall_input(const struct rp_execution *execution, struct rp_execution **input)
+{
+    const struct rp_instance *instance = execution->instance;
+    enum rp_status status = RP_OK;
+    *input = NULL;
+    for (size_t i = 0; status == RP_OK && !*input && i < instance->live_count; i++)
+        if (rp_switch_on(RP_SWITCH_INPUTS))
+            status = input_in(&instance->lives[i], input);
     return status;
 }
 
 static enum rp_status recall_inputs(const struct rp_execution *execution, rp_stream stream)
 {
-    enum rp_status status = RP_OK;
-    for (size_t i = 0; status == RP_OK && i < execution->instance->live_count; i++)
-        status = recall_input(&execution->instance->lives[i], stream);
+    struct rp_execution *input;
+    enum rp_status status;
+    while ((status = rp_recall_input(execution, &input)) == RP_OK && input) {
+        status = input->recipe->busy ? RP_INVALID : rp_recall(input, stream);
+        if (status != RP_OK)
+            break;
+    }
     return status;
 }
 

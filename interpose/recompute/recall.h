@@ -11,7 +11,9 @@ bool rp_recall_is_possible(const struct rp_execution *execution);
 /* Makes all that it holds stand again, in `stream`, before whatever that is given next.
  * RP_NO_MEMORY with nothing of the job changed; anything else says that the content is lost. */
 enum rp_status rp_recall(struct rp_execution *execution, rp_stream stream);
-/* The same of everything that is dropped. */
+/* A forward that has dropped what the recipe reads, and has to be recalled before; or NULL. */
+enum rp_status rp_recall_input(const struct rp_execution *execution, struct rp_execution **input);
+/* Recalls everything that is dropped. */
 enum rp_status rp_recall_all(rp_stream stream);
 
 #endif

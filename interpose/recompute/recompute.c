@@ -21,6 +21,7 @@
 #include "interpose/recompute/recall.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/round.h"
+#include "interpose/recompute/use.h"
 #include "interpose/run/budget.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
@@ -158,62 +159,11 @@ void rp_recompute_ends(struct rp_execution *execution)
 
 /* ---- calls -------------------------------------------------------------------------- */
 
-static bool meets(const struct rp_footprint *call, const struct rp_holding *holding)
-{
-    for (size_t i = 0; i < call->count; i++)
-        if (call->reaches[i].id == holding->id && call->reaches[i].lo < holding->hi &&
-            holding->lo < call->reaches[i].hi)
-            return true;
-    return false;
-}
-
-/* Something dropped that the call meets, and does not just overwrite. */
-static const struct rp_holding *first_needed(const struct rp_footprint *call)
-{
-    bool any = rp_holding_any_dropped();
-    for (size_t i = 0; any && i < rp_holdings_count(); i++) {
-        const struct rp_holding *holding = rp_holdings_at(i);
-        if (holding->state == RP_HOLDING_DROPPED && !holding->claimed && meets(call, holding) &&
-            !rp_claim_may(call, holding))
-            return holding;
-    }
-    return NULL;
-}
-
-/* Memory that nobody has used yet comes with its first use, whatever that is. */
-static enum rp_status fill_absent(const struct rp_footprint *call)
-{
-    enum rp_status status = RP_OK;
-    for (size_t i = 0; status == RP_OK && i < call->count; i++) {
-        const struct rp_reach *reach = &call->reaches[i];
-        struct rp_backed *backed = rp_backing_of(reach->id);
-        if (backed && rp_backing_is_absent(backed, reach->lo, reach->hi))
-            status = rp_drop_fill(backed, reach->lo, reach->hi);
-    }
-    return status;
-}
-
-/* A graph's nodes are all looked at before the first of them runs. */
-static enum rp_status bring_back(const struct rp_footprint *call)
-{
-    if (rp_footprint_is_unproved(call) || call->in_graph)
-        return rp_recall_all(call->stream);
-    const struct rp_holding *holding;
-    enum rp_status status = RP_OK;
-    while (status == RP_OK && (holding = first_needed(call)))
-        status = rp_recall(holding->owner, call->stream);
-    if (status == RP_OK)
-        status = rp_claim_before(call);
-    if (status == RP_OK)
-        status = rp_exile_before(call);
-    return status == RP_OK ? fill_absent(call) : status;
-}
-
 static bool needs_what_is_dropped(const struct rp_footprint *call)
 {
     return rp_holding_any_dropped() &&
            (rp_footprint_is_unproved(call) || rp_driver_context_of(call->stream) ||
-            first_needed(call));
+            rp_use_first_needed(call));
 }
 
 /* Calls of other threads that have been seen to, and are not known to be done, come before what is
@@ -295,7 +245,7 @@ bool rp_recompute_before(const struct rp_footprint *call)
     rp_drop_guard(call);
     rp_liveness_call(call);
     bring_back_before_it_is_shut_in(call);
-    enum rp_status status = rp_driver_context_of(call->stream) ? share(call) : bring_back(call);
+    enum rp_status status = rp_driver_context_of(call->stream) ? share(call) : rp_use_begins(call);
     const struct rp_holding *holding = rp_holding_any_dropped();
     if (status == RP_OK) {
         rp_behind_call(call);
@@ -424,7 +374,7 @@ bool rp_recompute_stays(struct rp_backed *backed, uint32_t name)
                            (struct rp_reach){.effect = RP_READ}, NULL);
     rp_drop_guard(all);
     if (status == RP_OK)
-        status = bring_back(all);
+        status = rp_use_begins(all);
     rp_drop_unguard(all);
     rp_footprint_give(all);
     if (status == RP_OK)

@@ -58,7 +58,7 @@ struct rp_footprint {
     bool in_graph;      /* a node of a graph that is launched */
     bool on_device;     /* to write device memory is all that it does */
     bool is_upload;     /* copies from the host */
-    bool is_beyond;     /* a launch of a shape that the driver is going to refuse, if that was asked */
+    bool is_beyond;     /* a launch of a shape that the driver is going to refuse, if asked for */
     bool is_gate;       /* it is over when somebody else says so, and perhaps this job */
     bool on_host;       /* a function of the host's: it meets host memory alone */
     bool is_transfer;   /* copies from anywhere, in any shape */

@@ -70,6 +70,7 @@ static void record(struct rp_hazard *hazard)
     enum rp_hazard_news news;
     hazard->step = rp_core.step;
     hazard->guarded = rp_core_keeps();
+    hazard->for_eager = rp_core.config.mode == RP_MODE_RECOMPUTE;
     hazard->discovers = rp_core.config.contract->state == RP_STATE_DISCOVERED;
     hazard->harmless = is_harmless(hazard->buffer);
     if (rp_hazards_add(&rp_core.hazards, hazard, &news) != RP_OK)

@@ -466,6 +466,28 @@ static void counted(void)
     looked_at_twice("counted");
 }
 
+/* A call that meets more than any before it, when two forwards in a row have been dropped that it
+ * needs: neither can be followed again beside what it meets. */
+static void larger(void)
+{
+    enum { PARTS = 12 };
+    CUdeviceptr in = device_words(7), between = device_words(0), sums = device_words(0), all;
+    CUfunction function;
+    void *params[] = {&sums, &all};
+    CU(cuModuleGetFunction(&function, module, "sums"));
+    CU(cuMemAlloc(&all, PARTS * BYTES));
+    for (int i = 0; i < PARTS; i++)
+        CU(cuMemsetD32Async(all + (CUdeviceptr)i * BYTES, 3, WORDS, stream));
+    forward("forward/0", between, in);
+    forward("forward/1", all + 4 * BYTES, between);
+    for (int i = 0; i < PARTS; i++)
+        if (i != 4)
+            CU(cuMemsetD32Async(all + (CUdeviceptr)i * BYTES, 9, WORDS, stream));
+    CU(cuLaunchKernel(function, PARTS * WORDS / 256, 1, 1, 256, 1, 1, 0, stream, params, NULL));
+    show("out", sums);
+    show("between", between);
+}
+
 /* Each time something is freed while another stream captures. */
 static void free_while_one_captures(CUresult (*give)(CUdeviceptr memory))
 {
@@ -528,7 +550,8 @@ static const struct job_case cases[] = {
     {"pinned", pinned}, {"loader", loader}, {"exported", exported}, {"timed", timed},
     {"counted", counted}, {"asked", asked}, {"opened", opened}, {"neighbour", neighbour},
     {"called", called}, {"made-once", made_once}, {"stepped", stepped},
-    {"large-block", large_block}, {"freed-while-captured", freed_while_captured},
+    {"large-block", large_block}, {"larger", larger},
+    {"freed-while-captured", freed_while_captured},
     {"given-while-captured", given_while_captured}, {"failing", failing}, {NULL, NULL},
 };
 

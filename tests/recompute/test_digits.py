@@ -292,6 +292,15 @@ class WithAPlan(unittest.TestCase):
             free = self.run_by(self.plan, environment={"REPRISE_TEST_DISABLE": "advice"})
             self.assertNotEqual(run.recompute["bytes_dropped"], free.recompute["bytes_dropped"])
 
+    def test_it_is_told_how_to_run_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            profile = pathlib.Path(folder) / "profile.json"
+            profile.write_text(json.dumps(self.profile))
+            told = subprocess.run([REPRISE, "plan", "--profile", str(profile), "--budget",
+                                   str(self.budget), "-o", str(profile.with_name("plan.json"))],
+                                  capture_output=True, text=True, check=True)
+        self.assertIn("next: reprise run -m recompute -c CONTRACT --plan ", told.stderr)
+
     def test_what_it_says_of_other_segments_is_let_go_of(self):
         plan = self.plan | {"made_for": self.plan["made_for"] | {"job": "*"}}
         run = self.run_by(plan, job=["-n", "3", "-b", "128", "-l", "5"])

@@ -88,6 +88,10 @@ class Losses(unittest.TestCase):
         self.assertGreaterEqual(least, passing)
         self.assertLessEqual(least, budget)
 
+    def test_a_call_that_is_larger_than_all_before_has_what_it_needs(self):
+        summary = self.same("larger", "-b", "200KiB", disabled="")
+        self.assertGreater(summary["recompute"]["recalls"], 1)
+
     def test_what_is_freed_while_a_stream_captures_goes_later(self):
         self.same("freed-while-captured", "-b", "256KiB", disabled="")
         self.same("given-while-captured", "-b", "256KiB", disabled="")
@@ -125,6 +129,25 @@ class Losses(unittest.TestCase):
 
     def test_pages_of_one_block_that_the_job_divides(self):
         self.recalled("block")
+
+    def test_the_least_of_several_processes_is_that_of_the_one_that_needs_most(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "contract.json").write_text(CONTRACT)
+            command = [REPRISE, "run", "-m", "recompute", "-c", folder / "contract.json",
+                       "--device", "soft", "--no-trace"]
+            job = ["--", "sh", "-c", f"{JOB} {KERNELS} freed; {JOB} {KERNELS} larger"]
+            both = subprocess.run([*command, "-o", folder / "out", *job], capture_output=True,
+                                  text=True, env=ENVIRONMENT)
+            least = max(json.loads(summary.read_text())["recompute"]["least_bytes"]
+                        for summary in (folder / "out").glob("summary-*"))
+            first = json.loads((folder / "out" / "profile.json").read_text())["least_bytes"]
+            refused = subprocess.run([*command, "-o", folder / "other", "-b", str(first),
+                                      "--profile", folder / "out" / "profile.json", *job],
+                                     capture_output=True, text=True, env=ENVIRONMENT)
+        self.assertLess(first, least)
+        self.assertRegex(both.stderr, rf"no less than ({least // 1024}KiB|{least}) would do")
+        self.assertIn(f"`--budget {least}` is the smallest that is sure", refused.stderr)
 
     def own_calls(self, case):
         with tempfile.NamedTemporaryFile("r") as log:

@@ -293,6 +293,9 @@ static void advice_depends_on_what_was_tried(void **state)
     (void)state;
     struct rp_hazard hazard = stale();
     assert_non_null(strstr(rp_hazard_advice(&hazard), "-m guard"));
+    hazard.for_eager = true;
+    assert_non_null(strstr(rp_hazard_advice(&hazard), "puts back nothing for replays"));
+    hazard.for_eager = false;
     hazard.guarded = true;
     assert_null(strstr(rp_hazard_advice(&hazard), "-m guard"));
     hazard.again = true;
