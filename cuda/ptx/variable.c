@@ -60,6 +60,8 @@ static struct specifier parse_specifier(struct rp_ptx_parser *parser)
         struct rp_ptx_token word = parser->token;
         enum rp_ptx_type type = rp_ptx_type_named(word.text + 1, word.length - 1);
         bool opaque = is_opaque(parser);
+        if (spec.type != RP_PTX_NONE && (type != RP_PTX_NONE || opaque))
+            rp_ptx_fail_here(parser, "a name, for it has a type");
         rp_ptx_next(parser);
         if (type != RP_PTX_NONE)
             spec.type = type;

@@ -375,6 +375,7 @@ static void errors_say_where_and_what(void **state)
         {HEAD ".entry k() { .reg .b32 a; .reg .b64 a; }", "4:37: 'a' is declared twice"},
         {HEAD ".entry k() { .reg .b32 r; mov.u32 r, thing; }", "4:38: 'thing' is not declared"},
         {HEAD ".entry k() { .reg .b33 r; }", "4:19: '.b33' is not a type"},
+        {HEAD ".entry k() { .reg .f32.pred r; }", "4:23: expected a name, for it has a type, found '.pred'"},
         {HEAD ".entry k() { .reg .b32 r; @r ret; }", "4:28: 'r' is not a predicate"},
         {HEAD ".entry k() { ret; } .entry k() { ret; }", "4:28: 'k' is defined twice"},
         {HEAD ".global .b32 x = 08;", "4:19: '8' is not a digit of a number of base 8"},

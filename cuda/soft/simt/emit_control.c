@@ -163,7 +163,9 @@ static bool read_actual(struct compiler *c, const struct rp_ptx_operand *operand
                            c->ptx->regs[operand->reg].type == RP_PTX_PRED;
     uint32_t width = 0;
     bool ok;
-    if (is_result)
+    if (is_result && predicate)
+        ok = simt_operand_target(c, operand, 0, &out->offset);
+    else if (is_result)
         ok = simt_operand_target_any(c, operand, &out->offset, &width);
     else if (predicate)
         ok = simt_operand_predicate(c, operand, &out->offset);

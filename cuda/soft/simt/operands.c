@@ -382,8 +382,8 @@ bool simt_operand_predicate(struct compiler *c, const struct rp_ptx_operand *ope
     return true;
 }
 
-bool simt_operand_target_any(struct compiler *c, const struct rp_ptx_operand *operand,
-                             uint32_t *row, uint32_t *width)
+static bool target(struct compiler *c, const struct rp_ptx_operand *operand, uint32_t *row,
+                   uint32_t *width)
 {
     if (operand->kind == RP_PTX_OPERAND_SINK) {
         *row = SIMT_SINK_ROW;
@@ -397,11 +397,19 @@ bool simt_operand_target_any(struct compiler *c, const struct rp_ptx_operand *op
     return true;
 }
 
+bool simt_operand_target_any(struct compiler *c, const struct rp_ptx_operand *operand,
+                             uint32_t *row, uint32_t *width)
+{
+    if (operand->kind == RP_PTX_OPERAND_REG && c->ptx->regs[operand->reg].type == RP_PTX_PRED)
+        return simt_refuse(c, "a predicate where a number goes");
+    return target(c, operand, row, width);
+}
+
 bool simt_operand_target(struct compiler *c, const struct rp_ptx_operand *operand, uint32_t width,
                          uint32_t *row)
 {
     uint32_t actual = 0;
-    if (!simt_operand_target_any(c, operand, row, &actual))
+    if (!target(c, operand, row, &actual))
         return false;
     if (operand->kind == RP_PTX_OPERAND_REG && actual != width)
         return simt_refuse(c, "register %s has the wrong size", c->ptx->regs[operand->reg].name);

@@ -377,6 +377,8 @@ static void test_refusals(void **state)
     expect_refusal("add.u32 %r1, %r1, %d1;", "%d1 has the wrong size");
     expect_refusal("add.f32 %r1, %r1, 3;", "an integer literal");
     expect_refusal("ld.global.u32.what %r1, [%x];", "ld.global.u32.what");
+    expect_refusal("ld.global.u32 %p1, [%x];", "a predicate where a number goes");
+    expect_refusal("cvt.u32.u64 %p1, %d1;", "a predicate where a number goes");
     expect_refusal("ld.global.b128 %d1, [%x];", "ld.global.b128");
     expect_refusal("atom.global.frob.u32 %r1, [%x], 1;", "atom.global.frob.u32");
     expect_refusal("mov.u32 %r1, %clusterid.x;", "%clusterid.x");
