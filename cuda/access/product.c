@@ -27,6 +27,7 @@ static void multiply_ranges(const struct rp_run *run, const struct rp_form *a,
 
 #define HALF (UINT64_C(1) << 31) /* a factor that puts upper halves into place */
 #define FAR (UINT64_C(1) << 40)  /* no buffer has so many bytes */
+enum { MOST_STEPS = 8 };         /* that are looked back */
 
 static uint64_t size_of(int64_t number)
 {
@@ -36,8 +37,8 @@ static uint64_t size_of(int64_t number)
 /* The number that `op` multiplies 64 bits with, and which operand these are; 0: it does not. */
 static uint64_t factor_of(const struct rp_run *run, const struct rp_op *op, uint32_t *operand)
 {
-    bool shifts = op->kind == RP_OP_SHL;
-    if (op->bits < 64 || (!shifts && op->kind != RP_OP_MUL))
+    bool shifts = op->kind == RP_OP_SHL, wide = op->kind == RP_OP_MUL_WIDE;
+    if (op->bits < 64 || (!shifts && !wide && op->kind != RP_OP_MUL))
         return 0;
     bool by_b = shifts || rp_form_is_number(&run->forms[op->b]);
     const struct rp_form *by = &run->forms[by_b ? op->b : op->a];
@@ -45,17 +46,27 @@ static uint64_t factor_of(const struct rp_run *run, const struct rp_op *op, uint
     if (!rp_form_is_number(by))
         return 0;
     if (!shifts)
-        return size_of(by->c);
+        return wide && !op->is_signed ? (uint32_t)by->c : size_of(by->c);
     return (uint64_t)by->c < 31 ? UINT64_C(1) << by->c : HALF;
 }
 
-/* With how much `value` has been multiplied before, up to HALF: in two steps a half gets as far as
- * in one. */
-static uint64_t scaled_before(const struct rp_run *run, uint32_t value)
+/* With how much `value`, or what was added to other parts in it, has been multiplied before, up to
+ * HALF: in many steps a half gets as far as in one. */
+static uint64_t scaled_before(const struct rp_run *run, uint32_t value, unsigned steps)
 {
-    uint64_t by = 1, more;
-    while (by < HALF && (more = factor_of(run, &run->proof->ops[value], &value)))
-        by *= more < HALF ? more : HALF;
+    const struct rp_op *op = &run->proof->ops[value];
+    bool adds = op->kind == RP_OP_ADD || op->kind == RP_OP_OR || op->kind == RP_OP_XOR;
+    uint32_t operand;
+    uint64_t by = 1, other = 1;
+    if (steps == MOST_STEPS || op->bits < 64)
+        return 1;
+    if (adds) {
+        by = scaled_before(run, op->a, steps + 1);
+        other = scaled_before(run, op->b, steps + 1);
+    } else if ((by = factor_of(run, op, &operand))) {
+        by = (by < HALF ? by : HALF) * scaled_before(run, operand, steps + 1);
+    }
+    by = by > other ? by : other;
     return by < HALF ? by : HALF;
 }
 
@@ -74,7 +85,7 @@ static uint8_t scaled_flags(const struct rp_run *run, uint32_t value, const stru
         return kept;
     bool number = !form->mask && !form->fuzz;
     bool far = number && size_of(form->c) >= (FAR - 1) / size_of(by) + 1;
-    bool half = size_of(by) >= HALF || scaled_before(run, value) >= HALF / size_of(by);
+    bool half = size_of(by) >= HALF || scaled_before(run, value, 0) >= HALF / size_of(by);
     return kept | (far || half ? RP_FORM_WILD : 0);
 }
 

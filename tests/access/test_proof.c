@@ -82,6 +82,10 @@ static void a_sum_with_a_pointer_of_parts_names_no_root(void **state)
         "ld.global.u32 %r11, [%rd3]; cvt.u64.u32 %rd10, %r11; shl.b64 %rd10, %rd10, 16;"
         "shl.b64 %rd10, %rd10, 16;",
         "ld.global.u64 %rd10, [%rd3]; shl.b64 %rd10, %rd10, 16; shl.b64 %rd10, %rd10, 16;",
+        "ld.global.u32 %r11, [%rd3]; mul.wide.u32 %rd10, %r11, 65536; shl.b64 %rd10, %rd10, 16;",
+        "ld.global.u32 %r11, [%rd3]; and.b32 %r10, %r11, 65535; cvt.u64.u32 %rd11, %r10;"
+        "shr.u32 %r11, %r11, 16; cvt.u64.u32 %rd10, %r11; shl.b64 %rd10, %rd10, 16;"
+        "add.s64 %rd10, %rd10, %rd11; shl.b64 %rd10, %rd10, 16; add.s64 %rd10, %rd10, %rd11;",
         /* of pages, and under a mask */
         "shr.u64 %rd10, %rd1, 26; cvt.u32.u64 %r11, %rd10; cvt.u64.u32 %rd10, %r11;"
         "shl.b64 %rd10, %rd10, 26;",
