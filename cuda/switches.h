@@ -31,7 +31,8 @@ enum rp_switch {
     RP_SWITCH_WHOLE_CLAIMS, /* claim all that a kernel was proved to write */
     RP_SWITCH_LINKED_TEXT,  /* take a linker's PTX for all there is to know */
     RP_SWITCH_RECALL,       /* make dropped bytes anew before they are used */
-    RP_SWITCH_INFLIGHT,     /* leave the memory that a call under way meets */
+    RP_SWITCH_HASTE,        /* hand a call on as soon as it was seen to */
+    RP_SWITCH_INFLIGHT,     /* leave the memory that a call under way meets, or wait for it */
     RP_SWITCH_INPUTS,       /* recall what a recipe reads before following it */
     RP_SWITCH_WAIT,         /* wait for the device before its memory goes */
     RP_SWITCH_PLENTY,       /* drop nothing as long as there is memory */

@@ -10,6 +10,7 @@
 #include "interpose/calls/upload.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/segment.h"
+#include "interpose/run/underway.h"
 
 #include <string.h>
 
@@ -97,8 +98,10 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
         rp_recompute_launch(launched, RP_HANDLE(function), launch->is_plain, call);
     note_arguments(launched, call);
     call->audited = rp_audit_begin(call);
-    if (!call->audited)
-        rp_core_unlock();
+    if (call->audited)
+        return;
+    rp_core_unlock();
+    rp_underway_linger(call);
 }
 
 /* It runs when its graph is launched, which may be in no segment. */

@@ -28,6 +28,7 @@
 #include "interpose/run/segment.h"
 #include "interpose/run/summary.h"
 #include "interpose/run/undecided.h"
+#include "interpose/run/underway.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -107,6 +108,7 @@ void rp_layer_forked(void)
     rp_recompute_forget();
     rp_executions_forget();
     rp_segments_forget();
+    rp_underway_forget();
     rp_undecided_forget_all();
     rp_overtake_forget_all();
     rp_upload_forget_all();

@@ -189,6 +189,15 @@ void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
     record(&hazard);
 }
 
+void rp_report_under_way(const struct rp_execution *execution, const struct rp_footprint *call)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_UNPROVED, execution, call);
+    hazard.reason = "another thread's call meets the same bytes and does not come back from the "
+                    "driver: which of the two comes first is not known; order it before or after "
+                    "the replay";
+    record(&hazard);
+}
+
 void rp_report_undecided(const struct rp_undecided_bytes *bytes, const struct rp_footprint *reader,
                          rp_alloc_id id, uint64_t lo, uint64_t hi)
 {

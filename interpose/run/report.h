@@ -34,6 +34,10 @@ void rp_report_missing(const struct rp_execution *execution, const char *buffer,
 void rp_report_rewound(const struct rp_execution *execution, uint32_t replayed,
                        const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi);
 
+/* `call` could not wait any longer for another thread's, which meets the same bytes and has not
+ * come back from the driver; one of the two is of a replay of `execution`. */
+void rp_report_under_way(const struct rp_execution *execution, const struct rp_footprint *call);
+
 /* Bytes that a replay has made anew, over what somebody else had put there: see undecided.h. */
 struct rp_undecided_bytes {
     uint32_t segment;

@@ -15,6 +15,7 @@
 #include "interpose/run/replay.h"
 #include "interpose/run/report.h"
 #include "interpose/run/undecided.h"
+#include "interpose/run/underway.h"
 #include "interpose/run/written.h"
 
 static const char *effect_word(enum rp_effect effect)
@@ -141,10 +142,12 @@ static void rejected_in_segments(const struct rp_footprint *call)
 void rp_track(struct rp_footprint *call)
 {
     rp_recompute_await(call);
+    rp_underway_await(call);
     call->seq = call->version = ++rp_core.seq;
     call->launch = call->is_launch ? rp_core.launch_in_step++ : rp_core.launch_in_step;
     if (!rp_core.segments_wanted)
         return;
+    rp_underway_begins(call);
     rp_upload_meet(call);
     if (rp_core_keeps()) {
         rp_order_meet(rp_core.bench.order, call->stream);
@@ -189,6 +192,7 @@ static void note_outcome(struct rp_footprint *call, enum rp_outcome outcome)
 void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)
 {
     note_outcome(call, outcome);
+    rp_underway_ends(call);
     rp_recompute_done(call, outcome != RP_OUTCOME_REJECTED, outcome != RP_OUTCOME_UNSURE);
 }
 

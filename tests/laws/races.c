@@ -2,6 +2,10 @@
 /* Races that a replay makes: other streams wait for the forward, and know nothing of the replay. */
 #include "tests/laws/scenario.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
 static CUstream work, side;
 static CUdeviceptr journal;
 static int rounds = 20000;
@@ -219,4 +223,60 @@ void scenario_replayed_elsewhere(void)
         nvtxRangePop();
     }
     synchronize();
+}
+
+/* ---- two threads ------------------------------------------------------------------------ */
+
+static atomic_bool is_setting;
+
+static void *set_state(void *unused)
+{
+    CU(CtxSetCurrent, context);
+    is_setting = true;
+    LAUNCH_IN(side, "fill", n, &state_, &batch, &n);
+    return unused;
+}
+
+static void read_state_forward(void)
+{
+    int one = 1;
+    LAUNCH_IN(work, "read_queue", n, &state_, &x, &y, &one, &n);
+}
+
+static void set_and_replay(void)
+{
+    pthread_t thread;
+    batch += 17;
+    is_setting = false;
+    pthread_create(&thread, NULL, set_state, NULL);
+    while (!is_setting)
+        continue;
+    usleep(3000);
+    if (replaying) {
+        CU(MemsetD8Async, y, 0, WORDS(n), work);
+        nvtxRangePushA("recompute/only");
+        read_state_forward();
+    }
+    pthread_join(thread, NULL);
+    if (replaying)
+        nvtxRangePop();
+}
+
+/* One thread sets a state, and another replays at that time what has read it before. */
+void scenario_set_meanwhile(void)
+{
+    begin_race();
+    result("state", &state_, WORDS(n));
+    synchronize();
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        in_range("forward/only", read_state_forward);
+        synchronize();
+        set_and_replay();
+        order(side, work);
+        LAUNCH_IN(work, "gradient", n, &y, &g, &n);
+        LAUNCH_IN(work, "append", n, &journal, &state_, &n);
+        synchronize();
+        nvtxRangePop();
+    }
 }

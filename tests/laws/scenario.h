@@ -101,7 +101,7 @@
     X("stepped-late", stepped_late) X("read-before-put", read_before_put)                         \
     X("replayed-elsewhere", replayed_elsewhere) X("loaded-inside", loaded_inside)                 \
     X("copied-inside", copied_inside) X("reset-inside", reset_inside)                             \
-    X("helped", helped) X("copied-elsewhere", copied_elsewhere)                                   \
+    X("helped", helped) X("copied-elsewhere", copied_elsewhere) X("set-meanwhile", set_meanwhile) \
     X("written-between", written_between) X("stepped-between", stepped_between)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls under way: seen to, and not known to have reached the device. The core's lock is not held
+ * across a driver's call, so what another thread's is going to meet is in no stream and of no
+ * version yet. A replay that rewound such bytes would have that call read its past, or write over
+ * it; and who writes what a replay's call is about to read must come behind that one. So in a guard
+ * a call of a replay waits for those of other threads that it meets, and they for it. All functions
+ * want the core's lock. */
+#ifndef RP_INTERPOSE_UNDERWAY_H
+#define RP_INTERPOSE_UNDERWAY_H
+
+#include "interpose/run/footprint.h"
+
+void rp_underway_begins(const struct rp_footprint *call);
+void rp_underway_ends(const struct rp_footprint *call);
+
+/* A call is about to be seen to: where it is a replay's, waits for those of other threads that meet
+ * what is kept for the replay, or what the call meets; else for replays' calls that it meets. The
+ * lock is given up meanwhile. Where one takes longer than a driver does, goes on with a hazard. */
+void rp_underway_await(const struct rp_footprint *call);
+/* For tests: a call of no replay lingers before it is handed on. Without the lock. */
+void rp_underway_linger(const struct rp_footprint *call);
+/* After a fork. */
+void rp_underway_forget(void);
+
+#endif
