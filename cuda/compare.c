@@ -250,3 +250,10 @@ void rp_compare_destroy(struct rp_compare *compare)
         compare->real->cuModuleUnload(compare->module);
     free(compare);
 }
+
+void rp_compare_abandon(struct rp_compare *compare)
+{
+    if (compare)
+        compare->module = NULL;
+    rp_compare_destroy(compare);
+}

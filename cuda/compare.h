@@ -27,6 +27,8 @@ struct rp_compare;
 /* `real` stays the caller's and must outlive it. */
 enum rp_status rp_compare_create(const struct rp_real *real, struct rp_compare **out);
 void rp_compare_destroy(struct rp_compare *compare);
+/* The same where its context has gone, with all that it had there; not between keep and check. */
+void rp_compare_abandon(struct rp_compare *compare);
 
 /* Keeps the areas as they are now. Where the device has no room for a copy, sums of 128 bits
  * are kept instead. */

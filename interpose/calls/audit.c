@@ -217,6 +217,15 @@ void rp_audit_end(const struct rp_kernel *const *kernels, size_t count,
         report(kernels, count, call, &change);
 }
 
+void rp_audit_lost(CUcontext context)
+{
+    if (!comparer || context != comparer_context)
+        return;
+    rp_compare_abandon(comparer);
+    comparer = NULL;
+    comparer_context = NULL;
+}
+
 /* The parent's device memory is not the child's to give back. */
 void rp_audit_forget(void)
 {

@@ -31,6 +31,8 @@ bool rp_audit_begin(const struct rp_footprint *call);
 void rp_audit_end(const struct rp_kernel *const *kernels, size_t count,
                   const struct rp_footprint *call, bool ran);
 
+/* The context has gone, and what was loaded in it. */
+void rp_audit_lost(CUcontext context);
 /* After a fork. */
 void rp_audit_forget(void);
 

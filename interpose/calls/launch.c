@@ -59,8 +59,8 @@ static size_t gather_array(const struct rp_kernel_layout *layout, void **params,
 size_t rp_launched_params(const struct rp_kernel_layout *layout, void **params, void **extra,
                           unsigned char *block, size_t size)
 {
-    if (extra)
-        return gather_extra(extra, block, size);
+    if (extra) /* with both, the driver refuses the launch unread */
+        return params ? 0 : gather_extra(extra, block, size);
     return params && layout->known && layout->bytes <= size
                ? gather_array(layout, params, block, size) : 0;
 }
@@ -156,9 +156,9 @@ struct rp_kernel_in rp_launched_in(const struct rp_launched *launch,
 
 static bool knows_variables(const struct rp_launched *launch, const struct rp_footprint *call)
 {
-    if (rp_context_is_one())
+    unsigned context = rp_context_is_one() ? 0 : rp_launched_in(launch, call).context;
+    if (rp_kernel_has_met(launch->kernel, context))
         return true;
-    unsigned context = rp_launched_in(launch, call).context;
     rp_handler_meet_variables(launch->kernel, context);
     return rp_kernel_has_met(launch->kernel, context);
 }

@@ -3,6 +3,7 @@
 #include "interpose/calls/handlers.h"
 
 #include "cuda/driver_real.h"
+#include "interpose/calls/audit.h"
 #include "interpose/calls/context.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/refuge.h"
@@ -114,6 +115,7 @@ static void gone(uint64_t context)
     rp_core_lock();
     bool worked = has_worked_in(context);
     rp_context_gone(context);
+    rp_audit_lost((CUcontext)(uintptr_t)context);
     if (worked)
         rp_recompute_lost(context);
     bury_held(context);

@@ -133,7 +133,8 @@ static void load(struct loading *loading, const void *data, size_t bytes)
     rp_core_unlock();
 }
 
-/* A library's variables come to be in each context in which it is used. */
+/* A library's variables come to be in each context in which it is used; where it is loaded without
+ * one, in none yet. */
 void rp_handler_meet_variables(const struct rp_kernel *kernel, unsigned context)
 {
     const struct rp_image *image;

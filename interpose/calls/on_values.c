@@ -40,11 +40,13 @@ static enum rp_status reach_item(struct rp_footprint *call, const CUstreamBatchM
     return rp_footprint_everything(call, RP_WRITE);
 }
 
+enum { MOST_ITEMS = 255 }; /* of more the driver reads none: cuda.h at cuStreamBatchMemOp */
+
 enum rp_status rp_values_reach(struct rp_footprint *call, const CUstreamBatchMemOpParams *items,
                                size_t count)
 {
     enum rp_status status = RP_OK;
-    for (size_t i = 0; status == RP_OK && i < count; i++)
+    for (size_t i = 0; count <= MOST_ITEMS && status == RP_OK && i < count; i++)
         status = reach_item(call, &items[i]);
     return status;
 }

@@ -98,6 +98,18 @@ static void library_in_contexts(void)
     run_steps(queue_forward, put_in_other_context);
 }
 
+/* As the CUDA runtime loads what a program brings, before anybody has a context. */
+static void library_before_context(void)
+{
+    CUcontext context;
+    CU(cuCtxGetCurrent(&context));
+    CU(cuCtxSetCurrent(NULL));
+    load_library();
+    CU(cuCtxSetCurrent(context));
+    find_queue();
+    run_steps(queue_forward, launch_put);
+}
+
 /* What a captured launch of a library's kernel leaves in the graph is a function of the context. */
 static void put_by_graph(void)
 {
@@ -127,6 +139,7 @@ const struct scenario context_scenarios[] = {
     {"contexts", contexts},
     {"passing-context", passing_context},
     {"library-in-contexts", library_in_contexts},
+    {"library-before-context", library_before_context},
     {"library-in-graph", library_in_graph},
     {NULL, NULL},
 };

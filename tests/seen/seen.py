@@ -151,6 +151,7 @@ SUITES = {
         "contexts": dict(finds=STALE_QUEUE, guards=BOTH),
         "passing-context": dict(finds=STALE_QUEUE, guards=BOTH),
         "library-in-contexts": dict(finds=STALE_QUEUE, guards=BOTH),
+        "library-before-context": dict(finds=STALE_QUEUE, guards=BOTH),
         "library-in-graph": dict(finds=STALE_QUEUE, guards=BOTH),
     },
 }
