@@ -420,9 +420,7 @@ enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address)
 
 enum rp_status rp_backing_create_absent(uint64_t bytes, uint64_t *address)
 {
-    size_t left, total;
-    bool is_known = rp_real.cuMemGetInfo_v2(&left, &total) == CUDA_SUCCESS;
-    return is_known && bytes <= total ? create(bytes, true, address) : RP_NO_MEMORY;
+    return create(bytes, true, address);
 }
 
 bool rp_backing_is_absent(const struct rp_backed *backed, uint64_t lo, uint64_t hi)

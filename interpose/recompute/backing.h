@@ -29,7 +29,7 @@ uint64_t rp_backing_span(uint64_t bytes); /* what an allocation of so many takes
  * RP_UNSUPPORTED when the driver can't. */
 enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address);
 /* The same of one that no budget has room for as a whole: a granule has its memory when it is first
- * needed, and is absent until then. RP_NO_MEMORY where the device itself is smaller. */
+ * needed, and is absent until then. */
 enum rp_status rp_backing_create_absent(uint64_t bytes, uint64_t *address);
 bool rp_backing_is_absent(const struct rp_backed *backed, uint64_t lo, uint64_t hi); /* any of it */
 void rp_backing_destroy(struct rp_backed *backed);

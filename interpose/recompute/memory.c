@@ -70,8 +70,10 @@ static bool is_broken(void)
 bool rp_recompute_outgrows(uint64_t bytes)
 {
     uint64_t budget = rp_core.config.budget, fixed = rp_need_fixed();
+    size_t left, total;
     return rp_recompute_is_on() && budget != UINT64_MAX && rp_backing_suits(bytes) &&
-           (fixed > budget || rp_backing_span(bytes) > budget - fixed);
+           (fixed > budget || rp_backing_span(bytes) > budget - fixed) &&
+           rp_real.cuMemGetInfo_v2(&left, &total) == CUDA_SUCCESS && bytes <= total;
 }
 
 CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)

@@ -45,8 +45,8 @@ void rp_recompute_ends(struct rp_execution *execution);
 /* ---- calls -------------------------------------------------------------------------- */
 
 /* Lets other threads' calls pass that have to come before what is made anew for `call`; the lock is
- * given up meanwhile. To be told before anything is noted of it; of a launch before it is looked
- * at, with NULL. */
+ * given up meanwhile. To be told before anything is noted of it; of a launch, with NULL, before it
+ * is looked at. */
 void rp_recompute_await(const struct rp_footprint *call);
 /* Makes stand what `call` may meet. False when the device has no memory left for that: the call
  * is to be answered so, and must not go out. rp_recompute_done in either case. */
@@ -76,7 +76,7 @@ void rp_recompute_refuses(uint64_t bytes);
 
 /* ---- memory ------------------------------------------------------------------------- */
 
-/* No budget that there is could hold an allocation of so many bytes as a whole. */
+/* No budget that there is could hold an allocation of so many bytes as a whole, but the device. */
 bool rp_recompute_outgrows(uint64_t bytes);
 /* The job asks for device memory. Returns what the driver would: the address is set on success, and
  * what has come counts for rp_core.device_bytes when it is born, before the lock is given up. */
