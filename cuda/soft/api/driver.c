@@ -145,6 +145,7 @@ void soft_thread_keep(void)
     pthread_setspecific(soft.thread_key, &soft_thread);
 }
 
+/* Other libraries' destructors may come later, and call: in a thread like a new one. */
 static void thread_ends(void *value)
 {
     struct soft_thread *thread = value;
@@ -152,6 +153,7 @@ static void thread_ends(void *value)
     soft_timeline_drop(thread->host_time.moment);
     pthread_mutex_unlock(&soft.lock);
     free(thread->stack);
+    *thread = (struct soft_thread){0};
 }
 
 static CUresult start_device(int ordinal)
