@@ -3,8 +3,10 @@
  * value, the elements of an array that no constant index reaches, what it has no use for.
  *
  * A load at a place that is written down loads those bytes. Any other mention of a parameter may
- * load all of it: its address is taken, or it goes to a function. Code that is never reached
- * counts like any other. Only the entry itself can name its parameters. */
+ * load all of it: its address is taken, or it goes to a function; and a place that is not its own
+ * may be any of all parameters. Code that is never reached counts like any other. Only the entry
+ * itself can name its parameters.
+ */
 #include "cuda/access/build.h"
 
 #include <string.h>
@@ -48,6 +50,15 @@ static uint64_t loaded_bytes(const struct rp_ptx_instruction *ptx)
     return (uint64_t)from->imm + bytes <= from->var->bytes ? bytes : 0;
 }
 
+/* At a place of another parameter than it names. */
+static bool is_beyond(const struct rp_ptx_instruction *ptx, const struct rp_ptx_operand *operand)
+{
+    uint64_t bytes = ptx->type_count ? rp_ptx_type_bytes(ptx->type[0]) : 0;
+    return operand->kind == RP_PTX_OPERAND_ADDRESS && operand->base == RP_PTX_OPERAND_VAR &&
+           (operand->imm < 0 || (uint64_t)operand->imm + bytes * (ptx->vector ? ptx->vector : 1) >
+                                    operand->var->bytes);
+}
+
 static void read_operand(const struct unread *unread, const struct rp_ptx_instruction *ptx,
                          const struct rp_ptx_operand *operand)
 {
@@ -60,6 +71,8 @@ static void read_operand(const struct unread *unread, const struct rp_ptx_instru
     if (bytes)
         set(unread, var->offset + (uint64_t)operand->imm,
             var->offset + (uint64_t)operand->imm + bytes, false);
+    else if (is_beyond(ptx, operand))
+        set(unread, 0, unread->entry->param_bytes, false);
     else
         set(unread, var->offset, var->offset + var->bytes, false);
 }

@@ -109,19 +109,25 @@ static void register_alloc(struct rp_frame *frame, enum rp_alloc_kind kind, cons
 /* Where the frames of these calls keep what they were promised, as a number. */
 enum { PROMISE = 3 };
 
+/* Wants the lock. */
+static bool admit(struct rp_frame *frame, uint64_t bytes)
+{
+    if (rp_budget_admits(bytes) || rp_recompute_make_room_for(bytes))
+        return true;
+    rp_policy_refused();
+    rp_policy_starved(bytes);
+    rp_recompute_refuses(bytes);
+    frame->result = CUDA_ERROR_OUT_OF_MEMORY;
+    frame->skip = true;
+    return false;
+}
+
 void rp_handler_keep_budget(struct rp_frame *frame, uint64_t bytes)
 {
     if (!rp_budget_is_set())
         return;
     rp_core_lock();
-    bool fits = rp_budget_admits(bytes) || rp_recompute_make_room_for(bytes);
-    if (!fits) {
-        rp_policy_refused();
-        rp_policy_starved(bytes);
-        rp_recompute_refuses(bytes);
-        frame->result = CUDA_ERROR_OUT_OF_MEMORY;
-        frame->skip = true;
-    } else {
+    if (admit(frame, bytes)) {
         rp_budget_promise(bytes);
         frame->scratch[PROMISE] = (void *)(uintptr_t)bytes;
     }
@@ -136,31 +142,32 @@ void rp_handler_settle_budget(struct rp_frame *frame)
         rp_budget_settle(promised);
 }
 
-/* The job frees none of it but by us. It is born at once: another thread that came in between would
- * count it neither as the job's nor as the driver's. */
+/* The job frees none of it but by us. It is admitted, made and born under one lock: another thread
+ * that came in between would count it neither as the job's nor as the driver's, or twice. What no
+ * budget holds has its memory as it is needed, piecemeal. */
 static void alloc_in_its_place(struct rp_frame *frame, const struct rp_args_cuMemAlloc_v2 *args)
 {
-    if (!args->dptr || !args->bytesize)
+    uint64_t bytes = args->bytesize;
+    if (rp_budget_is_set() && !rp_recompute_outgrows(bytes) && !admit(frame, bytes))
+        return;
+    if (!args->dptr || !bytes)
         return; /* the driver will say so */
-    rp_core_lock();
-    rp_handler_settle_budget(frame);
-    frame->result = rp_recompute_alloc(args->bytesize, args->dptr);
+    frame->result = rp_recompute_alloc(bytes, args->dptr);
     frame->skip = frame->served = true;
     if (frame->result == CUDA_SUCCESS)
-        rp_handler_born(RP_ALLOC_DEVICE, *args->dptr, args->bytesize, NULL);
-    rp_core_unlock();
+        rp_handler_born(RP_ALLOC_DEVICE, *args->dptr, bytes, NULL);
 }
 
 void rp_on_alloc_budget(struct rp_frame *frame)
 {
     const struct rp_args_cuMemAlloc_v2 *args = frame->args; /* the older ones start alike */
-    rp_core_lock();
-    bool is_held = rp_recompute_outgrows(args->bytesize); /* as it is needed, piece by piece */
-    rp_core_unlock();
-    if (!is_held)
+    if (frame->id != RP_CALL_cuMemAlloc_v2 || !rp_recompute_is_on()) {
         rp_handler_keep_budget(frame, args->bytesize);
-    if (frame->id == RP_CALL_cuMemAlloc_v2 && !frame->skip && rp_recompute_is_on())
-        alloc_in_its_place(frame, args);
+        return;
+    }
+    rp_core_lock();
+    alloc_in_its_place(frame, args);
+    rp_core_unlock();
 }
 
 /* What the driver adds to a row is not known before: rows count as wide as any pitch is coarse. */

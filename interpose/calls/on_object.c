@@ -3,6 +3,8 @@
 #include "interpose/calls/handlers.h"
 
 #include "interpose/calls/object.h"
+#include "interpose/recompute/backing.h"
+#include "interpose/recompute/recompute.h"
 
 static void known(uint64_t object, const CUDA_RESOURCE_DESC *is)
 {
@@ -19,6 +21,26 @@ static void known(uint64_t object, const CUDA_RESOURCE_DESC *is)
     default: break;
     }
     rp_core_unlock();
+}
+
+/* The driver looks for memory behind a texture of memory, which stays there from then on. */
+void rp_on_texture_before(struct rp_frame *frame)
+{
+    const struct rp_args_cuTexObjectCreate *args = frame->args;
+    const CUDA_RESOURCE_DESC *is = args->pResDesc;
+    if (!is || !rp_recompute_is_on() ||
+        (is->resType != CU_RESOURCE_TYPE_LINEAR && is->resType != CU_RESOURCE_TYPE_PITCH2D))
+        return;
+    rp_core_lock();
+    struct rp_backed *backed = rp_backing_find(is->resType == CU_RESOURCE_TYPE_LINEAR
+                                                   ? is->res.linear.devPtr
+                                                   : is->res.pitch2D.devPtr);
+    bool stands = !backed || rp_recompute_stays(backed, rp_handler_name(frame->id));
+    rp_core_unlock();
+    if (stands)
+        return;
+    frame->result = CUDA_ERROR_OUT_OF_MEMORY;
+    frame->skip = true;
 }
 
 /* Textures and surfaces alike start with the place for the handle and what it stands for. */

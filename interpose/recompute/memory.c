@@ -22,6 +22,8 @@
 
 static CUresult alloc_plain(uint64_t bytes, CUdeviceptr *address)
 {
+    if (!rp_backing_fits(bytes) && !rp_drop_make_room_for(bytes))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result = rp_real.cuMemAlloc_v2(address, bytes);
     while (result == CUDA_ERROR_OUT_OF_MEMORY && rp_drop_make_room(bytes))
         result = rp_real.cuMemAlloc_v2(address, bytes);

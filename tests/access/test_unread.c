@@ -84,10 +84,17 @@ static void anything_else_is_all_of_it(void **state)
     const char *all_of_s = "rrrrrrrrrrrrrrrrrrrrrrrr.....---........";
     loads("mov.b64 %rd1, s; ld.param.u8 %r1, [%rd1];", all_of_s);
     loads("mov.b64 %rd1, s; cvta.param.u64 %rd2, %rd1; ld.u8 %r1, [%rd2+4];", all_of_s);
-    loads("ld.param.u64 %rd1, [s+20];", all_of_s); /* beyond its end */
-    loads("ld.param.u64 %rd1, [s+-8];", all_of_s);
     loads("prefetch.tensormap [s];", all_of_s);
     loads("call.uni taker, (s);", all_of_s);
+}
+
+static void a_place_of_another_one_is_any_of_them(void **state)
+{
+    (void)state;
+    const char *all = "rrrrrrrrrrrrrrrrrrrrrrrrrrrrr---rrrrrrrr";
+    loads("ld.param.u64 %rd1, [s+20];", all);
+    loads("ld.param.u64 %rd1, [s+-8];", all);
+    loads("ld.param.u8 %r1, [b+4];", all);
 }
 
 static void where_all_is_loaded_nothing_is_left_out(void **state)
@@ -102,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_places_that_are_written_down),
         cmocka_unit_test(anything_else_is_all_of_it),
+        cmocka_unit_test(a_place_of_another_one_is_any_of_them),
         cmocka_unit_test(where_all_is_loaded_nothing_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,6 +126,32 @@ static void ask_all(CUdeviceptr memory, size_t bytes)
     }
 }
 
+/* One that reads the memory as bytes. The driver looks whether there is any. */
+static void make_texture(CUdeviceptr memory, size_t bytes)
+{
+    CUtexObject texture;
+    const CUDA_TEXTURE_DESC how = {.flags = CU_TRSF_READ_AS_INTEGER};
+    const CUDA_RESOURCE_DESC is = {.resType = CU_RESOURCE_TYPE_LINEAR,
+                                   .res.linear = {.devPtr = memory,
+                                                  .format = CU_AD_FORMAT_UNSIGNED_INT8,
+                                                  .numChannels = 1,
+                                                  .sizeInBytes = bytes}};
+    CUresult result = cuTexObjectCreate(&texture, &is, &how, NULL);
+    printf("texture: %d\n", (int)result);
+    if (result == CUDA_SUCCESS)
+        CU(cuTexObjectDestroy(texture));
+}
+
+static void ask_of_texture(size_t bytes)
+{
+    CUdeviceptr memory;
+    CU(cuMemAlloc(&memory, bytes));
+    CU(cuMemsetD8(memory, 7, bytes));
+    CU(cuCtxSynchronize());
+    make_texture(memory, bytes);
+    CU(cuMemFree(memory));
+}
+
 static void ask(size_t bytes)
 {
     CUdeviceptr memory;
@@ -226,6 +252,7 @@ int main(void)
     CU(cuInit(0));
     CU(cuDevicePrimaryCtxRetain(&context, 0));
     CU(cuCtxSetCurrent(context));
+    ask_of_texture(65536);
     ask(1000);
     ask(65536);
     ask(100001);
