@@ -13,6 +13,7 @@
 #include "interpose/run/overtake.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
+#include "interpose/run/underway.h"
 
 /* The frame's scratch; AUDITED is a footprint of all nodes, with which the lock stays held. */
 enum { TRACKED_NODES = 0, EXPECTED_TO_FAIL = 1, AUDITED = 2 };
@@ -279,6 +280,21 @@ static void deny(struct rp_frame *frame)
     frame->skip = true;
 }
 
+/* Its nodes have run, as far as is written down; so nobody else may come before the driver has the
+ * graph. Host functions make no calls that could be what it waits for. */
+static bool is_held(const struct rp_frame *frame)
+{
+    return frame->scratch[TRACKED_NODES] && !frame->scratch[AUDITED] &&
+           rp_core.config.mode == RP_MODE_GUARD && rp_switch_on(RP_SWITCH_INFLIGHT);
+}
+
+static void let_others_pass(const struct rp_frame *frame)
+{
+    const struct rp_footprint whole = {.name = rp_handler_name(frame->id),
+                                       .stream = rp_handler_stream(frame), .in_graph = true};
+    rp_underway_await(&whole);
+}
+
 void rp_on_graph_launch(struct rp_frame *frame)
 {
     const struct rp_args_cuGraphLaunch *args = frame->args;
@@ -287,6 +303,7 @@ void rp_on_graph_launch(struct rp_frame *frame)
         return;
     }
     rp_core_lock();
+    let_others_pass(frame);
     const struct rp_exec *exec = rp_exec_find(RP_HANDLE(args->hGraph));
     if (rp_handler_is_captured(rp_handler_stream(frame))) {
         capture_nodes(exec);
@@ -298,6 +315,8 @@ void rp_on_graph_launch(struct rp_frame *frame)
         else
             launch_nodes(frame, exec);
     }
+    if (is_held(frame))
+        rp_core_keep_lock();
     if (!frame->scratch[AUDITED])
         rp_core_unlock();
 }
@@ -317,6 +336,10 @@ static void doubt(const struct rp_frame *frame, const char *why)
 void rp_on_graph_launch_done(struct rp_frame *frame)
 {
     bool ran = rp_handler_outcome(frame->result) == RP_OUTCOME_RAN;
+    if (is_held(frame)) {
+        rp_core_lock();
+        rp_core_unlock();
+    }
     if (frame->scratch[AUDITED]) {
         end_audit(frame, ran);
         rp_core_unlock();

@@ -62,11 +62,16 @@ static bool is_quiet(void)
     return rp_recompute_is_on();
 }
 
-/* Once a kernel has faulted the driver refuses, and is left to. */
+static bool answers_fault(void)
+{
+    CUresult result = rp_real.cuStreamQuery(CU_STREAM_LEGACY);
+    return result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
+}
+
+/* Once a kernel has faulted the driver refuses, and is left to: whenever it is asked. */
 static bool is_broken(void)
 {
-    CUresult result = rp_core.captures ? CUDA_SUCCESS : rp_real.cuStreamQuery(CU_STREAM_LEGACY);
-    return result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
+    return !rp_core.captures && answers_fault() && answers_fault();
 }
 
 bool rp_recompute_outgrows(uint64_t bytes)

@@ -142,7 +142,8 @@ static void rejected_in_segments(const struct rp_footprint *call)
 void rp_track(struct rp_footprint *call)
 {
     rp_recompute_await(call);
-    rp_underway_await(call);
+    if (!call->in_graph)
+        rp_underway_await(call);
     call->seq = call->version = ++rp_core.seq;
     call->launch = call->is_launch ? rp_core.launch_in_step++ : rp_core.launch_in_step;
     if (!rp_core.segments_wanted)

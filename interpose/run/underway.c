@@ -90,7 +90,7 @@ static bool meets_kept(const struct rp_footprint *other, uint32_t segment)
     return false;
 }
 
-/* `replay`: that the call is of, or NULL. */
+/* `replay`: that the call is of, or NULL. Of a graph it is not known yet what its nodes meet. */
 static const struct rp_footprint *find_met(const struct rp_footprint *call,
                                            const struct rp_scope *replay)
 {
@@ -99,7 +99,7 @@ static const struct rp_footprint *find_met(const struct rp_footprint *call,
         if (underway.calls[i].thread == rp_thread_self() || (!replay && !other->replay))
             continue;
         if (rp_footprint_is_unproved(other) || meets_call(other, call) ||
-            (replay && meets_kept(other, replay->segment)))
+            (call->in_graph && other->replay) || (replay && meets_kept(other, replay->segment)))
             return other;
     }
     return NULL;
@@ -119,7 +119,7 @@ void rp_underway_await(const struct rp_footprint *call)
     const struct timespec pause = {.tv_nsec = PAUSE_US * 1000};
     const struct rp_footprint *other;
     uint64_t since = 0;
-    if (!underway.count || call->in_graph || !rp_switch_on(RP_SWITCH_INFLIGHT))
+    if (!underway.count || !rp_switch_on(RP_SWITCH_INFLIGHT))
         return;
     const struct rp_scope *replay = rp_segment_replay(rp_thread_self());
     while ((other = find_met(call, replay)) != NULL) {

@@ -15,7 +15,9 @@ void rp_underway_ends(const struct rp_footprint *call);
 
 /* A call is about to be seen to: where it is a replay's, waits for those of other threads that meet
  * what is kept for the replay, or what the call meets; else for replays' calls that it meets. The
- * lock is given up meanwhile. Where one takes longer than a driver does, goes on with a hazard. */
+ * lock is given up meanwhile. Where one takes longer than a driver does, goes on with a hazard. A
+ * graph's launch, of which `call` has no more than name, stream and in_graph, waits for all calls
+ * of others' replays. */
 void rp_underway_await(const struct rp_footprint *call);
 /* For tests: a call of no replay lingers before it is handed on. Without the lock. */
 void rp_underway_linger(const struct rp_footprint *call);
