@@ -462,6 +462,13 @@ enum rp_status rp_transaction_end(struct rp_transaction *transaction, uint64_t *
     return status;
 }
 
+bool rp_transaction_abandon(struct rp_transaction *transaction)
+{
+    bool is_left = transaction->holds;
+    transaction_free(transaction);
+    return is_left;
+}
+
 rp_stream rp_transaction_stream(const struct rp_transaction *transaction)
 {
     return transaction->stream;

@@ -86,6 +86,9 @@ void rp_transaction_each(const struct rp_transaction *transaction, rp_transactio
 /* Reinstates in the stream of the transaction's beginning, which waits for all known
  * streams, and makes those wait for the reinstatement. Frees the transaction in any case. */
 enum rp_status rp_transaction_end(struct rp_transaction *transaction, uint64_t *reinstated_bytes);
+/* Frees it without that, where what it has stashed is about to go with a context. True when bytes
+ * that are not live are left. */
+bool rp_transaction_abandon(struct rp_transaction *transaction);
 
 rp_stream rp_transaction_stream(const struct rp_transaction *transaction);
 uint64_t rp_transaction_restored_bytes(const struct rp_transaction *transaction);

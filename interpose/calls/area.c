@@ -4,6 +4,7 @@
 #include "interpose/calls/array.h"
 #include "interpose/calls/offload.h"
 #include "interpose/recompute/answer.h"
+#include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/segment.h"
 
@@ -45,14 +46,28 @@ static enum rp_status reach_hull(struct rp_footprint *call, const struct rp_area
 }
 
 /* From its first byte to its last. What no address space holds is left to the driver. */
-static bool overruns(const struct rp_area *area)
+static bool find_extent(const struct rp_area *area, uint64_t *bytes)
 {
-    uint64_t rows, slices, bytes;
+    uint64_t rows, slices;
     return !__builtin_mul_overflow(area->pitch, area->height - 1, &rows) &&
            !__builtin_mul_overflow(area->slice, area->depth - 1, &slices) &&
-           !__builtin_add_overflow(rows, slices, &bytes) &&
-           !__builtin_add_overflow(bytes, area->width, &bytes) &&
-           rp_answer_overruns(area->base, bytes);
+           !__builtin_add_overflow(rows, slices, bytes) &&
+           !__builtin_add_overflow(*bytes, area->width, bytes);
+}
+
+static bool overruns(const struct rp_area *area)
+{
+    uint64_t bytes;
+    return find_extent(area, &bytes) && rp_answer_overruns(area->base, bytes);
+}
+
+/* The driver wants memory between the rows, too. Where it may be elsewhere they count as read. */
+static enum rp_status reach_gaps(struct rp_footprint *call, const struct rp_area *area)
+{
+    const struct rp_reach gaps = {.effect = RP_READ, .verdict = RP_VERDICT_BOUNDED};
+    uint64_t bytes;
+    return rp_recompute_is_on() && find_extent(area, &bytes)
+               ? rp_footprint_reach(call, area->base, bytes, gaps, NULL) : RP_OK;
 }
 
 enum rp_status rp_area_reach(struct rp_footprint *call, const struct rp_area *area,
@@ -70,13 +85,10 @@ enum rp_status rp_area_reach(struct rp_footprint *call, const struct rp_area *ar
     if (area->height > MOST_ROWS || area->depth > MOST_ROWS ||
         area->height * area->depth > MOST_ROWS)
         return reach_hull(call, area, effect);
-    for (uint64_t row = 0; row < area->height * area->depth; row++) {
-        enum rp_status status = rp_footprint_reach(call, row_at(area, row), area->width,
-                                                   exactly(effect), NULL);
-        if (status != RP_OK)
-            return status;
-    }
-    return RP_OK;
+    enum rp_status status = reach_gaps(call, area);
+    for (uint64_t row = 0; status == RP_OK && row < area->height * area->depth; row++)
+        status = rp_footprint_reach(call, row_at(area, row), area->width, exactly(effect), NULL);
+    return status;
 }
 
 /* With one address space a "host" pointer may be a device's: not for us to read. */

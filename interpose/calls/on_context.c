@@ -10,6 +10,7 @@
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/budget.h"
 #include "interpose/run/execution.h"
+#include "interpose/run/guard.h"
 #include "interpose/run/report.h"
 
 #include <stdlib.h>
@@ -80,6 +81,7 @@ static void remember_store(void)
 static void abandon_copies(void)
 {
     rp_executions_expire();
+    rp_guard_abandon();
     rp_cost_lost();
     remember_store();
     rp_refuge_abandon();

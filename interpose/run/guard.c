@@ -427,6 +427,18 @@ static void end(struct rp_scope *scope)
         rp_report(RP_HAZARD_STATE_LEFT, scope->execution, NULL, 0, 0, 0, NULL, NULL);
 }
 
+void rp_guard_abandon(void)
+{
+    while (rp_transactions_count()) {
+        struct rp_scope *scope = rp_transactions_at(0);
+        bool is_left = rp_transaction_abandon(scope->transaction);
+        scope->transaction = NULL;
+        rp_transactions_remove(scope);
+        if (is_left)
+            rp_report(RP_HAZARD_STATE_LEFT, scope->execution, NULL, 0, 0, 0, NULL, NULL);
+    }
+}
+
 void rp_guard_end(struct rp_scope *scope)
 {
     if (scope->transaction)

@@ -18,6 +18,8 @@ void rp_guard_outside_ran(struct rp_footprint *call);
 /* `stream` is about to be destroyed, and was retired: transactions go on elsewhere, in `heir` where
  * their replays have no other stream. */
 void rp_guard_stream_ends(rp_stream stream, rp_stream heir);
+/* The copies of all go, with a context: what would have to be reinstated is reported. */
+void rp_guard_abandon(void);
 /* The replay is over: reinstates. */
 void rp_guard_end(struct rp_scope *scope);
 

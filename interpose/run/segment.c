@@ -83,7 +83,7 @@ bool rp_transactions_add(struct rp_scope *scope)
     return true;
 }
 
-static void transactions_remove(const struct rp_scope *scope)
+void rp_transactions_remove(const struct rp_scope *scope)
 {
     for (size_t i = 0; i < open_count; i++)
         if (open_transactions[i] == scope)
@@ -212,7 +212,7 @@ static void close_scope(struct rp_thread *thread)
     } else if (scope->execution) {
         rp_replay_close(scope);
         thread->left_out = rp_replay_left_out(scope);
-        transactions_remove(scope);
+        rp_transactions_remove(scope);
         rp_guard_end(scope);
         rp_host_replay_closes(scope);
         rp_retain_note(scope->execution);

@@ -121,6 +121,7 @@ bool rp_segment_is_own(const struct rp_scope *scope);
 size_t rp_transactions_count(void);
 struct rp_scope *rp_transactions_at(size_t index);
 bool rp_transactions_add(struct rp_scope *scope);
+void rp_transactions_remove(const struct rp_scope *scope);
 /* After a fork, in the only thread that is left. */
 void rp_segments_forget(void);
 
