@@ -319,6 +319,7 @@ void rp_on_graph_launch(struct rp_frame *frame)
         rp_core_keep_lock();
     if (!frame->scratch[AUDITED])
         rp_core_unlock();
+    rp_underway_linger(frame->scratch[TRACKED_NODES]);
 }
 
 static void doubt(const struct rp_frame *frame, const char *why)

@@ -134,9 +134,9 @@ void rp_underway_await(const struct rp_footprint *call)
     }
 }
 
-void rp_underway_linger(const struct rp_footprint *call)
+void rp_underway_linger(bool is_tracked)
 {
     const struct timespec while_others_work = {.tv_nsec = 50000000};
-    if (!rp_switch_on(RP_SWITCH_HASTE) && call && call->seq && !call->replay)
+    if (!rp_switch_on(RP_SWITCH_HASTE) && is_tracked && !rp_segment_replay(rp_thread_self()))
         nanosleep(&while_others_work, NULL);
 }

@@ -19,8 +19,8 @@ void rp_underway_ends(const struct rp_footprint *call);
  * graph's launch, of which `call` has no more than name, stream and in_graph, waits for all calls
  * of others' replays. */
 void rp_underway_await(const struct rp_footprint *call);
-/* For tests: a call of no replay lingers before it is handed on. Without the lock. */
-void rp_underway_linger(const struct rp_footprint *call);
+/* For tests: a call of a thread that replays nothing lingers before it is handed on. */
+void rp_underway_linger(bool is_tracked);
 /* After a fork. */
 void rp_underway_forget(void);
 

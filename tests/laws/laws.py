@@ -710,11 +710,13 @@ def mechanisms():
     claim("without crossings: interleaved-over-output is served what is not its own",
           summary["launches_served"] and run.stdout != bare("interleaved-over-output", "eager"),
           run.stderr)
-    for off, right in (("haste", True), ("haste,in-flight", False)):
-        run, _ = guarded("set-meanwhile", "replay", contract_of({}, "discovered", "regions"),
+    for name, off in [(name, off) for name in ("set-meanwhile", "set-by-graph-meanwhile")
+                      for off in ("haste", "haste,in-flight")]:
+        right = off == "haste"
+        run, _ = guarded(name, "replay", contract_of({}, "discovered", "regions"),
                          {"REPRISE_TEST_DISABLE": off})
-        claim(f"without {off}: set-meanwhile is {'right' if right else 'wrong'}", run.returncode == 0
-              and (run.stdout == bare("set-meanwhile", "eager")) == right, run.stderr)
+        claim(f"without {off}: {name} is {'right' if right else 'wrong'}", run.returncode == 0
+              and (run.stdout == bare(name, "eager")) == right, run.stderr)
     run, summary = guarded("counted-on-host", "replay",
                            contract_of({"buffers": [STATE]}, "declared", "regions"),
                            {"REPRISE_TEST_DISABLE": "doubts"})

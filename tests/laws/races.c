@@ -228,13 +228,28 @@ void scenario_replayed_elsewhere(void)
 /* ---- two threads ------------------------------------------------------------------------ */
 
 static atomic_bool is_setting;
+static CUgraphExec setting; /* a graph that sets it; without one it is a launch */
 
 static void *set_state(void *unused)
 {
     CU(CtxSetCurrent, context);
     is_setting = true;
-    LAUNCH_IN(side, "fill", n, &state_, &batch, &n);
+    if (setting)
+        CU(GraphLaunch, setting, side);
+    else
+        LAUNCH_IN(side, "fill", n, &state_, &batch, &n);
     return unused;
+}
+
+static void capture_setting(void)
+{
+    CUgraph graph;
+    unsigned value = 2000;
+    CU(StreamBeginCapture, side, CU_STREAM_CAPTURE_MODE_RELAXED);
+    LAUNCH_IN(side, "fill", n, &state_, &value, &n);
+    CU(StreamEndCapture, side, &graph);
+    CU(GraphInstantiate, &setting, graph, 0);
+    CU(GraphDestroy, graph);
 }
 
 static void read_state_forward(void)
@@ -262,11 +277,8 @@ static void set_and_replay(void)
         nvtxRangePop();
 }
 
-/* One thread sets a state, and another replays at that time what has read it before. */
-void scenario_set_meanwhile(void)
+static void run_meanwhile(void)
 {
-    begin_race();
-    result("state", &state_, WORDS(n));
     synchronize();
     for (int step = 1; step <= STEPS; step++) {
         nvtxRangePushA("step");
@@ -279,4 +291,24 @@ void scenario_set_meanwhile(void)
         synchronize();
         nvtxRangePop();
     }
+}
+
+static void begin_meanwhile(void)
+{
+    begin_race();
+    result("state", &state_, WORDS(n));
+}
+
+/* One thread sets a state, and another replays at that time what has read it before. */
+void scenario_set_meanwhile(void)
+{
+    begin_meanwhile();
+    run_meanwhile();
+}
+
+void scenario_set_by_graph_meanwhile(void)
+{
+    begin_meanwhile();
+    capture_setting();
+    run_meanwhile();
 }

@@ -102,6 +102,7 @@
     X("replayed-elsewhere", replayed_elsewhere) X("loaded-inside", loaded_inside)                 \
     X("copied-inside", copied_inside) X("reset-inside", reset_inside)                             \
     X("helped", helped) X("copied-elsewhere", copied_elsewhere) X("set-meanwhile", set_meanwhile) \
+    X("set-by-graph-meanwhile", set_by_graph_meanwhile)                                           \
     X("written-between", written_between) X("stepped-between", stepped_between)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
