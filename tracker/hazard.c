@@ -92,6 +92,8 @@ static const char *foreign_advice(const struct rp_hazard *hazard)
 
 static const char *lost_advice(const struct rp_hazard *hazard)
 {
+    if (hazard->reason)
+        return hazard->reason;
     if (hazard->again)
         return PROMISE;
     if (hazard->cause == RP_UNSUPPORTED)
@@ -186,6 +188,8 @@ const char *rp_hazard_advice(const struct rp_hazard *hazard)
     case RP_HAZARD_STALE_READ: return stale_advice(hazard);
     case RP_HAZARD_FOREIGN_READ: return foreign_advice(hazard);
     case RP_HAZARD_STATE_LEFT:
+        if (hazard->reason)
+            return hazard->reason;
         return hazard->guarded
                    ? "the bytes could not be reinstated: the device refused a copy"
                    : "run under -m guard, which reinstates these bytes after the replay";

@@ -73,8 +73,8 @@ struct rp_hazard {
                              * the replay's call that the bytes are rewound for. UNPROVED and
                              * ASSUMED: that which has made them anew. Or NULL */
     enum rp_status cause;   /* NOT_PRESERVED: why the copy failed, RP_OK where that is not known */
-    const char *reason;     /* UNPROVED, DIVERGED, UNPAIRED, LIVE_READ: why it is so, what helps, or
-                             * NULL. Of STEADY: why it need not */
+    const char *reason;     /* UNPROVED, DIVERGED, UNPAIRED, LIVE_READ, NOT_PRESERVED, STATE_LEFT:
+                             * why it is so, what helps, or NULL. Of STEADY: why it need not */
     bool reinstated;        /* UNPROVED: they stand over what `other` has made */
     enum rp_assumption assumed; /* ASSUMED */
     bool declared;          /* ASSUMED: by the contract's word */

@@ -337,6 +337,33 @@ void rp_executions_expire(void)
             give_up(executions.alive[i]);
 }
 
+/* What it has in place still stands; but it has no copy of anything any more. */
+static enum rp_status bereave(struct rp_execution *execution)
+{
+    struct rp_outputs *outputs = execution->outputs;
+    const struct rp_kept *recalled = execution->recalled;
+    if (outputs && outputs->copies.count) {
+        rp_copies_give(&outputs->copies);
+        outputs->refused = "a context was destroyed while it ran";
+    }
+    if (!execution->kept->copies.count && !(recalled && recalled->copies.count))
+        return RP_OK;
+    rp_kept_destroy(execution->recalled);
+    execution->recalled = NULL;
+    execution->bereft = true;
+    rp_instance_lose(execution->instance);
+    return rp_kept_clear(execution->kept);
+}
+
+enum rp_status rp_executions_lose(void)
+{
+    enum rp_status status = RP_OK;
+    rp_executions_expire();
+    for (size_t i = 0; status == RP_OK && i < executions.count; i++)
+        status = bereave(executions.alive[i]);
+    return status;
+}
+
 void rp_executions_forget(void)
 {
     rp_chain_forget();

@@ -73,6 +73,7 @@ struct rp_execution {
     uint32_t replays; /* that are over */
     bool is_first_run; /* of its rule under its key */
     bool dropped;     /* served, and its copies were given up */
+    bool bereft;      /* a context has taken its copies along while it ran */
     uint32_t place;        /* in the step's chain */
     enum rp_choice choice; /* how it is to be replayed */
     struct rp_outputs *outputs; /* of its forward, see interpose/plan/retain.h; NULL before any */
@@ -110,6 +111,9 @@ bool rp_execution_made(const struct rp_execution *execution, const struct rp_rea
 
 /* A step is over: pending executions will not be replayed. */
 void rp_executions_expire(void);
+/* The memory of all copies goes, with a context: nothing waits any more, and what runs has nothing
+ * kept. Before that memory's store does. */
+enum rp_status rp_executions_lose(void);
 
 /* Alive executions in order of their forwards; the list changes with begin and end. */
 size_t rp_executions_count(void);

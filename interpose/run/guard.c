@@ -3,6 +3,7 @@
 
 #include "cuda/switches.h"
 #include "interpose/plan/cost.h"
+#include "interpose/run/brought.h"
 #include "interpose/run/core.h"
 #include "interpose/run/keep.h"
 #include "interpose/run/race.h"
@@ -12,6 +13,13 @@
 static bool is_guarding(void)
 {
     return rp_core.config.mode == RP_MODE_GUARD;
+}
+
+/* All nodes of a graph are looked at before the first one runs: what is put back for a later node
+ * would stand there when the earlier ones run, and go under what they write. */
+static bool is_too_late(const struct rp_footprint *call)
+{
+    return rp_core.graph_seq && call->seq > rp_core.graph_seq;
 }
 
 /* A replay's call reads what its forward made, and the replay has left out. */
@@ -26,6 +34,8 @@ static enum rp_status bring_back(const struct rp_scope *scope, const struct rp_f
             continue;
         status = rp_instance_first_missed(execution->instance, rp_core.bench.versions, reach->id,
                                           reach->lo, reach->hi, &missed);
+        if (status == RP_OK && missed.count && is_too_late(call))
+            status = RP_UNSUPPORTED;
         for (size_t j = 0; status == RP_OK && j < missed.count; j++)
             status = rp_transaction_restore(scope->transaction, execution->recalled, reach->id,
                                             missed.items[j].lo, missed.items[j].hi);
@@ -36,13 +46,15 @@ static enum rp_status bring_back(const struct rp_scope *scope, const struct rp_f
 
 /* What calls of the job's own in the replay's range have put where the forward's calls have read:
  * these read on as they did, and behind the replay it stands again. */
-static enum rp_status put_back(const struct rp_scope *scope, const struct rp_reach *reach,
-                               struct rp_spans *overlaid)
+static enum rp_status put_back(const struct rp_scope *scope, const struct rp_footprint *call,
+                               const struct rp_reach *reach, struct rp_spans *overlaid)
 {
     struct rp_execution *execution = scope->execution;
     rp_stream stream = rp_transaction_stream(scope->transaction);
     enum rp_status status = rp_instance_overlaid(execution->instance, rp_core.bench.versions,
                                                  reach->id, reach->lo, reach->hi, overlaid);
+    if (status == RP_OK && overlaid->count && is_too_late(call))
+        status = RP_UNSUPPORTED;
     if (status == RP_OK && overlaid->count && rp_switch_on(RP_SWITCH_ORDER))
         status = rp_order_gather(rp_core.bench.order, stream);
     for (size_t i = 0; status == RP_OK && i < overlaid->count; i++) {
@@ -61,7 +73,7 @@ static enum rp_status put_back_all(const struct rp_scope *scope, const struct rp
     enum rp_status status = RP_OK;
     for (size_t i = 0; status == RP_OK && i < call->count; i++)
         if (call->reaches[i].effect == RP_READ || !call->reaches[i].certain)
-            status = put_back(scope, &call->reaches[i], &overlaid);
+            status = put_back(scope, call, &call->reaches[i], &overlaid);
     rp_spans_release(&overlaid);
     return status;
 }
@@ -140,54 +152,17 @@ static enum rp_status read_by_forward(void *ctx, rp_alloc_id id, uint64_t lo, ui
     return live ? rp_spans_within(&live->live_in, lo, hi, out) : RP_OK;
 }
 
-struct bringing {
-    const struct rp_execution *execution;
-    rp_alloc_id id;
-    const struct rp_writer *live;
-};
-
-static enum rp_status remark_other(void *ctx, uint64_t lo, uint64_t hi,
-                                   const struct rp_writer *expected)
-{
-    const struct bringing *bringing = ctx;
-    if (expected->version && !rp_versions_same_bytes(rp_core.bench.versions, lo, hi,
-                                                     bringing->live, expected))
-        rp_remark(rp_name(bringing->live->name), RP_GIVEN_BACK);
-    return RP_OK;
-}
-
-static enum rp_status remark_live(void *ctx, uint64_t lo, uint64_t hi,
-                                  const struct rp_writer *live)
-{
-    struct bringing *bringing = ctx;
-    const struct rp_instance *instance = bringing->execution->instance;
-    bringing->live = live;
-    if (!live->copied || live->made_in || live->seq <= instance->since)
-        return RP_OK;
-    return rp_versions_read(instance->expected, bringing->id, lo, hi, remark_other, bringing);
-}
-
-/* What the job's copies have put where the past is about to stand is not what its replay finds. */
-static void remark_brought(const struct rp_execution *execution)
-{
-    const struct rp_copies *copies = &execution->kept->copies;
-    for (size_t i = 0; i < copies->count; i++) {
-        struct bringing bringing = {execution, copies->items[i].id, NULL};
-        rp_versions_read(rp_core.bench.versions, bringing.id, copies->items[i].lo,
-                         copies->items[i].hi, remark_live, &bringing);
-    }
-}
-
 static void begin(struct rp_scope *scope, const struct rp_footprint *call)
 {
     struct rp_execution *execution = scope->execution;
     refuse_overlap(scope, call);
     if (execution->dropped)
         rp_report_lost(execution, call, 0, 0, 0, RP_NO_MEMORY);
-    /* The past would stand already when the graph's first nodes run, which are not the replay's. */
-    remark_brought(execution);
-    bool too_late = rp_core.graph_seq && call->seq > rp_core.graph_seq;
-    enum rp_status status = too_late ? RP_UNSUPPORTED : fetch_from_outer(scope, call->stream);
+    if (execution->bereft)
+        rp_report_bereft(RP_HAZARD_NOT_PRESERVED, execution, call);
+    rp_brought_remark(execution);
+    enum rp_status status = is_too_late(call) ? RP_UNSUPPORTED
+                                              : fetch_from_outer(scope, call->stream);
     if (status == RP_OK)
         status = rp_transaction_begin(&rp_core.bench, execution->kept, read_by_forward, execution,
                                       call->stream, &scope->transaction);
@@ -435,7 +410,7 @@ void rp_guard_abandon(void)
         scope->transaction = NULL;
         rp_transactions_remove(scope);
         if (is_left)
-            rp_report(RP_HAZARD_STATE_LEFT, scope->execution, NULL, 0, 0, 0, NULL, NULL);
+            rp_report_bereft(RP_HAZARD_STATE_LEFT, scope->execution, NULL);
     }
 }
 

@@ -154,6 +154,15 @@ void rp_report_lost(const struct rp_execution *execution, const struct rp_footpr
     record(&hazard);
 }
 
+void rp_report_bereft(enum rp_hazard_kind kind, const struct rp_execution *execution,
+                      const struct rp_footprint *call)
+{
+    struct rp_hazard hazard = met_by(kind, execution, call);
+    hazard.reason = "a context was destroyed while the segment ran, and what was kept of it went "
+                    "along: destroy contexts before a forward or after its replay";
+    record(&hazard);
+}
+
 void rp_report_refused(const struct rp_execution *execution)
 {
     const struct rp_refusal *refusal = &execution->refusal;

@@ -23,6 +23,11 @@ void rp_report_cut(const char *segment, const struct rp_footprint *call);
 void rp_report_lost(const struct rp_execution *execution, const struct rp_footprint *call,
                     rp_alloc_id id, uint64_t lo, uint64_t hi, enum rp_status cause);
 
+/* A context was destroyed while it ran, and its copies went along: those that `call` needs, or with
+ * NULL those that were to be reinstated. */
+void rp_report_bereft(enum rp_hazard_kind kind, const struct rp_execution *execution,
+                      const struct rp_footprint *call);
+
 /* A replay of what discovery has refused: says by which call of the forward, and why. */
 void rp_report_refused(const struct rp_execution *execution);
 

@@ -143,3 +143,57 @@ void scenario_graph_mixed(void)
         nvtxRangePop();
     }
 }
+
+/* ---- what has to stand between two nodes ----------------------------------------------------- */
+
+static CUdeviceptr second_state, second_y;
+
+static CUgraphExec capture(void (*calls)(void))
+{
+    CUgraphExec made;
+    CU(StreamBeginCapture, lane, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    calls();
+    CU(StreamEndCapture, lane, &graph);
+    CU(GraphInstantiate, &made, graph, 0);
+    return made;
+}
+
+static void step_both(void)
+{
+    LAUNCH_IN(lane, "step_state", n, &state_, &x, &y, &n);
+    LAUNCH_IN(lane, "step_state", n, &second_state, &y, &second_y, &n);
+}
+
+static void reset_second(void)
+{
+    unsigned value = 5;
+    LAUNCH_IN(lane, "fill", n, &second_state, &value, &n);
+}
+
+static void step_and_reset(void)
+{
+    LAUNCH_IN(lane, "step_state", n, &state_, &x, &y, &n);
+    reset_second();
+    LAUNCH_IN(lane, "step_state", n, &second_state, &y, &second_y, &n);
+}
+
+/* A state is set by a node of the replay's graph, in front of the one that steps it from where the
+ * forward found it. */
+void scenario_reset_in_graph(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    result("second", &second_state, WORDS(n));
+    second_y = allocate(WORDS(n));
+    CU(StreamCreate, &lane, CU_STREAM_DEFAULT);
+    exec = capture(step_and_reset);
+    nvtxRangePushA("step");
+    set_input(1);
+    in_range("forward/only", step_both);
+    replay("recompute/only", mixed_forward);
+    if (!replaying)
+        reset_second();
+    LAUNCH("gradient", n, &second_y, &g, &n);
+    backward();
+    nvtxRangePop();
+}

@@ -68,6 +68,67 @@ void scenario_context_left(void)
     }
 }
 
+/* ---- contexts that go -------------------------------------------------------------------- */
+
+static CUcontext going;
+
+/* A first job in a context of its own: what the layer keeps it keeps there. The second one goes on
+ * in another context. */
+static void begin_in_second_context(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    run_steps(step_forward, overwrite);
+    synchronize();
+    going = context;
+    open_context();
+    watch_nothing();
+    begin_job();
+    result("state", &state_, WORDS(n));
+}
+
+static void let_context_go(void)
+{
+    if (!going)
+        return;
+    synchronize();
+    CU(CtxDestroy, going);
+    going = NULL;
+    scratch = allocate(1 << 20); /* where that one had its memory */
+}
+
+static void forward_while_context_goes(void)
+{
+    step_forward();
+    let_context_go();
+}
+
+/* The first context goes in the middle of a forward in the second. */
+void scenario_context_gone_in_forward(void)
+{
+    begin_in_second_context();
+    run_step(1, forward_while_context_goes, overwrite);
+    run_step(2, step_forward, overwrite);
+}
+
+static bool is_replay;
+
+static void replay_while_context_goes(void)
+{
+    step_forward();
+    if (is_replay)
+        let_context_go();
+    is_replay = true;
+}
+
+/* ... or of its replay. */
+void scenario_context_gone_in_replay(void)
+{
+    begin_in_second_context();
+    run_step(1, replay_while_context_goes, overwrite);
+    run_step(2, step_forward, overwrite);
+}
+
 static void *leave(void *unused)
 {
     CU(CtxSetCurrent, context);

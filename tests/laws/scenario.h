@@ -91,12 +91,14 @@
     X("without-first-of-copies", without_first_of_copies) X("without-last", without_last)         \
     X("only-last-of-own", only_last_of_own) X("only-last-by-seed", only_last_by_seed)             \
     X("only-one-of-alike", only_one_of_alike) X("turned-outputs", turned_outputs)                 \
-    X("chain", chain) X("graph-mixed", graph_mixed)                                               \
+    X("chain", chain) X("graph-mixed", graph_mixed) X("reset-in-graph", reset_in_graph)           \
     X("forward-ends-early", forward_ends_early)                                                   \
     X("replay-ends-early", replay_ends_early) X("both-end-early", both_end_early)                 \
     X("prefetched", prefetched) X("prefetched-late", prefetched_late)                             \
     X("scratch-used-late", scratch_used_late) X("scratch-used-early", scratch_used_early)         \
     X("stream-left", stream_left) X("streams-left", streams_left)                                \
+    X("context-gone-in-forward", context_gone_in_forward)                                         \
+    X("context-gone-in-replay", context_gone_in_replay)                                           \
     X("context-left", context_left) X("thread-left", thread_left) X("throng", throng)             \
     X("stepped-late", stepped_late) X("read-before-put", read_before_put)                         \
     X("replayed-elsewhere", replayed_elsewhere) X("loaded-inside", loaded_inside)                 \
