@@ -5,6 +5,8 @@
 #include "interpose/calls/context.h"
 #include "interpose/calls/suspect.h"
 #include "interpose/run/core.h"
+#include "interpose/run/keep.h"
+#include "interpose/run/report.h"
 
 #include <string.h>
 
@@ -31,15 +33,32 @@ static bool reach_near(struct rp_footprint *call, uint64_t lo, uint64_t hi, uint
     return true;
 }
 
+/* Whoever points where something begins means that, as a rule, and not what ends there. Discovery
+ * can't rely on it; where state is declared, it is enough that none of it may be meant. */
+static bool may_mean_end(const struct rp_footprint *call, uint64_t before, uint64_t end)
+{
+    rp_alloc_id id;
+    uint64_t offset;
+    if (!rp_core.segments_wanted || rp_keep_discovers() ||
+        rp_memory_find(rp_core.bench.memory, before, &id, &offset, NULL) != RP_OK ||
+        rp_memory_get(rp_core.bench.memory, id)->bytes - offset < end - before ||
+        rp_state_of(rp_core.state, id))
+        return true;
+    rp_remark(rp_name(call->name), "points where memory begins that undeclared bytes end at: taken "
+                                   "for a pointer to what begins there");
+    return false;
+}
+
 /* The memory that a pointer may belong to: what it points into and, as a pointer may be one past
  * the last byte of its memory, what ends there. False: neither is tracked. */
-static bool find_home(uint64_t address, uint64_t *start, uint64_t *end)
+static bool find_home(const struct rp_footprint *call, uint64_t address, uint64_t *start,
+                      uint64_t *end)
 {
     uint64_t before, until;
     bool into = rp_memory_run(rp_core.bench.memory, address, start, end) == RP_OK;
     if ((into && *start < address) ||
         rp_memory_run(rp_core.bench.memory, address - 1, &before, &until) != RP_OK ||
-        until != address)
+        until != address || (into && !may_mean_end(call, before, until)))
         return into;
     *start = before;
     *end = into ? *end : until;
@@ -67,7 +86,7 @@ static enum rp_status reach_range(struct rp_footprint *call, const struct rp_acc
     if (access->lo >= access->hi ||
         reach_near(call, access->lo - address, access->hi - address, address, &like, &status))
         return status;
-    if (!access->root || !find_home(address, &start, &end)) {
+    if (!access->root || !find_home(call, address, &start, &end)) {
         /* Of no pointer in particular; or host memory of the job's own, or a wild pointer. */
         like.certain = false;
         return rp_footprint_reach(call, access->lo, access->hi - access->lo, like, NULL);
@@ -91,7 +110,7 @@ static enum rp_status reach_root(struct rp_footprint *call, uint64_t root, struc
     if (!stays_in_bounds(call, "an index that nobody knows, and \"assume_in_bounds\" is false"))
         return rp_footprint_everything(call, like.effect);
     like.certain = false;
-    return find_home(root, &start, &end)
+    return find_home(call, root, &start, &end)
                ? rp_footprint_reach(call, start, end - start, like, NULL)
                : RP_OK; /* the job's own host memory */
 }

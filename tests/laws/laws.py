@@ -158,6 +158,7 @@ SCENARIOS = {
     "copied-elsewhere": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "loaded-inside": dict(buffers=[STATE, INPUT], discover=True, finds={("stale-read", "state")}),
     "copied-inside": dict(buffers=[STATE, INPUT], discover=True, finds={("stale-read", "state")}),
+    "neighbours": dict(buffers=[QUEUE], finds={("stale-read", "queue")}),
     "reset-inside": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "host-generator": dict(buffers=[HOST], finds={("stale-read", "host"), ("state-left", "host")}),
 }

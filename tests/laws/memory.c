@@ -241,3 +241,27 @@ void scenario_pool_unwritten(void)
 {
     in_pool(step_forward, take_unwritten);
 }
+
+static void gather_from_queue(void)
+{
+    LAUNCH("gather", n, &queue, &where, &y, &n);
+}
+
+static void use_both(void)
+{
+    LAUNCH("enqueue", n, &queue, &x, &queue_row, &n);
+    LAUNCH("fill", n, &scratch, &draws, &n);
+}
+
+/* The queue begins where others' memory ends, and nobody knows which of its bytes are read. */
+void scenario_neighbours(void)
+{
+    enum { BYTES = 4096 }; /* with nothing between it and the next */
+    begin_job();
+    scratch = allocate(BYTES);
+    result("queue", &queue, WORDS(ROWS * n));
+    where = allocate(WORDS(1));
+    if (scratch + BYTES != queue)
+        check_call(CUDA_ERROR_UNKNOWN, "the second of two neighbours");
+    run_steps(gather_from_queue, use_both);
+}

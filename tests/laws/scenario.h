@@ -102,7 +102,7 @@
     X("context-left", context_left) X("thread-left", thread_left) X("throng", throng)             \
     X("stepped-late", stepped_late) X("read-before-put", read_before_put)                         \
     X("replayed-elsewhere", replayed_elsewhere) X("loaded-inside", loaded_inside)                 \
-    X("copied-inside", copied_inside) X("reset-inside", reset_inside)                             \
+    X("copied-inside", copied_inside) X("reset-inside", reset_inside) X("neighbours", neighbours) \
     X("helped", helped) X("copied-elsewhere", copied_elsewhere) X("set-meanwhile", set_meanwhile) \
     X("set-by-graph-meanwhile", set_by_graph_meanwhile)                                           \
     X("written-between", written_between) X("stepped-between", stepped_between)
