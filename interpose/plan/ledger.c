@@ -4,7 +4,7 @@
 #include "interpose/plan/marks.h"
 
 static struct {
-    struct rp_step_cost first, steps[RP_COST_STEPS], last;
+    struct rp_step_cost first, steps[RP_COST_STEPS], last, last_divided;
     size_t count; /* of steps */
     uint64_t collected;
 } ledger;
@@ -40,6 +40,8 @@ void rp_ledger_take(struct rp_step_cost *cost)
     ledger.last.parts = NULL;
     ledger.last.notes = (struct rp_notes){0};
     ledger.collected++;
+    if (cost->count)
+        ledger.last_divided = ledger.last;
     if (cost->by_part && cost->count && rp_ledger_has_place())
         keep_step(cost);
 }
@@ -62,6 +64,11 @@ const struct rp_step_cost *rp_ledger_last(void)
     return ledger.collected ? &ledger.last : NULL;
 }
 
+const struct rp_step_cost *rp_ledger_last_divided(void)
+{
+    return ledger.last_divided.count ? &ledger.last_divided : NULL;
+}
+
 uint64_t rp_ledger_count(void)
 {
     return ledger.collected;
@@ -78,6 +85,6 @@ void rp_ledger_forget(void)
     rp_step_cost_release(&ledger.first);
     for (size_t i = 0; i < RP_COST_STEPS; i++)
         rp_step_cost_release(&ledger.steps[i]);
-    ledger.count = 0;
+    ledger.count = ledger.last_divided.count = 0;
     ledger.collected = 0;
 }

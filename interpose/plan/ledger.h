@@ -18,6 +18,8 @@ size_t rp_ledger_steps(const struct rp_step_cost *steps[RP_COST_STEPS]);
 const struct rp_step_cost *rp_ledger_first(void);
 /* The last step of which the sums are known, or NULL. */
 const struct rp_step_cost *rp_ledger_last(void);
+/* The same of the last one that had segments. */
+const struct rp_step_cost *rp_ledger_last_divided(void);
 /* How many steps' sums have come in all. */
 uint64_t rp_ledger_count(void);
 

@@ -73,7 +73,7 @@ enum { COPIES_OF_REPLAY = 3 };
 /* What the last step took beside its forwards, their repetitions, and the copies of both. */
 static uint64_t other_ns(const struct rp_profile *profile, bool is_priced)
 {
-    const struct rp_step_cost *last = rp_ledger_last();
+    const struct rp_step_cost *last = rp_ledger_last_divided();
     const struct rp_round *round = last ? rp_round_of(last->step) : NULL;
     uint64_t ns = 0;
     for (size_t k = 0; round && k < round->count; k++) {
@@ -152,7 +152,7 @@ static enum rp_status portray(const struct rp_round *round, struct rp_profile **
 
 enum rp_status rp_advice_profile(struct rp_profile **out)
 {
-    const struct rp_step_cost *last = rp_ledger_last();
+    const struct rp_step_cost *last = rp_ledger_last_divided();
     const struct rp_round *round = last ? rp_round_of(last->step) : NULL;
     return round && round->count ? portray(round, out) : RP_NOT_FOUND;
 }
@@ -233,7 +233,7 @@ static void plan_anew(const struct rp_round *round)
     const struct rp_step_cost *steps[RP_COST_STEPS];
     uint64_t measured = rp_ledger_steps(steps);
     struct rp_profile *profile;
-    bool is_like_before = rp_rounds_are_alike(round, rp_round_of(rp_core.step - 1));
+    bool is_like_before = rp_rounds_are_alike(round, rp_round_before(round));
     bool is_news = is_like_before && learn_from(round);
     bool is_known = advice.plan && measured == advice.measured && is_like_before && !is_news;
     if (!measured || is_known || advice.plans >= MOST_PLANS)

@@ -11,7 +11,8 @@
 
 enum { ROUNDS = 4 };
 
-static struct rp_round rounds[ROUNDS]; /* by step */
+static struct rp_round rounds[ROUNDS]; /* in a ring */
+static size_t latest;
 
 void rp_rounds_forget(void)
 {
@@ -19,22 +20,33 @@ void rp_rounds_forget(void)
         rounds[i].count = rounds[i].step = 0;
 }
 
+/* A step without forwards makes place for the next one: what is known of others is worth more. */
 void rp_round_begins(void)
 {
-    struct rp_round *next = &rounds[(rp_core.step + 1) % ROUNDS];
+    latest = rounds[latest].count ? (latest + 1) % ROUNDS : latest;
+    struct rp_round *next = &rounds[latest];
     *next = (struct rp_round){.step = rp_core.step + 1, .again = UINT32_MAX,
                               .items = next->items, .capacity = next->capacity};
 }
 
 static struct rp_round *round_of(uint32_t step)
 {
-    struct rp_round *round = &rounds[step % ROUNDS];
-    return round->step == step ? round : NULL;
+    for (size_t i = ROUNDS; i > 0; i--)
+        if (rounds[(latest + i) % ROUNDS].step == step)
+            return &rounds[(latest + i) % ROUNDS];
+    return NULL;
 }
 
 const struct rp_round *rp_round_of(uint32_t step)
 {
     return round_of(step);
+}
+
+const struct rp_round *rp_round_before(const struct rp_round *round)
+{
+    size_t at = (size_t)(round - rounds);
+    const struct rp_round *before = &rounds[(at + ROUNDS - 1) % ROUNDS];
+    return before->count && before->step < round->step ? before : NULL;
 }
 
 /* ---- while it runs -------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
 /* Rounds: what is noted of a step, for the planner: what each forward has made, how much of that
  * other forwards read, what was kept for it, and what there was beside outputs.
  *
- * Sizes are bytes of device memory. The last few steps are known. All functions want the core's
- * lock. */
+ * Sizes are bytes of device memory. The last few steps are known that had forwards. All functions
+ * want the core's lock. */
 #ifndef RP_INTERPOSE_ROUND_H
 #define RP_INTERPOSE_ROUND_H
 
@@ -42,6 +42,8 @@ void rp_round_call(void);
 
 /* The step of that number, or NULL where it is not known. */
 const struct rp_round *rp_round_of(uint32_t step);
+/* The last step before that one which had forwards, or NULL where none is known. */
+const struct rp_round *rp_round_before(const struct rp_round *round);
 /* True when both have had the same forwards, which made as much. NULL is like nothing. */
 bool rp_rounds_are_alike(const struct rp_round *a, const struct rp_round *b);
 /* The least that there was beside outputs while a forward ran: it is there all the time; and
