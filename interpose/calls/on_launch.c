@@ -2,7 +2,6 @@
 /* Calls that launch kernels. */
 #include "interpose/calls/handlers.h"
 
-#include "cuda/driver_real.h"
 #include "interpose/calls/audit.h"
 #include "interpose/calls/launch.h"
 #include "interpose/calls/object.h"
@@ -57,16 +56,23 @@ static void note_arguments(struct rp_launched *launched, const struct rp_footpri
     }
 }
 
-/* Blocks of more threads than the function may have; and the sizes of grids that no device has, by
- * the technical specifications of the CUDA programming guide. */
-static bool is_beyond(CUfunction function, const struct rp_launch *shape)
+static struct rp_shape shape_of(CUfunction function, const struct rp_launch *geometry)
 {
-    int most = 0;
-    uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
-    return shape->grid[0] > INT32_MAX || shape->grid[1] > UINT16_MAX ||
-           shape->grid[2] > UINT16_MAX ||
-           (rp_real.cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-                                       function) == CUDA_SUCCESS && threads > (uint64_t)most);
+    struct rp_shape shape = {.function = RP_HANDLE(function)};
+    memcpy(shape.grid, geometry->grid, sizeof shape.grid);
+    memcpy(shape.block, geometry->block, sizeof shape.block);
+    return shape;
+}
+
+static void look_at(CUfunction function, struct rp_launched *launched, void **params, void **extra,
+                    rp_stream stream, struct rp_footprint *call)
+{
+    launched->kernel = rp_kernel_find(RP_HANDLE(function));
+    rp_repeat_meet(launched->kernel);
+    rp_launched_gather(launched, params, extra);
+    rp_footprint_begin(call, launched->kernel->name, stream);
+    rp_buffer_meet_launch(launched->kernel->text, rp_launched_param, launched);
+    rp_launched_footprint(launched, call);
 }
 
 static void track_launch(struct rp_frame *frame, CUfunction function, struct launch *launch,
@@ -82,17 +88,15 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
         rp_core_unlock();
         return;
     }
-    launched->kernel = rp_kernel_find(RP_HANDLE(function));
     launched->geometry.known = rp_upload_known;
     launched->geometry.known_ctx = &stream;
     launched->geometry.map = rp_object_map_find;
-    rp_repeat_meet(launched->kernel);
-    rp_launched_gather(launched, params, extra);
     struct rp_footprint *call = rp_handler_footprint(frame);
-    rp_footprint_begin(call, launched->kernel->name, stream);
-    rp_buffer_meet_launch(launched->kernel->text, rp_launched_param, launched);
-    rp_launched_footprint(launched, call);
-    call->is_beyond = rp_recompute_is_on() && is_beyond(function, &launched->geometry);
+    do
+        look_at(function, launched, params, extra, stream, call);
+    while (rp_recompute_await_captures(call)); /* others were let in */
+    if (rp_recompute_is_on())
+        call->shape = shape_of(function, &launched->geometry);
     rp_handler_track(frame, call, RP_OK);
     if (!call->denied)
         rp_recompute_launch(launched, RP_HANDLE(function), launch->is_plain, call);

@@ -43,7 +43,7 @@ rp_alloc_id rp_handler_born(enum rp_alloc_kind kind, uint64_t address, uint64_t 
         rp_core.device_bytes += bytes;
     rp_budget_share();
     rp_cost_memory();
-    rp_recompute_born(address);
+    rp_recompute_born();
     if (kind != RP_ALLOC_PHYSICAL || name) /* physical memory belongs to no context */
         rp_context_holds(id);
     if (rp_unseen_why(alloc))

@@ -4,6 +4,7 @@
 
 #include "cuda/driver_real.h"
 #include "interpose/calls/context.h"
+#include "interpose/recompute/capture.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/guard.h"
 #include "interpose/run/overtake.h"
@@ -65,11 +66,22 @@ void rp_on_capture_begins(struct rp_frame *frame)
     rp_core_unlock();
 }
 
+static void note_capture(const struct rp_frame *frame, bool begins)
+{
+    rp_stream stream = rp_handler_stream(frame);
+    rp_core.captures += begins;
+    rp_core.captures -= !begins;
+    if (begins)
+        rp_capture_begun(stream);
+    else
+        rp_capture_ended(stream);
+}
+
 void rp_on_capture_begun(struct rp_frame *frame)
 {
     rp_core_lock();
     if (frame->result == CUDA_SUCCESS)
-        rp_core.captures++;
+        note_capture(frame, true);
     else
         rp_recompute_look_ends();
     rp_core_unlock();
@@ -78,10 +90,9 @@ void rp_on_capture_begun(struct rp_frame *frame)
 /* A capture also ends when ending it fails: the driver has invalidated it. */
 void rp_on_capture_ended(struct rp_frame *frame)
 {
-    (void)frame;
     rp_core_lock();
     if (rp_core.captures) {
-        rp_core.captures--;
+        note_capture(frame, false);
         rp_recompute_look_ends();
     }
     rp_core_unlock();

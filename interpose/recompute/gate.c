@@ -162,7 +162,8 @@ bool rp_gates_let_pass(bool (*it)(void))
     struct patience patience = {0};
     uint64_t begun = now_ms();
     while (it()) {
-        if ((rp_gates_are_shut() && !is_left(&patience)) || now_ms() - begun > LONGEST_MS)
+        bool stands = !rp_core.captures && rp_gates_are_shut() && !is_left(&patience);
+        if (stands || now_ms() - begun > LONGEST_MS)
             return false;
         rp_core_unlock();
         nanosleep(&pause, NULL);

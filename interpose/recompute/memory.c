@@ -6,6 +6,7 @@
 #include "interpose/calls/handlers.h"
 #include "interpose/plan/refuge.h"
 #include "interpose/recompute/advice.h"
+#include "interpose/recompute/capture.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/exile.h"
 #include "interpose/recompute/holding.h"
@@ -57,6 +58,8 @@ static enum rp_status create(uint64_t bytes, uint64_t *address)
 /* In this mode: what other threads are about to do comes before what has to be made anew. */
 static bool is_quiet(void)
 {
+    if (rp_recompute_is_on() && rp_capture_is_others() && rp_holding_any_dropped())
+        (void)rp_capture_let_pass();
     if (rp_recompute_is_on())
         (void)rp_drop_let_others_pass();
     return rp_recompute_is_on();
@@ -124,10 +127,10 @@ bool rp_recompute_alloc_async(uint64_t bytes, CUmemoryPool handle, rp_stream str
     return status == RP_OK || status == RP_NO_MEMORY;
 }
 
-void rp_recompute_born(uint64_t address)
+void rp_recompute_born(void)
 {
     if (rp_recompute_is_on())
-        rp_need_memory(rp_backing_find(address));
+        rp_need_memory();
 }
 
 bool rp_recompute_free(rp_alloc_id id, uint64_t address)
@@ -253,6 +256,7 @@ void rp_recompute_forget(void)
 {
     rp_pools_forget();
     rp_leftovers_forget();
+    rp_captures_forget();
     rp_backing_forget();
     rp_exile_forget_all();
     rp_holdings_forget_all();

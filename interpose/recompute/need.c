@@ -51,13 +51,11 @@ void rp_need_everything(void)
     note_most(&needs.least, rp_need_fixed() - rp_backings_staying() + rp_backings_span());
 }
 
-void rp_need_memory(const struct rp_backed *backed)
+void rp_need_memory(void)
 {
-    uint64_t bytes = backed ? rp_backing_bytes(backed) : 0;
-    uint64_t own = backed ? rp_backing_span(bytes) - rp_backing_missing(backed, 0, bytes) : 0;
     if (all_stays())
         rp_need_everything();
-    note_most(&needs.least, rp_need_fixed() + own);
+    note_most(&needs.least, rp_need_fixed());
 }
 
 /* ---- what a call meets ------------------------------------------------------------------ */
@@ -101,8 +99,7 @@ static uint64_t met_by(const struct rp_footprint *call, bool only_missing)
 
 uint64_t rp_need_missing(const struct rp_footprint *call)
 {
-    uint64_t bytes = met_by(call, true), granule = rp_backing_granule();
-    return bytes > granule ? bytes : granule;
+    return met_by(call, true);
 }
 
 /* No less than it meets: most calls meet less than an earlier one, and are told by this. */

@@ -2,8 +2,9 @@
 /* Needs: the least device memory in which what the job does can be done.
  *
  * A call needs what it meets, in whole granules, beside the memory that the driver has made itself:
- * all else can be dropped, or be on the host. An allocation needs all of itself. A graph, a capture
- * and a call of which nothing is proved need all that there is. The most that anything has needed
+ * all else can be dropped, or be on the host. An allocation of the layer's needs nothing: one that
+ * the budget does not hold has its memory with its use. A graph, a capture and a call of which
+ * nothing is proved need all that there is. The most that anything has needed
  * so far is the smallest budget in which the run could have come as far. What was refused counts
  * for nothing: the job went on without it, and may have asked for luck.
  *
@@ -17,14 +18,14 @@
 
 /* The device was given it, and what it meets is there. */
 void rp_need_call(const struct rp_footprint *call);
-/* Memory has come and is counted: `backed`, or with NULL the driver's own. */
-void rp_need_memory(const struct rp_backed *backed);
+/* Memory has come, whoever made it, and is counted. */
+void rp_need_memory(void);
 /* All that there is is there, and has to be. */
 void rp_need_everything(void);
 
 /* Bytes that can't make way: the driver's own, and what stays. */
 uint64_t rp_need_fixed(void);
-/* Bytes of memory that the call meets and that are not there: at least a granule. */
+/* Bytes of memory that the call meets and that are not there. */
 uint64_t rp_need_missing(const struct rp_footprint *call);
 
 /* An earlier run needed so much. */

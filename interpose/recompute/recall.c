@@ -16,6 +16,7 @@
 #include "interpose/door/real.h"
 #include "interpose/plan/refuge.h"
 #include "interpose/run/core.h"
+#include "interpose/run/underway.h"
 
 enum { ATTEMPTS = 4 };
 
@@ -173,6 +174,7 @@ static enum rp_status follow(struct rp_execution *execution, const struct rp_ben
     rp_core.figures.bytes_restored += rp_transaction_restored_bytes(transaction);
     status = stash_all(execution->recipe, transaction, stream);
     *lost = status == RP_OK;
+    rp_underway_linger(true);
     if (status == RP_OK && rp_switch_on(RP_SWITCH_RECALL))
         status = rp_recipe_follow(execution->recipe, stream);
     enum rp_status ended = rp_transaction_end(transaction, &reinstated);
@@ -291,10 +293,11 @@ static enum rp_status make_in_turn(struct rp_execution *execution, rp_stream str
 
 enum rp_status rp_recall(struct rp_execution *execution, rp_stream stream)
 {
-    if (!rp_recall_is_possible(execution) || rp_core.captures)
+    if (!rp_recall_is_possible(execution))
         return RP_INVALID;
-    /* Such a call is in no stream perhaps, and nobody knows yet what it has written. */
-    if (rp_drop_meet_others(execution))
+    /* Such a call is in no stream perhaps, and nobody knows yet what it has written. What a capture
+     * keeps away was away before it for want of memory. */
+    if (rp_core.captures || rp_drop_meet_others(execution))
         return RP_NO_MEMORY;
     struct rp_recipe *recipe = execution->recipe;
     bool is_elsewhere = rp_driver_context_of(stream) != rp_driver_context_of(recipe->stream);

@@ -8,6 +8,7 @@
 #include "interpose/plan/cost.h"
 #include "interpose/recompute/advice.h"
 #include "interpose/recompute/behind.h"
+#include "interpose/recompute/capture.h"
 #include "interpose/recompute/claim.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/exile.h"
@@ -166,10 +167,27 @@ static bool needs_what_is_dropped(const struct rp_footprint *call)
             rp_use_first_needed(call));
 }
 
+/* What was dropped, or is on the host and finds no room. */
+static bool needs_what_is_away(const struct rp_footprint *call)
+{
+    return needs_what_is_dropped(call) || !rp_backing_fits(rp_need_missing(call));
+}
+
+bool rp_recompute_await_captures(const struct rp_footprint *call)
+{
+    if (!rp_recompute_is_on() || !rp_capture_is_others() || !needs_what_is_away(call) ||
+        !rp_capture_let_pass())
+        return false;
+    (void)rp_drop_let_others_pass();
+    return true;
+}
+
 /* Calls of other threads that have been seen to, and are not known to be done, come before what is
  * made anew: none of that waits for us. */
 void rp_recompute_await(const struct rp_footprint *call)
 {
+    if (call && !call->in_graph && !call->is_launch)
+        (void)rp_recompute_await_captures(call);
     bool is_wanted = call ? !call->in_graph && !call->is_launch && needs_what_is_dropped(call)
                           : rp_holding_any_dropped() != NULL;
     if (rp_recompute_is_on() && is_wanted)
@@ -225,15 +243,34 @@ void rp_recompute_refuses(uint64_t bytes)
         rp_core.figures.lacking = needed;
 }
 
+/* Blocks of more threads than the function may have; and the sizes of grids that no device has, by
+ * the technical specifications of the CUDA programming guide. */
+static bool is_beyond(const struct rp_shape *shape)
+{
+    int most = 0;
+    uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
+    return shape->function &&
+           (shape->grid[0] > INT32_MAX || shape->grid[1] > UINT16_MAX ||
+            shape->grid[2] > UINT16_MAX ||
+            (rp_real.cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                                        (CUfunction)(uintptr_t)shape->function) == CUDA_SUCCESS &&
+             threads > (uint64_t)most));
+}
+
 /* An error of the device's, a stream that is none, or a launch of a shape that no device has: the
- * driver has an answer of its own. */
+ * driver has an answer of its own. It is asked where memory is short, and not for each launch. */
 static bool is_refused_anyway(const struct rp_footprint *call)
 {
-    if (call->is_beyond)
+    if (is_beyond(&call->shape))
         return true;
     CUresult result = rp_core.captures ? CUDA_SUCCESS
                                        : rp_real.cuStreamQuery(rp_driver_stream(call->stream));
     return result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
+}
+
+static uint64_t more(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
 }
 
 bool rp_recompute_before(const struct rp_footprint *call)
@@ -254,7 +291,7 @@ bool rp_recompute_before(const struct rp_footprint *call)
     if (is_refused_anyway(call))
         return true;
     if (status == RP_NO_MEMORY)
-        rp_recompute_refuses(rp_need_missing(call));
+        rp_recompute_refuses(more(rp_need_missing(call), rp_backing_granule()));
     else
         rp_report(RP_HAZARD_NOT_PRESERVED, holding ? holding->owner : NULL, call,
                   holding ? holding->id : 0, holding ? holding->lo : 0,
@@ -334,10 +371,22 @@ void rp_recompute_stream_waits(rp_stream stream)
         rp_behind_shuts(stream);
 }
 
+static bool all_stands(void)
+{
+    for (size_t i = 0; i < rp_backings_count(); i++) {
+        const struct rp_backed *backed = rp_backings_at(i);
+        if (rp_backing_missing(backed, 0, rp_backing_bytes(backed)))
+            return false;
+    }
+    return true;
+}
+
 bool rp_recompute_graph_begins(rp_stream stream)
 {
     if (!rp_recompute_is_on())
         return true;
+    if (rp_capture_is_others() && !all_stands())
+        (void)rp_capture_let_pass();
     rp_drop_let_others_pass();
     rp_drop_hold(true);
     if (rp_recall_all(stream) == RP_OK) {
@@ -380,16 +429,6 @@ bool rp_recompute_stays(struct rp_backed *backed, uint32_t name)
     if (status == RP_OK)
         rp_backing_stay(backed);
     return status == RP_OK;
-}
-
-static bool all_stands(void)
-{
-    for (size_t i = 0; i < rp_backings_count(); i++) {
-        const struct rp_backed *backed = rp_backings_at(i);
-        if (rp_backing_missing(backed, 0, rp_backing_bytes(backed)))
-            return false;
-    }
-    return true;
 }
 
 /* Where that fails nothing is lost: the driver may find all that the call is about. */

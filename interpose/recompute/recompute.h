@@ -48,6 +48,10 @@ void rp_recompute_ends(struct rp_execution *execution);
  * given up meanwhile. To be told before anything is noted of it; of a launch, with NULL, before it
  * is looked at. */
 void rp_recompute_await(const struct rp_footprint *call);
+/* Where `call` needs what is away, waits for the captures of other threads, as long as the calling
+ * one has none. True when the lock was given up for that: what was gathered of the call may be
+ * another's. Part of rp_recompute_await but for launches. */
+bool rp_recompute_await_captures(const struct rp_footprint *call);
 /* Makes stand what `call` may meet. False when the device has no memory left for that: the call
  * is to be answered so, and must not go out. rp_recompute_done in either case. */
 bool rp_recompute_before(const struct rp_footprint *call);
@@ -86,7 +90,7 @@ CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address);
 bool rp_recompute_alloc_async(uint64_t bytes, CUmemoryPool pool, rp_stream stream,
                               CUdeviceptr *address, CUresult *result);
 /* Memory has come, of whatever kind, and is counted. */
-void rp_recompute_born(uint64_t address);
+void rp_recompute_born(void);
 /* The job frees `id`, of whatever kind, which lies at `address`. True when the layer has done the
  * driver's part: then it has to die before the lock is given up, for the same reason. */
 bool rp_recompute_free(rp_alloc_id id, uint64_t address);

@@ -35,6 +35,12 @@ struct rp_landing {
 /* A replay's copy finds what the guard has put back; no forward's versions are this. */
 #define RP_CONTENT_PUT_BACK UINT64_MAX
 
+/* What the driver looks at before it takes a launch. */
+struct rp_shape {
+    uint64_t function; /* CUfunction; 0: not told */
+    uint32_t grid[3], block[3];
+};
+
 struct rp_footprint {
     uint64_t seq;       /* given by rp_track; 0: not tracked (yet) */
     rp_version version; /* of what it writes: seq, or that of the write that it repeats */
@@ -55,10 +61,10 @@ struct rp_footprint {
     uint64_t remarks;   /* rp_remarks_made when it was begun */
     bool audited; /* a launch that is compared with what is claimed here */
     bool is_launch;
+    struct rp_shape shape; /* of a launch by the job, in recompute */
     bool in_graph;      /* a node of a graph that is launched */
     bool on_device;     /* to write device memory is all that it does */
     bool is_upload;     /* copies from the host */
-    bool is_beyond;     /* a launch of a shape that the driver is going to refuse, if asked for */
     bool is_gate;       /* it is over when somebody else says so, and perhaps this job */
     bool on_host;       /* a function of the host's: it meets host memory alone */
     bool is_transfer;   /* copies from anywhere, in any shape */

@@ -19,7 +19,8 @@ void rp_underway_ends(const struct rp_footprint *call);
  * graph's launch, of which `call` has no more than name, stream and in_graph, waits for all calls
  * of others' replays. */
 void rp_underway_await(const struct rp_footprint *call);
-/* For tests: a call of a thread that replays nothing lingers before it is handed on. */
+/* For tests: a call of a thread that replays nothing lingers before it is handed on; and so does
+ * what is made anew, between what it has put back and its launches. */
 void rp_underway_linger(bool is_tracked);
 /* After a fork. */
 void rp_underway_forget(void);

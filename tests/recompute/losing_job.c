@@ -6,6 +6,7 @@
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <time.h>
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 static CUmodule module;
@@ -20,12 +21,17 @@ static CUdeviceptr device_words(unsigned value)
     return memory;
 }
 
-static void affine(CUdeviceptr out, CUdeviceptr in, unsigned factor)
+static CUresult try_affine(CUdeviceptr out, CUdeviceptr in, unsigned factor)
 {
     CUfunction function;
     void *params[] = {&out, &in, &factor};
     CU(cuModuleGetFunction(&function, module, "affine"));
-    CU(cuLaunchKernel(function, WORDS / 256, 1, 1, 256, 1, 1, 0, stream, params, NULL));
+    return cuLaunchKernel(function, WORDS / 256, 1, 1, 256, 1, 1, 0, stream, params, NULL);
+}
+
+static void affine(CUdeviceptr out, CUdeviceptr in, unsigned factor)
+{
+    CU(try_affine(out, in, factor));
 }
 
 static void forward(const char *name, CUdeviceptr out, CUdeviceptr in)
@@ -119,6 +125,19 @@ static void refused(void)
         count++;
     show_somehow("out", out, ballast, count);
     show("in", in);
+}
+
+/* In the end the job only looks at what it has made, step by step. */
+static void evaluated(void)
+{
+    CUdeviceptr in = device_words(7), out = device_words(0);
+    for (int i = 0; i < 12; i++) {
+        nvtxRangePop();
+        nvtxRangePushA("step");
+        if (i < 4)
+            forward("forward/0", out, in);
+        show("out", out);
+    }
 }
 
 /* For luck, more than there is; and some that comes and goes unused. */
@@ -361,6 +380,41 @@ static void stepped(void)
     printf("out wrong %d, state %s\n", wrong, memcmp(a, b, BYTES) ? "differs" : "the same");
 }
 
+static void *read_meanwhile(void *words)
+{
+    const struct timespec until_the_call_is_under_way = {.tv_nsec = 20000000};
+    CUstream own;
+    CU(cuCtxSetCurrent(loading));
+    CU(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
+    nanosleep(&until_the_call_is_under_way, NULL);
+    CU(cuMemcpyDtoHAsync(words, outputs[0], BYTES, own));
+    CU(cuStreamSynchronize(own));
+    return NULL;
+}
+
+/* Each time one thread is about to go on with what the forward has read, when another one reads
+ * what that has made: a test lets both linger. */
+static void stepped_slowly(void)
+{
+    enum { TIMES = 4 };
+    static unsigned words[WORDS];
+    CUdeviceptr state = device_words(3);
+    pthread_t thread;
+    CU(cuCtxGetCurrent(&loading));
+    outputs[0] = device_words(0);
+    forward("forward/0", outputs[0], state);
+    affine(state, state, 3);
+    CU(cuStreamSynchronize(stream));
+    for (int i = 0; i < TIMES; i++) {
+        pthread_create(&thread, NULL, read_meanwhile, words);
+        affine(state, state, 9);
+        pthread_join(thread, NULL);
+        device_words(0);
+    }
+    show("out", outputs[0]);
+    show("state", state);
+}
+
 /* The same, of memory that is given to other processes after the forward. */
 static void exported(void)
 {
@@ -488,6 +542,80 @@ static void larger(void)
     show("between", between);
 }
 
+enum { BALLAST = 12 };
+
+/* More than there is room for: what can be dropped has been. */
+static void fill(CUdeviceptr ballast[BALLAST])
+{
+    for (unsigned i = 0; i < BALLAST; i++) {
+        if (!ballast[i])
+            CU(cuMemAlloc(&ballast[i], BYTES));
+        CU(cuMemsetD32(ballast[i], i, WORDS));
+    }
+}
+
+static volatile int is_capturing;
+
+static void *capture_for_a_while(void *unused)
+{
+    const struct timespec while_the_other_works = {.tv_nsec = 100000000};
+    CUstream own;
+    CUgraph graph;
+    CU(cuCtxSetCurrent(loading));
+    CU(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
+    CU(cuStreamBeginCapture(own, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    is_capturing = 1;
+    nanosleep(&while_the_other_works, NULL);
+    CU(cuStreamEndCapture(own, &graph));
+    CU(cuGraphDestroy(graph));
+    is_capturing = 0;
+    return unused;
+}
+
+/* A launch, and then a copy, needs what was dropped while another thread's stream captures. */
+static void used_while_captured(void)
+{
+    CUdeviceptr in = device_words(7), out = device_words(0), made = device_words(0);
+    CUdeviceptr copy = device_words(0), ballast[BALLAST] = {0};
+    CU(cuCtxGetCurrent(&loading));
+    forward("forward/0", out, in);
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        fill(ballast);
+        pthread_create(&thread, NULL, capture_for_a_while, NULL);
+        while (!is_capturing)
+            ;
+        if (i == 0)
+            affine(made, out, 3);
+        else
+            CU(cuMemcpyDtoDAsync(copy, out, BYTES, stream));
+        pthread_join(thread, NULL);
+    }
+    show("out", out);
+    show("made", made);
+    show("copy", copy);
+}
+
+/* The same of the thread's own: nobody can wait for that. */
+static void used_while_capturing(void)
+{
+    CUdeviceptr in = device_words(7), out = device_words(0), made = device_words(0);
+    CUdeviceptr ballast[BALLAST] = {0};
+    CUstream own;
+    CUgraph graph;
+    CU(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
+    forward("forward/0", out, in);
+    fill(ballast);
+    CU(cuStreamBeginCapture(own, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    CUresult result = try_affine(made, out, 3);
+    CU(cuStreamEndCapture(own, &graph));
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        result = try_affine(made, out, 3);
+    CU(result);
+    show("out", out);
+    show("made", made);
+}
+
 /* Each time something is freed while another stream captures. */
 static void free_while_one_captures(CUresult (*give)(CUdeviceptr memory))
 {
@@ -548,10 +676,12 @@ static const struct job_case cases[] = {
     {"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
     {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
     {"pinned", pinned}, {"loader", loader}, {"exported", exported}, {"timed", timed},
-    {"counted", counted}, {"asked", asked}, {"opened", opened}, {"neighbour", neighbour},
+    {"counted", counted}, {"asked", asked}, {"evaluated", evaluated}, {"opened", opened}, {"neighbour", neighbour},
     {"called", called}, {"made-once", made_once}, {"stepped", stepped},
+    {"stepped-slowly", stepped_slowly},
     {"large-block", large_block}, {"larger", larger},
     {"freed-while-captured", freed_while_captured},
+    {"used-while-captured", used_while_captured}, {"used-while-capturing", used_while_capturing},
     {"given-while-captured", given_while_captured}, {"failing", failing}, {NULL, NULL},
 };
 

@@ -16,6 +16,8 @@ CONTRACT = """{"version": 1, "segments": [{"name": "s", "forward": {"nvtx": "for
               "step": {"nvtx": "step"}}"""
 INVALID_VALUE, STOPPED = 1, 70  # cuda.h's CUresult, and how a stopped job ends
 TIMED_OUT = 124
+GRANULE = 4096
+SLOWLY = "plenty,worth,haste"  # calls linger on their way, and what is made anew
 ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB",
                             "LD_LIBRARY_PATH": str(pathlib.Path(SOFT).parent)}
 
@@ -37,6 +39,8 @@ class Losses(unittest.TestCase):
                  "soft", "-q", "--no-trace", "-o", folder / "out", *options, "--", JOB, KERNELS,
                  case], capture_output=True, text=True, env=ENVIRONMENT | changes)
             summaries = list((folder / "out").glob("summary-*"))
+            profile = folder / "out" / "profile.json"
+            self.profile = json.loads(profile.read_text()) if profile.exists() else None
             return run, json.loads(summaries[0].read_text()) if summaries else {}
 
     def same(self, case, *options, disabled="plenty"):
@@ -82,15 +86,44 @@ class Losses(unittest.TestCase):
         self.assertEqual(self.same("refused", disabled="")["bytes_preserved"], 0)
         self.assertGreater(self.same("refused", disabled="worth")["bytes_preserved"], 0)
 
-    def test_the_least_is_of_what_was_had_and_not_of_what_was_asked_for(self):
-        budget, passing = 1 << 20, 40 << 14
-        least = self.same("asked", "-b", str(budget), disabled="")["recompute"]["least_bytes"]
-        self.assertGreaterEqual(least, passing)
-        self.assertLessEqual(least, budget)
+    def test_the_least_is_of_what_was_used_and_not_of_what_was_asked_for(self):
+        most, passing = 1 << 20, 40 << 14
+        least = self.same("asked", "-b", str(most), disabled="")["recompute"]["least_bytes"]
+        self.assertLess(least, passing)
+
+    def test_the_least_is_enough_and_a_granule_less_is_not(self):
+        """Also where it holds no more than a part of a block that the earlier budget held whole."""
+        for case in "asked", "block", "copied", "freed", "large-block", "larger", "neighbour":
+            with self.subTest(case=case):
+                least = self.same(case, disabled="")["recompute"]["least_bytes"]
+                summary = self.same(case, "-b", str(least), disabled="")
+                self.assertLessEqual(summary["device_peak_bytes"], least)
+                self.assertEqual(summary["recompute"]["least_bytes"], least)
+                run, summary = self.under(case, "-b", str(least - GRANULE))
+                self.assertIn("failed with 2", run.stdout)
+                self.assertGreaterEqual(summary["recompute"]["needed_bytes"], least)
 
     def test_a_call_that_is_larger_than_all_before_has_what_it_needs(self):
         summary = self.same("larger", "-b", "200KiB", disabled="")
         self.assertGreater(summary["recompute"]["recalls"], 1)
+
+    def test_a_profile_is_left_whatever_the_last_steps_were(self):
+        self.under("evaluated")
+        self.assertEqual([row["name"] for row in self.profile["segments"]], ["s/0"])
+
+    def test_no_launch_is_looked_up_as_long_as_there_is_memory(self):
+        self.assertNotIn("cuFuncGetAttribute", self.own_calls("freed"))
+
+    def test_what_another_thread_captures_meanwhile_is_waited_for(self):
+        used = "used-while-captured", "-b", "96KiB"
+        self.assertGreater(self.same(*used, disabled="")["recompute"]["recalls"], 1)
+        run, _ = self.under(*used, REPRISE_TEST_DISABLE="in-flight")
+        self.assertIn("failed with 2", run.stdout)
+
+    def test_what_was_dropped_is_refused_while_its_own_thread_captures(self):
+        figures = self.same("used-while-capturing", "-b", "96KiB", disabled="")["recompute"]
+        self.assertGreater(figures["needed_bytes"], 96 << 10)
+        self.assertGreater(figures["recalls"], 0)
 
     def test_what_is_freed_while_a_stream_captures_goes_later(self):
         self.same("freed-while-captured", "-b", "256KiB", disabled="")
@@ -118,8 +151,11 @@ class Losses(unittest.TestCase):
             self.assertGreater(summary["recompute"]["recalls"], 0)
 
     def test_what_another_thread_is_about_to_do_comes_before_what_is_made_anew(self):
-        figures = self.same("stepped", disabled="plenty,worth")["recompute"]
-        self.assertGreater(figures["recalls"], 0)
+        for case, disabled in ("stepped", "plenty,worth"), ("stepped-slowly", SLOWLY):
+            figures = self.same(case, disabled=disabled)["recompute"]
+            self.assertGreater(figures["recalls"], 0)
+        run, _ = self.under("stepped-slowly", REPRISE_TEST_DISABLE=f"{SLOWLY},in-flight")
+        self.assertNotEqual(run.stdout, self.bare("stepped-slowly").stdout)
 
     def test_what_comes_back_is_there_before_it_is_dropped(self):
         self.same("neighbour", "-b", "9MiB", disabled="")
