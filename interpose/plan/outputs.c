@@ -51,6 +51,20 @@ bool rp_outputs_add_shape(struct rp_outputs *outputs, uint64_t shape)
     return true;
 }
 
+bool rp_outputs_can_serve(const struct rp_outputs *outputs)
+{
+    return outputs && !outputs->refused;
+}
+
+uint64_t rp_outputs_shape(const struct rp_footprint *call)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < call->count; i++)
+        if (call->reaches[i].effect == RP_WRITE)
+            hash = (hash ^ (call->reaches[i].hi - call->reaches[i].lo)) * 0x100000001b3u;
+    return hash;
+}
+
 enum rp_status rp_output_copy(struct rp_outputs *outputs, struct rp_output *output,
                               const struct rp_bench *bench, rp_stream stream)
 {

@@ -6,6 +6,7 @@
 
 #include "cuda/preserve.h"
 #include "interpose/plan/cost.h"
+#include "interpose/run/footprint.h"
 
 /* Of an output's copy: it stands where it was written, or would be copied if it was kept. */
 enum { RP_OUTPUT_IN_PLACE = -1, RP_OUTPUT_COUNTED = -2 };
@@ -41,6 +42,11 @@ void rp_outputs_destroy(struct rp_outputs *outputs);
 bool rp_outputs_add(struct rp_outputs *outputs, const struct rp_output *output);
 bool rp_outputs_add_shape(struct rp_outputs *outputs, uint64_t shape);
 bool rp_outputs_may_hold(const struct rp_outputs *outputs, rp_alloc_id id);
+
+/* False when there are none that could serve. */
+bool rp_outputs_can_serve(const struct rp_outputs *outputs);
+/* Calls of one shape write as many stretches, of the same sizes, in the same order. */
+uint64_t rp_outputs_shape(const struct rp_footprint *call);
 
 /* Copies an output into a block of the bench's store. */
 enum rp_status rp_output_copy(struct rp_outputs *outputs, struct rp_output *output,

@@ -24,6 +24,11 @@ static bool is_kept(const struct rp_execution *execution)
     return execution->choice == RP_CHOICE_RETAIN;
 }
 
+static bool can_serve(const struct rp_execution *execution)
+{
+    return rp_outputs_can_serve(execution->outputs);
+}
+
 void rp_retain_refuse(struct rp_execution *execution, const char *reason)
 {
     if (rp_outputs_make(&execution->outputs) && !execution->outputs->refused)
@@ -31,16 +36,6 @@ void rp_retain_refuse(struct rp_execution *execution, const char *reason)
 }
 
 /* ---- the forward ------------------------------------------------------------ */
-
-/* Calls of one shape write as many stretches, of the same sizes, in the same order. */
-static uint64_t shape_of(const struct rp_footprint *call)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < call->count; i++)
-        if (call->reaches[i].effect == RP_WRITE)
-            hash = (hash ^ (call->reaches[i].hi - call->reaches[i].lo)) * 0x100000001b3u;
-    return hash;
-}
 
 /* Undeclared bytes that were read before they are written: neither state nor plain output. */
 static bool evolves_unknown_state(const struct rp_execution *execution, rp_alloc_id id,
@@ -101,7 +96,7 @@ void rp_retain_written(struct rp_execution *execution, const struct rp_footprint
     for (size_t i = 0; i < call->count; i++)
         if (call->reaches[i].effect == RP_WRITE)
             add_write(execution, &call->reaches[i], write++);
-    if (!rp_outputs_add_shape(execution->outputs, shape_of(call)))
+    if (!rp_outputs_add_shape(execution->outputs, rp_outputs_shape(call)))
         rp_retain_refuse(execution, "the host is out of memory");
 }
 
@@ -179,11 +174,6 @@ static void keep_output(struct rp_execution *execution, struct rp_output *output
         copy_or_lose(execution, output, by);
     rp_cost_keep(&execution->outputs->keeping, execution->place,
                  execution->phase == RP_PHASE_FORWARD, output->hi - output->lo);
-}
-
-static bool can_serve(const struct rp_execution *execution)
-{
-    return execution->outputs && !execution->outputs->refused;
 }
 
 /* One that was replayed as often as promised keeps what it has and gets no more. */
@@ -291,108 +281,6 @@ void rp_retain_decide(struct rp_execution *execution)
     rp_segment_figures(execution->instance->segment)->unserved = refused;
     if (execution->outputs)
         rp_copies_give(&execution->outputs->copies);
-}
-
-/* ---- the replay ------------------------------------------------------------- */
-
-static const struct rp_reach *write_at(const struct rp_footprint *call, uint32_t write)
-{
-    for (size_t i = 0; i < call->count; i++)
-        if (call->reaches[i].effect == RP_WRITE && write-- == 0)
-            return &call->reaches[i];
-    return NULL;
-}
-
-static size_t first_output(const struct rp_outputs *outputs, size_t at)
-{
-    size_t i = 0;
-    while (i < outputs->count && outputs->items[i].call < at)
-        i++;
-    return i;
-}
-
-/* Bytes that a call wrote which the replay leaves out: it counts on finding them ready, and so
- * they are state, however little of it showed in the forward. */
-static bool is_found_ready(const struct rp_execution *execution, const struct rp_output *output)
-{
-    const struct rp_outputs *outputs = execution->outputs;
-    for (size_t i = 0; i < outputs->count && outputs->items[i].call < output->call; i++) {
-        const struct rp_output *earlier = &outputs->items[i];
-        if (!execution->log[earlier->call].repeated && earlier->id == output->id &&
-            earlier->lo < output->hi && output->lo < earlier->hi)
-            return true;
-    }
-    return false;
-}
-
-/* The call's writes become those of its outputs; what it reads is not read. */
-static bool replace_reaches(const struct rp_execution *execution, size_t at,
-                            struct rp_footprint *call)
-{
-    const struct rp_outputs *outputs = execution->outputs;
-    struct rp_reach served[64];
-    size_t count = 0;
-    for (size_t i = first_output(outputs, at); i < outputs->count; i++) {
-        const struct rp_output *output = &outputs->items[i];
-        if (output->call != at)
-            break;
-        if (is_found_ready(execution, output))
-            continue;
-        const struct rp_reach *reach = write_at(call, output->write);
-        if (!reach || count == sizeof served / sizeof *served)
-            return false;
-        uint64_t lo = reach->lo + output->offset;
-        served[count++] = (struct rp_reach){.id = reach->id, .lo = lo,
-                                            .hi = lo + (output->hi - output->lo),
-                                            .effect = RP_WRITE, .verdict = RP_VERDICT_EXACT,
-                                            .certain = true};
-    }
-    if (count > call->capacity)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        call->reaches[i] = served[i];
-    call->count = count;
-    return true;
-}
-
-bool rp_retain_serve(struct rp_execution *execution, size_t at, struct rp_footprint *call)
-{
-    const struct rp_outputs *outputs = execution->outputs;
-    call->served = can_serve(execution) && !call->in_graph && at < outputs->shape_count &&
-                   outputs->shapes[at] == shape_of(call) && replace_reaches(execution, at, call);
-    return call->served;
-}
-
-static enum rp_status deliver(struct rp_execution *execution, struct rp_output *output,
-                              const struct rp_reach *to, rp_stream stream)
-{
-    const struct rp_bench *bench = &rp_core.bench;
-    bool here = output->id == to->id && output->lo == to->lo;
-    if (output->copy == RP_OUTPUT_IN_PLACE && here)
-        return RP_OK;
-    rp_meter(bench, execution->place, RP_COPYING_RESTORE, to->hi - to->lo, stream);
-    if (output->copy == RP_OUTPUT_IN_PLACE)
-        return rp_copy_across(bench, output->id, output->lo, to->id, to->lo, to->hi, stream);
-    return rp_copy_to(&execution->outputs->copies.items[output->copy], bench, 0, to->id, to->lo,
-                      to->hi, stream);
-}
-
-static void deliver_or_report(struct rp_execution *execution, struct rp_output *output,
-                              const struct rp_footprint *call, const struct rp_reach *to)
-{
-    if (deliver(execution, output, to, call->stream) != RP_OK)
-        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, to->id, to->lo, to->hi, NULL, NULL);
-    execution->last_stream = call->stream;
-}
-
-void rp_retain_deliver(struct rp_execution *execution, const struct rp_footprint *call)
-{
-    struct rp_outputs *outputs = execution->outputs;
-    size_t i = first_output(outputs, call->entry), reach = 0;
-    rp_core.figures.launches_served += call->is_launch;
-    for (; i < outputs->count && outputs->items[i].call == call->entry; i++)
-        if (!is_found_ready(execution, &outputs->items[i]))
-            deliver_or_report(execution, &outputs->items[i], call, &call->reaches[reach++]);
 }
 
 /* ---- costs ------------------------------------------------------------------ */

@@ -33,12 +33,6 @@ bool rp_retain_evict(void);
 /* The forward is over: serves from now on, or falls back. */
 void rp_retain_decide(struct rp_execution *execution);
 
-/* `call` is the one that the log has at `at`: turns its footprint into what serving it writes.
- * False when it writes elsewhere than the forward's call did, in number or size. */
-bool rp_retain_serve(struct rp_execution *execution, size_t at, struct rp_footprint *call);
-/* The same call goes out: submits the copies instead of it. */
-void rp_retain_deliver(struct rp_execution *execution, const struct rp_footprint *call);
-
 /* The replay is over: tells the costs what retaining takes. */
 void rp_retain_note(const struct rp_execution *execution);
 

@@ -3,7 +3,7 @@
 
 #include "cuda/switches.h"
 #include "interpose/plan/cost.h"
-#include "interpose/plan/retain.h"
+#include "interpose/plan/serve.h"
 #include "interpose/run/core.h"
 #include "interpose/run/forward.h"
 #include "interpose/run/guard.h"
@@ -42,7 +42,7 @@ static void serve(struct rp_scope *scope, struct rp_footprint *call)
         if (call->reaches[i].effect == RP_WRITE)
             rp_undecided_leave(scope->execution, call, call->reaches[i].id, call->reaches[i].lo,
                                call->reaches[i].hi);
-    if (!rp_retain_serve(scope->execution, call->entry, call))
+    if (!rp_serve(scope->execution, call->entry, call))
         rp_meet_other(scope, call, NULL);
     rp_undecided_remake(scope->execution, call);
     if (!scope->tainted)

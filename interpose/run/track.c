@@ -4,6 +4,7 @@
 #include "interpose/calls/upload.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/retain.h"
+#include "interpose/plan/serve.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/forward.h"
@@ -164,7 +165,7 @@ void rp_track(struct rp_footprint *call)
         rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
     before_in_segments(call);
     if (call->served)
-        rp_retain_deliver(call->replay->execution, call);
+        rp_serve_deliver(call->replay->execution, call);
     else
         rp_cost_call(call->stream, call->repeats);
 }
