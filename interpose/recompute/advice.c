@@ -6,6 +6,7 @@
 #include "interpose/plan/ledger.h"
 #include "interpose/recompute/backing.h"
 #include "interpose/recompute/earlier.h"
+#include "interpose/recompute/granule.h"
 #include "interpose/recompute/need.h"
 #include "interpose/recompute/round.h"
 #include "interpose/run/core.h"
@@ -129,7 +130,7 @@ static enum rp_status describe(const struct rp_round *round, struct rp_profile *
     if (is_priced)
         rp_profile_set_copy_price(profile, &price);
     rp_profile_set_base(profile, base_of(round));
-    rp_profile_set_quantum(profile, rp_backing_granule() ? rp_backing_granule() : 1);
+    rp_profile_set_quantum(profile, rp_granule_bytes() ? rp_granule_bytes() : 1);
     rp_profile_set_least(profile, rp_need_least());
     for (size_t k = 0; status == RP_OK && k < round->count; k++)
         status = add_row(profile, round, k, is_priced);

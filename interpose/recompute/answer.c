@@ -2,6 +2,7 @@
 #include "interpose/recompute/answer.h"
 
 #include "interpose/calls/handlers.h"
+#include "interpose/recompute/granule.h"
 #include "interpose/recompute/pool.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
@@ -77,7 +78,7 @@ CUresult rp_answer_attribute(const struct rp_backed *backed, uint64_t address,
 
 CUresult rp_answer_set(struct rp_backed *backed, CUpointer_attribute attribute, const void *value)
 {
-    uint64_t address = rp_backing_address(backed), granule = rp_backing_granule();
+    uint64_t address = rp_backing_address(backed), granule = rp_granule_bytes();
     CUresult result = CUDA_SUCCESS;
     if (attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !value)
         return CUDA_ERROR_INVALID_VALUE;

@@ -7,14 +7,15 @@
 #include "interpose/calls/handlers.h"
 #include "interpose/plan/cost.h"
 #include "interpose/recompute/fence.h"
+#include "interpose/recompute/granule.h"
 #include "interpose/run/budget.h"
 #include "tracker/array.h"
 
 struct granule {
-    CUmemGenericAllocationHandle handle; /* 0: no memory there */
-    uint64_t used;                       /* the last call that did ... */
-    uint64_t fence;                      /* ... and when that was, by rp_fence_now */
-    bool absent;                         /* nobody has needed it yet */
+    uint64_t handle; /* 0: no memory there */
+    uint64_t used;   /* the last call that did ... */
+    uint64_t fence;  /* ... and when that was, by rp_fence_now */
+    bool absent;     /* nobody has needed it yet */
 };
 
 struct rp_backed {
@@ -32,48 +33,17 @@ struct rp_backed {
 static struct {
     struct rp_backed **items; /* by address */
     size_t count, capacity;
-    uint64_t granule; /* bytes; 0 until it was asked for */
     uint64_t mapped, span; /* of all */
     uint64_t staying;
-    bool unable;
     uint64_t shared; /* the devices that work on it too, a bit each */
 } backing;
 
 /* ---- the device ----------------------------------------------------------------- */
 
-static CUmemAllocationProp properties(int device)
-{
-    return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                 .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
-}
-
-static int current_device(void)
-{
-    CUdevice device;
-    return rp_real.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : -1;
-}
-
 uint64_t rp_backing_context(void)
 {
     CUcontext context = NULL;
     return rp_real.cuCtxGetCurrent(&context) == CUDA_SUCCESS ? RP_HANDLE(context) : 0;
-}
-
-uint64_t rp_backing_granule(void)
-{
-    size_t granule = 0;
-    int device = current_device();
-    if (backing.granule || backing.unable || device < 0)
-        return backing.granule;
-    const CUmemAllocationProp wanted = properties(device);
-    backing.unable = rp_real.cuMemGetAllocationGranularity(
-                         &granule, &wanted, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS;
-    return backing.granule = backing.unable ? 0 : granule;
-}
-
-uint64_t rp_backing_span(uint64_t bytes)
-{
-    return (bytes + backing.granule - 1) / backing.granule * backing.granule;
 }
 
 /* Peers reach what the driver makes, and not what is mapped for one device. */
@@ -84,17 +54,10 @@ static bool is_first_context(void)
 
 bool rp_backing_suits(uint64_t bytes)
 {
-    uint64_t granule = rp_backing_granule();
+    uint64_t granule = rp_granule_bytes();
     bool is_worth_it = bytes >= granule || !rp_switch_on(RP_SWITCH_PLENTY);
     return granule && is_worth_it && !backing.shared && bytes <= UINT64_MAX - granule &&
            !rp_core.captures && is_first_context();
-}
-
-/* No allocation begins where another one ends: a pointer there could belong to either, and what a
- * kernel may do about it would be claimed of both. */
-static uint64_t addresses_of(uint64_t span)
-{
-    return span + backing.granule;
 }
 
 /* ---- accounts -------------------------------------------------------------------- */
@@ -115,59 +78,36 @@ static void account(uint64_t more, uint64_t less)
 
 /* ---- granules -------------------------------------------------------------------- */
 
-static enum rp_status status_of(CUresult result)
+static uint64_t address_of(const struct rp_backed *backed, size_t at)
 {
-    if (result == CUDA_SUCCESS)
-        return RP_OK;
-    return result == CUDA_ERROR_OUT_OF_MEMORY ? RP_NO_MEMORY : RP_UNSUPPORTED;
-}
-
-static CUresult show(const struct rp_backed *backed, size_t at,
-                     CUmemGenericAllocationHandle handle)
-{
-    uint64_t address = backed->address + at * backing.granule;
-    const CUmemAccessDesc access = {.location = properties(backed->device).location,
-                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CUresult result = rp_real.cuMemMap(address, backing.granule, 0, handle, 0);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = rp_real.cuMemSetAccess(address, backing.granule, &access, 1);
-    if (result != CUDA_SUCCESS)
-        rp_real.cuMemUnmap(address, backing.granule);
-    return result;
+    return backed->address + at * rp_granule_bytes();
 }
 
 static enum rp_status fill_granule(struct rp_backed *backed, size_t at)
 {
-    CUmemGenericAllocationHandle handle;
-    const CUmemAllocationProp wanted = properties(backed->device);
-    if (backed->granules[at].handle)
+    struct granule *granule = &backed->granules[at];
+    if (granule->handle)
         return RP_OK;
-    if (!rp_backing_fits(backing.granule))
+    if (!rp_backing_fits(rp_granule_bytes()))
         return RP_NO_MEMORY;
-    CUresult result = rp_real.cuMemCreate(&handle, backing.granule, &wanted, 0);
-    if (result != CUDA_SUCCESS)
-        return status_of(result);
-    result = show(backed, at, handle);
-    if (result != CUDA_SUCCESS) {
-        rp_real.cuMemRelease(handle);
-        return status_of(result);
-    }
-    backed->granules[at].handle = handle;
-    backed->granules[at].absent = false;
-    account(backing.granule, 0);
+    enum rp_status status =
+        rp_granule_fill(address_of(backed, at), backed->device, &granule->handle);
+    if (status != RP_OK)
+        return status;
+    granule->absent = false;
+    account(rp_granule_bytes(), 0);
     return RP_OK;
 }
 
 static uint64_t empty_granule(struct rp_backed *backed, size_t at)
 {
-    if (!backed->granules[at].handle)
+    struct granule *granule = &backed->granules[at];
+    if (!granule->handle)
         return 0;
-    rp_real.cuMemUnmap(backed->address + at * backing.granule, backing.granule);
-    rp_real.cuMemRelease(backed->granules[at].handle);
-    backed->granules[at].handle = 0;
-    account(0, backing.granule);
-    return backing.granule;
+    rp_granule_empty(address_of(backed, at), granule->handle);
+    granule->handle = 0;
+    account(0, rp_granule_bytes());
+    return rp_granule_bytes();
 }
 
 /* The granules that [lo, hi) touches. */
@@ -176,8 +116,8 @@ static void touched(const struct rp_backed *backed, uint64_t lo, uint64_t hi, si
 {
     if (hi > backed->span)
         hi = backed->span;
-    *first = lo / backing.granule;
-    *end = (hi + backing.granule - 1) / backing.granule;
+    *first = lo / rp_granule_bytes();
+    *end = (hi + rp_granule_bytes() - 1) / rp_granule_bytes();
 }
 
 uint64_t rp_backing_missing(const struct rp_backed *backed, uint64_t lo, uint64_t hi)
@@ -186,7 +126,7 @@ uint64_t rp_backing_missing(const struct rp_backed *backed, uint64_t lo, uint64_
     uint64_t bytes = 0;
     touched(backed, lo, hi, &first, &end);
     for (size_t i = first; i < end; i++)
-        bytes += backed->granules[i].handle ? 0 : backing.granule;
+        bytes += backed->granules[i].handle ? 0 : rp_granule_bytes();
     return bytes;
 }
 
@@ -207,8 +147,8 @@ enum rp_status rp_backing_fill(struct rp_backed *backed, uint64_t lo, uint64_t h
 void rp_backing_inside(const struct rp_backed *backed, uint64_t *lo, uint64_t *hi)
 {
     uint64_t end = *hi >= backed->bytes ? backed->span : *hi;
-    *lo = (*lo + backing.granule - 1) / backing.granule * backing.granule;
-    end = end / backing.granule * backing.granule;
+    *lo = (*lo + rp_granule_bytes() - 1) / rp_granule_bytes() * rp_granule_bytes();
+    end = end / rp_granule_bytes() * rp_granule_bytes();
     *hi = end > backed->bytes ? backed->bytes : end;
     if (*lo > *hi)
         *lo = *hi;
@@ -247,7 +187,7 @@ void rp_backing_run(const struct rp_backed *backed, uint64_t lo, uint64_t *hi, b
             (backed->granules[i].handle != 0) != *is_there)
             break;
     if (i < end)
-        *hi = i * backing.granule;
+        *hi = i * rp_granule_bytes();
 }
 
 /* ---- allocations ----------------------------------------------------------------- */
@@ -376,27 +316,25 @@ static uint64_t next_number(void)
 
 static enum rp_status create(uint64_t bytes, bool is_absent, uint64_t *address)
 {
-    uint64_t count = rp_backing_span(bytes) / backing.granule;
+    uint64_t count = rp_granule_span(bytes) / rp_granule_bytes();
     struct rp_backed *backed = calloc(1, sizeof *backed + count * sizeof backed->granules[0]);
-    CUdeviceptr place = 0;
     if (!backed)
         return RP_NO_MEMORY;
     backed->bytes = bytes;
-    backed->span = count * backing.granule;
+    backed->span = count * rp_granule_bytes();
     backed->number = next_number();
-    backed->device = current_device();
+    backed->device = rp_granule_device();
     backed->context = rp_backing_context();
     /* Whose it is must be known: it goes with its context. */
     enum rp_status status =
         backed->device < 0 || !backed->context
             ? RP_UNSUPPORTED
-            : status_of(rp_real.cuMemAddressReserve(&place, addresses_of(backed->span), 0, 0, 0));
-    backed->address = place;
+            : rp_granules_reserve(backed->span, &backed->address);
     if (status == RP_OK)
         status = enlist(backed);
     if (status != RP_OK) {
-        if (place)
-            rp_real.cuMemAddressFree(place, addresses_of(backed->span));
+        if (backed->address)
+            rp_granules_free(backed->address, backed->span);
         free(backed);
         return status;
     }
@@ -409,7 +347,7 @@ static enum rp_status create(uint64_t bytes, bool is_absent, uint64_t *address)
         return status;
     }
     rp_core.device_bytes -= bytes; /* its birth is about to add them */
-    *address = place;
+    *address = backed->address;
     return RP_OK;
 }
 
@@ -435,7 +373,7 @@ bool rp_backing_is_absent(const struct rp_backed *backed, uint64_t lo, uint64_t 
 void rp_backing_destroy(struct rp_backed *backed)
 {
     rp_backing_empty(backed, 0, backed->bytes);
-    rp_real.cuMemAddressFree(backed->address, addresses_of(backed->span));
+    rp_granules_free(backed->address, backed->span);
     size_t at = seek(backed->address);
     rp_array_splice(backing.items, &backing.count, at - 1, at, NULL, 0, sizeof backed);
     backing.span -= backed->parted ? 0 : backed->span;
@@ -461,16 +399,14 @@ void rp_backing_renew(struct rp_backed *backed, uint64_t bytes)
 
 void rp_backing_share(void)
 {
-    rp_backing_share_with(current_device());
+    rp_backing_share_with(rp_granule_device());
 }
 
 void rp_backing_share_with(int device)
 {
-    const CUmemAccessDesc access = {.location = properties(device).location,
-                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    uint64_t bit = UINT64_C(1) << (access.location.id & 63);
+    uint64_t bit = UINT64_C(1) << (device & 63);
     for (size_t i = 0; !(backing.shared & bit) && i < backing.count; i++)
-        rp_real.cuMemSetAccess(backing.items[i]->address, backing.items[i]->span, &access, 1);
+        rp_granules_show(backing.items[i]->address, backing.items[i]->span, device);
     backing.shared |= bit;
 }
 
@@ -495,6 +431,6 @@ void rp_backing_forget(void)
 {
     backing.count = 0;
     backing.mapped = backing.span = backing.staying = 0;
-    backing.granule = 0;
+    rp_granules_forget();
     backing.shared = 0;
 }

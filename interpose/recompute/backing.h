@@ -22,8 +22,6 @@ struct rp_pool;
 
 /* True for an allocation that is worth it: of a granule or more, on a device that can. */
 bool rp_backing_suits(uint64_t bytes);
-uint64_t rp_backing_granule(void);
-uint64_t rp_backing_span(uint64_t bytes); /* what an allocation of so many takes */
 
 /* An allocation with all its memory. RP_NO_MEMORY when device or budget have not that much left,
  * RP_UNSUPPORTED when the driver can't. */

@@ -4,6 +4,7 @@
 #include "interpose/plan/estimate.h"
 #include "interpose/plan/policy.h"
 #include "interpose/recompute/backing.h"
+#include "interpose/recompute/granule.h"
 #include "interpose/recompute/need.h"
 #include "interpose/run/core.h"
 #include "interpose/run/report.h"
@@ -115,7 +116,7 @@ enum rp_status rp_earlier_start(char *message, size_t message_size)
 
 static enum rp_status check_granule(char *message, size_t size)
 {
-    uint64_t quantum = rp_profile_quantum(earlier.profile), granule = rp_backing_granule();
+    uint64_t quantum = rp_profile_quantum(earlier.profile), granule = rp_granule_bytes();
     if (!granule || quantum == granule)
         return RP_OK;
     snprintf(message, size, "it is of a device that maps memory by %llu bytes, and this one does "

@@ -5,9 +5,11 @@
 #include "cuda/switches.h"
 #include "interpose/door/real.h"
 #include "interpose/plan/refuge.h"
+#include "interpose/recompute/candidate.h"
 #include "interpose/recompute/claim.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/fence.h"
+#include "interpose/recompute/granule.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/shelf.h"
@@ -29,49 +31,9 @@ static struct {
     size_t count, capacity;
 } exiles;
 
-/* ---- who may go --------------------------------------------------------------------- */
-
-/* A run of granules that were last used at the same time. */
-struct candidate {
-    rp_alloc_id id;
-    struct rp_backed *backed;
-    uint64_t lo, hi;
-    struct rp_use used;
-};
-
-struct candidates {
-    struct candidate *items;
-    size_t count, capacity;
-    uint64_t reach; /* see rp_fence_reach */
-};
-
-static bool candidates_add(struct candidates *all, const struct candidate *one)
-{
-    void *bigger = rp_array_reserve(all->items, &all->capacity, all->count + 1,
-                                    sizeof *all->items);
-    if (!bigger)
-        return false;
-    all->items = bigger;
-    all->items[all->count++] = *one;
-    return true;
-}
-
-static void add_runs(struct candidates *all, const struct candidate *whole)
-{
-    struct candidate run = *whole;
-    rp_backing_inside(run.backed, &run.lo, &run.hi);
-    for (uint64_t end = run.hi; run.lo < end; run.lo = run.hi) {
-        bool is_there;
-        run.hi = end;
-        rp_backing_run(run.backed, run.lo, &run.hi, &is_there, &run.used);
-        if (is_there && run.used.fence < all->reach && !candidates_add(all, &run))
-            return;
-    }
-}
-
 /* Memory that is there has no content yet, or one that a call under way may have left or not: to
  * move it once more would put that in the place of the content that is elsewhere. */
-static enum rp_status add_exiled(rp_alloc_id id, struct rp_spans *spans)
+enum rp_status rp_exile_of(rp_alloc_id id, struct rp_spans *spans)
 {
     enum rp_status status = RP_OK;
     for (size_t i = 0; status == RP_OK && i < exiles.count; i++)
@@ -80,50 +42,9 @@ static enum rp_status add_exiled(rp_alloc_id id, struct rp_spans *spans)
     return status;
 }
 
-/* What recipes hold goes by another way, and what somebody is about to use stays. */
-static void add_free_part(struct candidates *all, struct rp_backed *backed)
-{
-    struct candidate part = {.backed = backed};
-    struct rp_spans taken = {0}, rest = {0};
-    uint64_t bytes = rp_backing_bytes(backed);
-    if (rp_memory_find(rp_core.bench.memory, rp_backing_address(backed), &part.id, NULL, NULL) !=
-            RP_OK ||
-        rp_drop_taken(part.id, &taken) != RP_OK ||
-        rp_holdings_of(part.id, &taken) != RP_OK || add_exiled(part.id, &taken) != RP_OK ||
-        rp_spans_missing(&taken, 0, bytes, &rest) != RP_OK)
-        rest.count = 0;
-    for (size_t i = 0; i < rest.count; i++) {
-        part.lo = rest.items[i].lo;
-        part.hi = rest.items[i].hi;
-        add_runs(all, &part);
-    }
-    rp_spans_release(&taken);
-    rp_spans_release(&rest);
-}
-
-static int by_use(const void *a, const void *b)
-{
-    const struct candidate *one = a, *other = b;
-    if (one->used.call != other->used.call)
-        return one->used.call < other->used.call ? -1 : 1;
-    return one->id < other->id ? -1 : one->id > other->id;
-}
-
-static void find_candidates(struct candidates *all)
-{
-    all->reach = rp_fence_reach();
-    if (rp_holdings_used() >= all->reach)
-        return;
-    for (size_t i = 0; i < rp_backings_count(); i++)
-        if (!rp_backing_stays(rp_backings_at(i)))
-            add_free_part(all, rp_backings_at(i));
-    if (all->count)
-        qsort(all->items, all->count, sizeof *all->items, by_use);
-}
-
 /* ---- going -------------------------------------------------------------------------- */
 
-static enum rp_status copy_out(const struct rp_bench *bench, const struct candidate *one,
+static enum rp_status copy_out(const struct rp_bench *bench, const struct rp_candidate *one,
                                rp_stream line)
 {
     struct exile exile = {.id = one->id, .lo = one->lo, .hi = one->hi, .backed = one->backed};
@@ -162,15 +83,15 @@ static uint64_t give_memory(size_t from, const struct rp_bench *bench)
 }
 
 /* No more of it than is wanted, in whole granules. */
-static void shorten(struct candidate *one, uint64_t wanted)
+static void shorten(struct rp_candidate *one, uint64_t wanted)
 {
     if (wanted >= one->hi - one->lo)
         return;
-    uint64_t hi = one->lo + rp_backing_span(wanted);
+    uint64_t hi = one->lo + rp_granule_span(wanted);
     one->hi = hi < one->hi ? hi : one->hi;
 }
 
-static uint64_t move(const struct candidates *all, const struct rp_bench *bench, uint64_t bytes)
+static uint64_t move(const struct rp_candidates *all, const struct rp_bench *bench, uint64_t bytes)
 {
     size_t from = exiles.count;
     uint64_t copied = 0;
@@ -194,12 +115,12 @@ static uint64_t move(const struct candidates *all, const struct rp_bench *bench,
 uint64_t rp_exile_make_room(uint64_t bytes)
 {
     const struct rp_bench *bench = rp_refuge();
-    struct candidates all = {0};
+    struct rp_candidates all = {0};
     uint64_t freed = 0, owner;
     CUcontext left;
     if (!bench || !rp_switch_on(RP_SWITCH_EXILE) || rp_backing_is_shared())
         return 0;
-    find_candidates(&all);
+    rp_candidates_find(&all);
     owner = all.count ? rp_backing_owner(all.items[0].backed) : 0;
     if (owner && owner == rp_backing_context())
         freed = move(&all, bench, bytes);
@@ -233,14 +154,14 @@ static bool split(size_t index, uint64_t at)
 /* Where there is no room for all of it just the granules that [lo, hi) meets come back. */
 static struct exile *narrow(struct exile *exile, uint64_t lo, uint64_t hi)
 {
-    uint64_t granule = rp_backing_granule();
+    uint64_t granule = rp_granule_bytes();
     size_t index = (size_t)(exile - exiles.items);
-    if (rp_backing_fits(rp_backing_span(exile->hi - exile->lo)))
+    if (rp_backing_fits(rp_granule_span(exile->hi - exile->lo)))
         return exile;
     lo = lo / granule * granule;
     if (lo > exile->lo && split(index, lo))
         index = exiles.count - 1;
-    hi = rp_backing_span(hi);
+    hi = rp_granule_span(hi);
     if (hi < exiles.items[index].hi)
         (void)split(index, hi);
     return &exiles.items[index];

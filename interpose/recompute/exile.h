@@ -25,6 +25,8 @@ void rp_exile_after(const struct rp_footprint *call, bool went, bool sure);
 enum rp_status rp_exile_return_for(const struct rp_execution *execution, rp_stream stream);
 enum rp_status rp_exile_return_all(rp_stream stream);
 
+/* Adds to `spans` what of the allocation is elsewhere, or whose content is not known yet. */
+enum rp_status rp_exile_of(rp_alloc_id id, struct rp_spans *spans);
 /* Bytes that are on the host now. */
 uint64_t rp_exile_bytes(void);
 

@@ -9,6 +9,7 @@
 #include "interpose/recompute/capture.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/exile.h"
+#include "interpose/recompute/granule.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/leftover.h"
 #include "interpose/recompute/liveness.h"
@@ -44,7 +45,7 @@ static void settle_budget(void)
 static enum rp_status create(uint64_t bytes, uint64_t *address)
 {
     enum rp_status status = rp_backing_create(bytes, address);
-    if (status == RP_NO_MEMORY && rp_drop_make_room_for(rp_backing_span(bytes)))
+    if (status == RP_NO_MEMORY && rp_drop_make_room_for(rp_granule_span(bytes)))
         status = rp_backing_create(bytes, address);
     while (status == RP_NO_MEMORY && rp_drop_make_room(bytes))
         status = rp_backing_create(bytes, address);
@@ -82,7 +83,7 @@ bool rp_recompute_outgrows(uint64_t bytes)
     uint64_t budget = rp_core.config.budget, fixed = rp_need_fixed();
     size_t left, total;
     return rp_recompute_is_on() && budget != UINT64_MAX && rp_backing_suits(bytes) &&
-           (fixed > budget || rp_backing_span(bytes) > budget - fixed) &&
+           (fixed > budget || rp_granule_span(bytes) > budget - fixed) &&
            rp_real.cuMemGetInfo_v2(&left, &total) == CUDA_SUCCESS && bytes <= total;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/recompute/need.h"
 
+#include "interpose/recompute/granule.h"
 #include "interpose/run/core.h"
 
 static struct {
@@ -71,7 +72,7 @@ static bool is_first_of_its_allocation(const struct rp_footprint *call, size_t a
 /* Gathers what the call meets of one allocation, in whole granules. */
 static void gather(const struct rp_footprint *call, rp_alloc_id id)
 {
-    uint64_t granule = rp_backing_granule();
+    uint64_t granule = rp_granule_bytes();
     rp_spans_clear(&needs.met);
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
@@ -105,7 +106,7 @@ uint64_t rp_need_missing(const struct rp_footprint *call)
 /* No less than it meets: most calls meet less than an earlier one, and are told by this. */
 static uint64_t most_met_by(const struct rp_footprint *call)
 {
-    uint64_t bytes = 0, granule = rp_backing_granule();
+    uint64_t bytes = 0, granule = rp_granule_bytes();
     for (size_t i = 0; i < call->count; i++)
         bytes += call->reaches[i].hi - call->reaches[i].lo + 2 * granule;
     return bytes;

@@ -6,6 +6,7 @@
 #include "interpose/calls/handlers.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/gate.h"
+#include "interpose/recompute/granule.h"
 #include "interpose/run/core.h"
 #include "tracker/array.h"
 
@@ -233,7 +234,7 @@ static size_t find_alike(const struct rp_pool *pool, uint64_t span, rp_stream st
     for (size_t i = 0; i < pools.count; i++) {
         const struct parting *parting = &pools.partings[i];
         if (rp_backing_pool(parting->backed) != pool ||
-            rp_backing_span(rp_backing_bytes(parting->backed)) != span)
+            rp_granule_span(rp_backing_bytes(parting->backed)) != span)
             continue;
         if (parting->stream == stream)
             return i;
@@ -261,7 +262,7 @@ static void part_again(const struct parting *parting)
 struct rp_backed *rp_pool_take_again(struct rp_pool *pool, uint64_t bytes, rp_stream stream)
 {
     look();
-    size_t at = find_alike(pool, rp_backing_span(bytes), stream);
+    size_t at = find_alike(pool, rp_granule_span(bytes), stream);
     if (at == pools.count)
         return NULL;
     struct parting found = pools.partings[at];

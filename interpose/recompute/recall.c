@@ -9,6 +9,7 @@
 #include "interpose/recompute/exile.h"
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/gate.h"
+#include "interpose/recompute/granule.h"
 #include "interpose/recompute/holding.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/recompute.h"
@@ -152,21 +153,13 @@ static enum rp_status stash_all(const struct rp_recipe *recipe,
     return status;
 }
 
-static enum rp_status read_by_forward(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
-                                      struct rp_spans *out)
-{
-    const struct rp_execution *execution = ctx;
-    const struct rp_live *live = rp_instance_live(execution->instance, id);
-    return live ? rp_spans_within(&live->live_in, lo, hi, out) : RP_OK;
-}
-
 /* `*lost` tells whether anything was written before it failed. */
 static enum rp_status follow(struct rp_execution *execution, const struct rp_bench *bench,
                              rp_stream stream, bool *lost)
 {
     struct rp_transaction *transaction;
     uint64_t reinstated = 0;
-    enum rp_status status = rp_transaction_begin(bench, execution->kept, read_by_forward,
+    enum rp_status status = rp_transaction_begin(bench, execution->kept, rp_execution_read,
                                                  execution, stream, &transaction);
     if (status != RP_OK)
         return status;
@@ -186,7 +179,7 @@ static enum rp_status follow(struct rp_execution *execution, const struct rp_ben
 /* The most that one launch writes: copies are made launch by launch. */
 static uint64_t largest_write(const struct rp_recipe *recipe)
 {
-    uint64_t most = rp_backing_granule();
+    uint64_t most = rp_granule_bytes();
     for (size_t i = 0; i < recipe->reach_count; i++) {
         const struct rp_reach *reach = &recipe->reaches[i];
         if (reach->effect == RP_WRITE && reach->hi - reach->lo > most)

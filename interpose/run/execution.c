@@ -319,6 +319,14 @@ bool rp_executions_spare(bool needed)
     return true;
 }
 
+enum rp_status rp_execution_read(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                                 struct rp_spans *out)
+{
+    const struct rp_execution *execution = ctx;
+    const struct rp_live *live = rp_instance_live(execution->instance, id);
+    return live ? rp_spans_within(&live->live_in, lo, hi, out) : RP_OK;
+}
+
 bool rp_execution_made(const struct rp_execution *execution, const struct rp_reach *reach)
 {
     const struct rp_live *live = rp_instance_live(execution->instance, reach->id);

@@ -106,6 +106,11 @@ void rp_execution_replay_begins(struct rp_execution *execution);
 void rp_execution_replay_withdrawn(struct rp_execution *execution);
 void rp_execution_replay_ends(struct rp_execution *execution);
 bool rp_execution_is_served(const struct rp_execution *execution);
+/* Adds what of [lo, hi) the forward has read before it wrote there: that of a copy is put back for
+ * its replay. A buffer that is kept whole holds more: of the rest, what the segment itself writes
+ * is made again, or stands there. `ctx` is the execution. */
+enum rp_status rp_execution_read(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                                 struct rp_spans *out);
 /* Has the forward written all that is reached? Where that can't be told, no. */
 bool rp_execution_made(const struct rp_execution *execution, const struct rp_reach *reach);
 

@@ -142,16 +142,6 @@ static void refuse_overlap(const struct rp_scope *scope, const struct rp_footpri
     rp_spans_release(&rewound);
 }
 
-/* A buffer that is kept whole holds more than the forward has read of it: of the rest, what the
- * segment itself writes is made again, or stands there, and must not be put back. */
-static enum rp_status read_by_forward(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t hi,
-                                      struct rp_spans *out)
-{
-    const struct rp_execution *execution = ctx;
-    const struct rp_live *live = rp_instance_live(execution->instance, id);
-    return live ? rp_spans_within(&live->live_in, lo, hi, out) : RP_OK;
-}
-
 static void begin(struct rp_scope *scope, const struct rp_footprint *call)
 {
     struct rp_execution *execution = scope->execution;
@@ -164,7 +154,7 @@ static void begin(struct rp_scope *scope, const struct rp_footprint *call)
     enum rp_status status = is_too_late(call) ? RP_UNSUPPORTED
                                               : fetch_from_outer(scope, call->stream);
     if (status == RP_OK)
-        status = rp_transaction_begin(&rp_core.bench, execution->kept, read_by_forward, execution,
+        status = rp_transaction_begin(&rp_core.bench, execution->kept, rp_execution_read, execution,
                                       call->stream, &scope->transaction);
     if (status != RP_OK || !rp_transactions_add(scope)) {
         rp_report_lost(execution, call, 0, 0, 0, status);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/door/wrap.h"
 
+#include "interpose/recompute/granule.h"
 #include "interpose/run/summary.h"
 
 #include "cuda/access/access.h"
@@ -302,7 +303,7 @@ static void put_recompute(json_t *summary)
     put_count(object, "drops", rp_core.figures.drops);
     put_count(object, "bytes_dropped", rp_core.figures.bytes_dropped);
     put_count(object, "recalls", rp_core.figures.recalls);
-    put_count(object, "granule_bytes", rp_backing_granule());
+    put_count(object, "granule_bytes", rp_granule_bytes());
     put_count(object, "least_bytes", rp_need_least());
     if (rp_core.figures.lacking)
         put_count(object, "needed_bytes", rp_core.figures.lacking);

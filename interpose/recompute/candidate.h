@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Candidates: memory that may be moved to the host (exile.h), what was used longest ago first.
+ *
+ * What recipes hold goes by another way, and what somebody is about to use stays. Wants the core's
+ * lock. */
+#ifndef RP_INTERPOSE_CANDIDATE_H
+#define RP_INTERPOSE_CANDIDATE_H
+
+#include "interpose/recompute/backing.h"
+
+/* A run of granules that were last used at the same time. */
+struct rp_candidate {
+    rp_alloc_id id;
+    struct rp_backed *backed;
+    uint64_t lo, hi; /* bytes of the allocation */
+    struct rp_use used;
+};
+
+struct rp_candidates {
+    struct rp_candidate *items; /* the caller frees them */
+    size_t count, capacity;
+    uint64_t reach; /* see rp_fence_reach */
+};
+
+/* Into an empty list. Fewer where the host is short of memory. */
+void rp_candidates_find(struct rp_candidates *all);
+
+#endif
