@@ -113,6 +113,7 @@ void generate(uint64_t seed, struct generated *out)
     size_t length = 0;
     memset(out, 0, sizeof(*out));
     at.kind = out->kind = kinds[seed % 4];
+    at.only = seed / 4 % 2 ? (unsigned)(seed / 8 % 1000) + 1 : 0;
     at.out = open_memstream(&out->text, &length);
     make_head(&at);
     make_start(&at);
@@ -120,6 +121,7 @@ void generate(uint64_t seed, struct generated *out)
         generator_block(&at, 0);
     emit(&at, "ret;\n}");
     fclose(at.out);
+    out->detours = at.detours;
     generator_launch(&at, out);
 }
 

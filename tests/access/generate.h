@@ -20,6 +20,21 @@ enum generated_kind {
     GENERATED_KINDS
 };
 
+/* By what the pointers of a kernel come, see generator/detour.c. */
+enum generated_detour {
+    GENERATED_BY_HALVES,    /* apart and together again */
+    GENERATED_BY_SUMS,      /* likewise, where the low half was changed meanwhile */
+    GENERATED_BY_BITS,      /* aligned by a mask or a shift */
+    GENERATED_BY_TAGS,      /* with a bit set or turned round */
+    GENERATED_BY_DISTANCE,
+    GENERATED_BY_TABLE,
+    GENERATED_BY_STRUCT,
+    GENERATED_BY_ARRAY,
+    GENERATED_BY_FUNCTION,
+    GENERATED_BY_REFERENCE,
+    GENERATED_DETOURS
+};
+
 /* What is known of memory as the launch begins. */
 struct generated_table {
     uint64_t address; /* 0: there is none */
@@ -29,6 +44,7 @@ struct generated_table {
 struct generated {
     char *text; /* to be freed */
     enum generated_kind kind;
+    unsigned detours; /* a bit each */
     uint32_t grid[3], block[3];
     unsigned char params[GENERATED_PARAM_BYTES];
     uint64_t roots[GENERATED_ROOTS]; /* the pointers in params, each far from the others */

@@ -4,8 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What goes on behind the last address does so at 0. That address itself has no end to be told by,
+ * and nothing is ever claimed of it. */
 void scalar_add(struct scalar_ranges *ranges, uint64_t lo, uint64_t hi)
 {
+    if (hi < lo) {
+        scalar_add(ranges, lo, UINT64_MAX);
+        scalar_add(ranges, 0, hi);
+        return;
+    }
     if (ranges->count && ranges->items[ranges->count - 1].hi == lo) {
         ranges->items[ranges->count - 1].hi = hi;
         return;
@@ -19,6 +26,8 @@ void scalar_add(struct scalar_ranges *ranges, uint64_t lo, uint64_t hi)
 
 bool scalar_holds(const struct scalar_ranges *ranges, uint64_t lo, uint64_t hi)
 {
+    if (hi < lo)
+        return false;
     for (size_t i = 0; i < ranges->count && lo < hi; i++)
         if (ranges->items[i].lo <= lo && lo < ranges->items[i].hi) {
             lo = ranges->items[i].hi;

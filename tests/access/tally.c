@@ -3,7 +3,9 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -51,7 +53,24 @@ static uint64_t bytes_in(const struct scalar_ranges *ranges)
     return sum;
 }
 
-void tally_count(struct tally *tally, const struct rp_access_set *set,
+static void count_reason(struct tally *tally, const struct rp_access_set *set)
+{
+    const char *text = set->reason ? set->reason : "no reason";
+    for (int i = 0; i < TALLY_REASONS; i++) {
+        struct tally_reason *at = &tally->reasons[i];
+        bool last = !at->text[0] || i + 1 == TALLY_REASONS;
+        if (!last && (at->verdict != set->writes || strncmp(at->text, text, sizeof at->text - 1)))
+            continue;
+        at->verdict = set->writes;
+        at->lost++;
+        if (last)
+            snprintf(at->text, sizeof at->text, "%s",
+                     i + 1 == TALLY_REASONS ? "other reasons" : text);
+        return;
+    }
+}
+
+bool tally_count(struct tally *tally, const struct rp_access_set *set,
                  const struct tally_runs *runs)
 {
     struct scalar_ranges claimed = {0};
@@ -64,8 +83,13 @@ void tally_count(struct tally *tally, const struct rp_access_set *set,
     scalar_release(&claimed);
     tally->verdicts[0][set->reads]++;
     tally->verdicts[1][set->writes]++;
-    if (tally_is_over(set, &runs->first))
-        (tally_depends_on_data(set, runs) ? tally->data : tally->lost)[set->writes]++;
+    if (!tally_is_over(set, &runs->first))
+        return false;
+    bool lost = !tally_depends_on_data(set, runs);
+    (lost ? tally->lost : tally->data)[set->writes]++;
+    if (lost)
+        count_reason(tally, set);
+    return lost;
 }
 
 static uint64_t ranged_bytes(const uint64_t by_verdict[6], const uint64_t before[6])
@@ -76,8 +100,18 @@ static uint64_t ranged_bytes(const uint64_t by_verdict[6], const uint64_t before
     return sum;
 }
 
-void tally_kernel(struct tally *tally, const struct tally *before)
+static struct tally_share *share_of(struct tally *tally, unsigned detours)
 {
+    if (detours & (detours - 1))
+        return &tally->shares[TALLY_SHARES - 1];
+    return &tally->shares[detours ? __builtin_ctz(detours) : GENERATED_DETOURS];
+}
+
+void tally_kernel(struct tally *tally, const struct tally *before, const struct generated *made)
+{
+    struct tally_share *share = share_of(tally, made->detours);
+    share->launches += tally->launches - before->launches;
+    share->lost += tally_sum(tally->lost) - tally_sum(before->lost);
     uint64_t claimed = ranged_bytes(tally->claimed, before->claimed);
     uint64_t written = ranged_bytes(tally->written, before->written);
     if (!claimed)
@@ -120,6 +154,39 @@ static void print_ratios(struct tally *tally)
     print_message("\n");
 }
 
+static int compare_reasons(const void *left, const void *right)
+{
+    const struct tally_reason *a = left, *b = right;
+    return a->lost > b->lost ? -1 : a->lost < b->lost;
+}
+
+static void print_reasons(struct tally *tally)
+{
+    qsort(tally->reasons, TALLY_REASONS, sizeof *tally->reasons, compare_reasons);
+    for (int i = 0; i < TALLY_REASONS && tally->reasons[i].lost; i++)
+        print_message("lost %u (%.2f %%), %s: %s\n", tally->reasons[i].lost,
+                      100.0 * tally->reasons[i].lost / tally->launches,
+                      rp_verdict_name(tally->reasons[i].verdict), tally->reasons[i].text);
+}
+
+static void print_shares(const struct tally *tally)
+{
+    static const char *const names[TALLY_SHARES] = {
+        [GENERATED_BY_HALVES] = "halves", [GENERATED_BY_SUMS] = "halves that are changed",
+        [GENERATED_BY_BITS] = "alignment", [GENERATED_BY_TAGS] = "single bits",
+        [GENERATED_BY_DISTANCE] = "the distance of two", [GENERATED_BY_TABLE] = "tables",
+        [GENERATED_BY_STRUCT] = "structs by value", [GENERATED_BY_ARRAY] = "local memory",
+        [GENERATED_BY_FUNCTION] = "functions", [GENERATED_BY_REFERENCE] = "local memory of others",
+        [GENERATED_DETOURS] = "none of these", [GENERATED_DETOURS + 1] = "several of these"};
+    if (tally->shares[GENERATED_DETOURS].launches == tally->launches)
+        return; /* in no way that is worth telling */
+    for (int i = 0; i < TALLY_SHARES; i++)
+        if (tally->shares[i].launches)
+            print_message("pointers by %s: %u launches, %u (%.2f %%) lost\n", names[i],
+                          tally->shares[i].launches, tally->shares[i].lost,
+                          100.0 * tally->shares[i].lost / tally->shares[i].launches);
+}
+
 void tally_print(struct tally *tally, const char *class_)
 {
     unsigned data = tally_sum(tally->data), lost = tally_sum(tally->lost);
@@ -137,5 +204,7 @@ void tally_print(struct tally *tally, const char *class_)
                       tally->verdicts[1][verdict], tally->data[verdict], tally->lost[verdict],
                       (unsigned long long)tally->claimed[verdict],
                       (unsigned long long)tally->written[verdict]);
+    print_reasons(tally);
+    print_shares(tally);
     print_ratios(tally);
 }

@@ -9,9 +9,24 @@
 #ifndef RP_TESTS_ACCESS_TALLY_H
 #define RP_TESTS_ACCESS_TALLY_H
 
+#include "tests/access/generate.h"
 #include "tests/access/scalar.h"
 
 #define TALLY_CONTENTS 96 /* of memory, at most */
+
+/* What the analysis says of claims that it has lost. */
+#define TALLY_REASONS 24
+struct tally_reason {
+    char text[96]; /* "": there are no more */
+    enum rp_verdict verdict;
+    unsigned lost;
+};
+
+/* Of kernels that get their pointers by one detour, by none (behind these), by several (last). */
+#define TALLY_SHARES (GENERATED_DETOURS + 2)
+struct tally_share {
+    unsigned launches, lost;
+};
 
 struct tally {
     unsigned launches, endless;
@@ -20,6 +35,8 @@ struct tally {
     uint64_t claimed[6], written[6]; /* bytes, of those that claim ranges */
     double *ratios;                  /* bytes claimed over written, by kernel that claims ranges */
     size_t ratio_count, ratio_capacity;
+    struct tally_reason reasons[TALLY_REASONS];
+    struct tally_share shares[TALLY_SHARES];
 };
 
 /* What the runs of one launch wrote, and whether they did all write the same. */
@@ -33,10 +50,11 @@ struct tally_runs {
 bool tally_is_over(const struct rp_access_set *set, const struct scalar_ranges *first);
 /* Do what the runs show explain all that is claimed? */
 bool tally_depends_on_data(const struct rp_access_set *set, const struct tally_runs *runs);
-void tally_count(struct tally *tally, const struct rp_access_set *set,
+/* True when the analysis has lost it. */
+bool tally_count(struct tally *tally, const struct rp_access_set *set,
                  const struct tally_runs *runs);
 /* Ends a kernel: what its launches, from what the tally was at `before` on, claimed and wrote. */
-void tally_kernel(struct tally *tally, const struct tally *before);
+void tally_kernel(struct tally *tally, const struct tally *before, const struct generated *made);
 unsigned tally_sum(const unsigned by_verdict[6]);
 void tally_print(struct tally *tally, const char *class_);
 

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a pointer goes through between the parameters and an access: halves of 32 bits, masks,
- * tables in memory and in structs by value, local memory, functions. */
+ * tables in memory and in structs by value, local memory, functions. Each other kernel has detours of
+ * one kind only, so that it can be told which of them the analysis loses how often. */
 #include "tests/access/generator/generator.h"
+
+static void note(struct generator *at, enum generated_detour detour)
+{
+    at->detours |= 1u << detour;
+}
 
 /* ---- halves and bits -------------------------------------------------------------- */
 
 /* A sum in the low half: a carry is lost, as it is on the device. */
 static void step_half(struct generator *at, unsigned low)
 {
-    switch (below(at, 5)) {
+    unsigned kind = below(at, 5);
+    note(at, kind < 3 ? GENERATED_BY_SUMS : GENERATED_BY_HALVES);
+    switch (kind) {
     case 0: emit(at, "add.u32 %%r%u, %%r%u, %u;", low, low, 4 * small_constant(at)); break;
     case 1: emit(at, "and.b32 %%r%u, %%r%u, %d;", low, low, -(8 << below(at, 6))); break;
     case 2: emit(at, "or.b32 %%r%u, %%r%u, %u;", low, low, 4 << below(at, 4)); break;
@@ -50,8 +58,9 @@ static unsigned by_halves(struct generator *at)
 static unsigned by_bits(struct generator *at)
 {
     unsigned from = generator_root(at), to = at->longs++;
-    unsigned by = 8u << below(at, 6);
-    switch (below(at, 5)) {
+    unsigned by = 8u << below(at, 6), kind = below(at, 5);
+    note(at, kind == 2 || kind == 3 ? GENERATED_BY_TAGS : GENERATED_BY_BITS);
+    switch (kind) {
     case 0: emit(at, "and.b64 %%rd%u, %%rd%u, %d;", to, from, -(int)by); break;
     case 1: /* rounded up */
         emit(at, "add.s64 %%rd%u, %%rd%u, %u;\nand.b64 %%rd%u, %%rd%u, %d;", to, from, by - 1, to,
@@ -69,6 +78,7 @@ static unsigned by_bits(struct generator *at)
 static unsigned by_distance(struct generator *at)
 {
     unsigned one = generator_root(at), other = generator_root(at), to = at->longs++;
+    note(at, GENERATED_BY_DISTANCE);
     emit(at, "sub.s64 %%rd%u, %%rd%u, %%rd%u;\nadd.s64 %%rd%u, %%rd%u, %%rd%u;", to, one, other, to,
          to, other);
     return to;
@@ -99,6 +109,7 @@ static unsigned from_table(struct generator *at)
 {
     unsigned table = RD_TABLE + below(at, GENERATED_TABLES), to = at->longs++;
     unsigned place = make_place(at, table, GENERATED_WORDS / 2);
+    note(at, GENERATED_BY_TABLE);
     if (below(at, 6) == 0) {
         unsigned second = at->longs++;
         emit(at, "ld.global.v2.u64 {%%rd%u, %%rd%u}, [%%rd%u];", to, second, place);
@@ -114,6 +125,7 @@ static unsigned from_table(struct generator *at)
 static unsigned from_struct(struct generator *at)
 {
     unsigned start = at->longs++, to = at->longs++;
+    note(at, GENERATED_BY_STRUCT);
     emit(at, "mov.b64 %%rd%u, v;", start);
     emit(at, "ld.param.u64 %%rd%u, [%%rd%u+4];", to, make_place(at, start, 4));
     return to;
@@ -125,6 +137,7 @@ static unsigned from_struct(struct generator *at)
 static unsigned from_array(struct generator *at)
 {
     unsigned start = at->longs++, to = at->longs++, one = generator_root(at);
+    note(at, GENERATED_BY_ARRAY);
     emit(at, "st.local.u64 [array], %%rd%u;\nst.local.u64 [array+8], %%rd%u;", one,
          generator_root(at));
     if (below(at, 2)) {
@@ -139,6 +152,7 @@ static unsigned from_array(struct generator *at)
 static unsigned by_function(struct generator *at)
 {
     unsigned to = at->longs++;
+    note(at, GENERATED_BY_FUNCTION);
     emit(at, "{\n.param .b64 a;\nst.param.b64 [a], %%rd%u;", generator_root(at));
     emit(at, ".param .b64 b;\nst.param.b64 [b], %%rd%u;", generator_root(at));
     emit(at, ".param .b32 i;\nst.param.b32 [i], %%r%u;\n.param .b64 out;", pick(at));
@@ -151,6 +165,7 @@ static unsigned by_function(struct generator *at)
 static unsigned by_reference(struct generator *at)
 {
     unsigned near = at->longs++, to = at->longs++;
+    note(at, GENERATED_BY_REFERENCE);
     emit(at, "st.local.u64 [array], %%rd%u;", generator_root(at));
     emit(at, "mov.b64 %%rd%u, array;\ncvta.local.u64 %%rd%u, %%rd%u;", near, near, near);
     emit(at, "{\n.param .b64 a;\nst.param.b64 [a], %%rd%u;", near);
@@ -186,7 +201,9 @@ void generator_functions(struct generator *at)
 
 unsigned generator_detour(struct generator *at)
 {
-    switch (below(at, 12)) {
+    enum { WAYS = 12 };
+    unsigned any = below(at, WAYS);
+    switch (at->only ? at->only % WAYS : any) {
     case 0: case 1: return by_halves(at);
     case 2: return by_bits(at);
     case 3: return by_distance(at);

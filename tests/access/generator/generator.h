@@ -20,6 +20,8 @@ struct generator {
     unsigned pool[MAX_POOL], pool_count;      /* 32-bit registers that hold something here */
     unsigned statements;                      /* left to be made */
     enum generated_kind kind;
+    unsigned detours; /* so far, a bit each */
+    unsigned only;    /* all are of the kind that this picks; 0: of any */
 };
 
 static inline bool is_plain(const struct generator *at)
