@@ -183,10 +183,8 @@ enum rp_opcode_class {
 };
 enum rp_opcode_class rp_opcode_class(const struct rp_ptx_instruction *ptx);
 
-/* translate.c, value.c and touch.c: one step into values and touches */
+/* translate.c, value.c and touch.c: one step into values and touches (translate.h, touch.h) */
 void rp_translate(struct rp_builder *build, uint32_t node, const struct rp_step *step);
-void rp_translate_touch(struct rp_builder *build, uint32_t node, const struct rp_step *step,
-                        enum rp_opcode_class class_);
 /* `value` into a variable, or under the step's guard: that or what was there. */
 void rp_translate_assign(struct rp_builder *build, uint32_t node, uint32_t variable,
                          unsigned bits, uint32_t value);

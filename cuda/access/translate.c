@@ -374,7 +374,7 @@ static void translate_class(struct rp_translation *at, enum rp_opcode_class clas
     case RP_CLASS_COPY_ASYNC: case RP_CLASS_BULK: case RP_CLASS_TEXTURE:
     case RP_CLASS_MATRIX_LOAD: case RP_CLASS_MATRIX_STORE: case RP_CLASS_SHARED:
     case RP_CLASS_EVERYTHING:
-        rp_translate_touch(at->build, at->node, at->step, class_);
+        rp_translate_touch(at, class_);
         return;
     }
 }

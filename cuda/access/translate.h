@@ -38,4 +38,7 @@ void rp_value_assign_opaque(const struct rp_translation *at, const struct rp_ptx
 void rp_value_opaque(const struct rp_translation *at); /* to all results */
 void rp_value_finish(const struct rp_translation *at, uint32_t value); /* to the one result */
 
+/* touch.c: one that touches memory. */
+void rp_translate_touch(const struct rp_translation *at, enum rp_opcode_class class_);
+
 #endif
