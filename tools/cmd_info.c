@@ -324,6 +324,23 @@ static void print_indented(FILE *out, const char *text)
     }
 }
 
+/* "exact", or where its launches are not all what its proof can be at best: "exact at best;
+ * launches: reachable 2, exact 1". */
+static void print_known(FILE *out, const json_t *kernel)
+{
+    size_t count;
+    struct row *rows = rows_of(json_object_get(kernel, "verdicts"), NULL, &count);
+    const char *best = rp_member_text(kernel, "verdict");
+    bool same = rows && count == 1 && !strcmp(rows[0].name, best);
+
+    fprintf(out, "%s%s", best, same || !*best ? "" : " at best; ");
+    for (size_t i = 0; rows && !same && i < count; i++)
+        fprintf(out, "%s%s %llu", i ? ", " : "launches: ", rows[i].name,
+                (unsigned long long)rows[i].weight);
+    fprintf(out, "%s\n", count ? "" : "never launched");
+    free(rows);
+}
+
 static int print_proofs(const struct info *info, const char *glob)
 {
     FILE *out = info->output.file;
@@ -336,8 +353,9 @@ static int print_proofs(const struct info *info, const char *glob)
         if (!rp_glob_match(glob, name, NULL, 0))
             continue;
         code = RP_EXIT_OK;
-        fprintf(out, "%s%s%s: %s\n", rp_tint(&info->output, RP_TINT_STRONG), name,
-                rp_tint(&info->output, RP_TINT_NONE), rp_member_text(kernel, "verdict"));
+        fprintf(out, "%s%s%s: ", rp_tint(&info->output, RP_TINT_STRONG), name,
+                rp_tint(&info->output, RP_TINT_NONE));
+        print_known(out, kernel);
         print_indented(out, proof);
     }
     return code;
@@ -419,6 +437,7 @@ int rp_cmd_info(int argc, char **argv)
 
     if (!rp_reading_begin(&reading, "info", argc, argv, &code))
         return code;
+    reading.filter.proves_launches = true;
     struct info info = {.options = &reading.options,
                         .document = rp_survey(&reading.source, &reading.filter, &code)};
     rp_reading_end(&reading);

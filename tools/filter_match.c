@@ -101,6 +101,12 @@ static bool in_step(struct rp_filter_state *state, const struct rp_event *event,
     return state->step == step;
 }
 
+static bool has_proof(const struct rp_filter *filter, const struct rp_event *event)
+{
+    return rp_event_is(event, "note", "kernel") ||
+           (filter->proves_launches && rp_event_is(event, "note", "launch"));
+}
+
 unsigned rp_filter_match(const struct rp_filter *filter, struct rp_filter_state *state,
                          uint64_t *segment_depth, const struct rp_event *event, bool *good)
 {
@@ -125,7 +131,7 @@ unsigned rp_filter_match(const struct rp_filter *filter, struct rp_filter_state 
         found |= RP_FACET_TIME;
     if ((asked & RP_FACET_VERDICT) && names(event, "verdict", filter->verdict))
         found |= RP_FACET_VERDICT;
-    if ((asked & RP_FACET_PROOF) && rp_event_is(event, "note", "kernel") &&
+    if ((asked & RP_FACET_PROOF) && has_proof(filter, event) &&
         names(event, "kernel", filter->proof))
         found |= RP_FACET_PROOF;
     return found;

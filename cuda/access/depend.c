@@ -76,8 +76,10 @@ void rp_depends_find(struct rp_builder *build, struct rp_proof *proof)
     for (size_t i = 0; i < proof->touch_count; i++) {
         struct rp_touch *touch = &proof->touches[i];
         touch->depends = of_block(proof, known, touch->block);
-        if (touch->address != RP_NONE)
+        if (touch->address != RP_NONE) {
             touch->depends |= known[touch->address];
+            touch->told = known[touch->address] & RP_DEPENDS_MEMORY;
+        }
         if (touch->guard != RP_NONE)
             touch->depends |= known[touch->guard];
     }

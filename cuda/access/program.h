@@ -115,6 +115,7 @@ struct rp_touch {
     bool by_map;        /* to the tensor of a map, or nobody knows where; of no bytes: of the map */
     bool walks;         /* a walk leads there */
     bool generic;       /* no state space was written: may turn out to be shared or local */
+    bool told;          /* its address is made of what memory holds */
     bool sense;         /* of `guard` */
     uint8_t depends;    /* on which coordinates it does, and where */
     uint32_t address;   /* value, or RP_NONE when `verdict` says all */

@@ -258,6 +258,9 @@ static void put_touch(struct writer *to, const struct rp_touch *touch, uint32_t 
         put_guards(to, touch);
     }
     put(to, " (line %u): %s", touch->line, how[touch->best]);
+    if (touch->told && touch->best < RP_VERDICT_REACHABLE)
+        put(to, ", where it is known what stands in memory that it goes by; else whatever the "
+                "arguments lead to");
     if (touch->reason)
         put(to, ", since %s", touch->reason);
     if (others)

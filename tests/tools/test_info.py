@@ -51,6 +51,19 @@ class Info(ReadingCase):
     def test_proof(self):
         self.assertEqual(self.read("info", "--proof", "bn_*"),
                          "bn_forward: exact\n  writes param 3\n  all of it\n")
+        self.assertEqual(self.read("info", "--proof", "gemm"),
+                         "gemm: launches: bounded 1, exact 1\n")
+
+    def test_proof_that_launches_fall_short_of(self):
+        (self.run_folder / "trace-4242.rpt").unlink()
+        self.write(STORY.replace("verdict=exact", "verdict=reachable").replace(
+            "note step step=1", "enter cuLaunchKernel 0x9 0x0\nnote kernel function=0x9 "
+            "kernel=gemm verdict=exact proof=all\nnote kernel function=0xb kernel=other "
+            "verdict=root proof=some\nleave cuLaunchKernel 0\nnote step step=1", 1))
+        self.assertEqual(self.read("info", "--proof", "gemm"),
+                         "gemm: exact at best; launches: bounded 1, reachable 1\n  all\n")
+        self.assertEqual(self.read("info", "--proof", "other"),
+                         "other: root at best; never launched\n  some\n")
         self.assertEqual(self.reprise("info", "--proof", "nope").returncode, 1)
 
     def test_names_do_nothing_to_a_terminal(self):
