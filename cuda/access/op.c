@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define LEAST_ADDRESS (INT64_C(1) << 16)
+
 bool rp_op_number(const struct rp_form *form, unsigned bits, bool is_signed, int64_t *number)
 {
     if (!rp_form_is_number(form))
@@ -14,14 +16,21 @@ bool rp_op_number(const struct rp_form *form, unsigned bits, bool is_signed, int
     return is_signed || *number >= 0;
 }
 
-/* Takes the root into the number: the value is used as one. */
+bool rp_op_is_small(const struct rp_run *run, int32_t root)
+{
+    run->root_used[root - 1] = true;
+    return run->root_known[root - 1] && run->root_numbers[root - 1] >= 0 &&
+           run->root_numbers[root - 1] < LEAST_ADDRESS;
+}
+
 void rp_op_unroot(const struct rp_run *run, struct rp_form *form)
 {
     if (!form->root)
         return;
+    bool small = rp_op_is_small(run, form->root);
     int32_t root = form->root - 1;
     form->root = 0;
-    form->flags |= RP_FORM_WILD;
+    form->flags |= small ? 0 : RP_FORM_WILD;
     run->root_used[root] = true;
     if (!run->root_known[root] ||
         __builtin_add_overflow(form->c, run->root_numbers[root], &form->c))

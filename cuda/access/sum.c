@@ -2,6 +2,18 @@
 /* Sums and differences: a pointer keeps its root as long as it is the only one. */
 #include "cuda/access/op.h"
 
+/* Of two roots, what can't be a pointer is a number. */
+static void tell_apart(const struct rp_run *run, struct rp_form *a, struct rp_form *b)
+{
+    if (!a->root || !b->root)
+        return;
+    bool small_a = rp_op_is_small(run, a->root), small_b = rp_op_is_small(run, b->root);
+    if (small_a)
+        rp_op_unroot(run, a);
+    if (small_b)
+        rp_op_unroot(run, b);
+}
+
 /* A pointer plus an index keeps its root. A pointer plus what may be one itself has none:
  * which of them is the base cannot be told. */
 void rp_op_add(const struct rp_run *run, struct rp_form *out, const struct rp_form *left,
@@ -18,6 +30,7 @@ void rp_op_add(const struct rp_run *run, struct rp_form *out, const struct rp_fo
     rp_form_copy(&a, left);
     rp_form_copy(&b, right);
     int32_t root = 0;
+    tell_apart(run, &a, &b);
     if (a.root && b.root) {
         rp_op_unroot(run, &a);
         rp_op_unroot(run, &b);
@@ -51,6 +64,8 @@ void rp_op_subtract(const struct rp_run *run, struct rp_form *out, const struct 
     struct rp_form a, b;
     rp_form_copy(&a, left);
     rp_form_copy(&b, right);
+    if (a.root && b.root && a.root != b.root)
+        tell_apart(run, &a, &b);
     int32_t root = a.root;
     if (b.flags & RP_FORM_NEAR) {
         rp_op_unrelated(out, bits);

@@ -65,7 +65,7 @@ static void halves_of_a_pointer_are_numbers(void **state)
 static void a_sum_with_a_pointer_of_parts_names_no_root(void **state)
 {
     (void)state;
-    const char *words = "A B C 1 7 64 0 D 0";
+    const char *words = "A B C 1 7 65536 0 D 0";
     static const char *const parts[] = {
         "mov.b64 {%r10, %r11}, %rd1; cvt.u64.u32 %rd10, %r10; cvt.u64.u32 %rd11, %r11;"
         "shl.b64 %rd11, %rd11, 32; add.s64 %rd10, %rd10, %rd11;",
@@ -137,7 +137,7 @@ static void a_sum_with_a_pointer_of_parts_names_no_root(void **state)
 static void pointers_of_unknown_origin(void **state)
 {
     (void)state;
-    const char *words = "A B C 20 7 64 0 D 0";
+    const char *words = "A B C 20 7 65536 0 D 0";
     /* from memory */
     prove("ld.global.u64 %rd9, [%rd2]; st.global.u32 [%rd9], 0;", 1, 1, words,
           CLAIMS(READS('B', 0, 8), WRITES_ANY));
@@ -183,6 +183,42 @@ static void pointers_of_unknown_origin(void **state)
     prove_in(".global .align 4 .b8 lost[4];\n", "st.global.u32 [lost], 0;",
           (struct claim_size){1, 1, 1},
              (struct claim_size){1, 1, 1}, words, CLAIMS(WRITES_ANY));
+}
+
+/* What lies below all memory is a size, whatever its type, and an offset of the pointer beside it;
+ * but of no pointer that is not seen. */
+static void a_small_parameter_is_no_pointer(void **state)
+{
+    (void)state;
+    static const char *const small[] = {"A B C 20 7 0 0 D 0", "A B C 20 7 65535 0 D 0"};
+    static const char *const large[] = {"A B C 20 7 65536 0 D 0", "A B C 20 7 -1 0 D 0"};
+    static const char *const sums[] = {
+        "add.s64 %rd11, %rd1, %rd10; add.s64 %rd11, %rd11, %rd12;",
+        "add.s64 %rd11, %rd10, %rd1; add.s64 %rd11, %rd12, %rd11;",
+        "add.s64 %rd11, %rd10, %rd12; add.s64 %rd11, %rd1, %rd11;",
+        "sub.s64 %rd11, %rd1, %rd10; add.s64 %rd11, %rd11, %rd12;",
+        "add.s64 %rd11, %rd1, %rd12; sub.s64 %rd11, %rd11, %rd10;",
+    };
+    char body[512];
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+        snprintf(body, sizeof body, "ld.param.u64 %%rd10, [l]; ld.global.u32 %%r9, [%%rd2];"
+                 "mul.wide.s32 %%rd12, %%r9, 4; %s st.global.u32 [%%rd11], 0;", sums[i]);
+        for (int j = 0; j < 2; j++) {
+            prove(body, 1, 1, small[j], CLAIMS(READS('B', 0, 4), WRITES_IN('A')));
+            prove(body, 1, 1, large[j], CLAIMS(READS('B', 0, 4), WRITES_ANY));
+        }
+    }
+    /* nor is a pointer from memory with it */
+    prove("ld.param.u64 %rd10, [l]; ld.global.u64 %rd9, [%rd2]; add.s64 %rd9, %rd9, %rd10;"
+          "st.global.u32 [%rd9], 0;", 1, 1, small[1], CLAIMS(READS('B', 0, 8), WRITES_ANY));
+    prove("ld.param.u64 %rd10, [l]; ld.global.u64 %rd9, [%rd2]; add.s64 %rd9, %rd9, %rd10;"
+          "add.s64 %rd9, %rd1, %rd9; st.global.u32 [%rd9], 0;", 1, 1, small[1],
+          CLAIMS(READS('B', 0, 8), WRITES_ANY));
+    /* two that are small are no pointer together */
+    prove("ld.param.u64 %rd10, [l]; ld.param.u64 %rd11, [s+16]; add.s64 %rd10, %rd10, %rd11;"
+          "ld.global.u32 %r9, [%rd2]; mul.wide.s32 %rd12, %r9, 4; add.s64 %rd10, %rd10, %rd12;"
+          "st.global.u32 [%rd10], 0;", 1, 1, "A B C 20 7 64 0 D 64",
+          CLAIMS(READS('B', 0, 4), WRITES_ANY));
 }
 
 static void shared_and_local_memory_do_not_count(void **state)
@@ -421,6 +457,7 @@ int main(void)
         cmocka_unit_test(halves_of_a_pointer_are_numbers),
         cmocka_unit_test(a_sum_with_a_pointer_of_parts_names_no_root),
         cmocka_unit_test(pointers_of_unknown_origin),
+        cmocka_unit_test(a_small_parameter_is_no_pointer),
         cmocka_unit_test(shared_and_local_memory_do_not_count),
         cmocka_unit_test(instructions_that_write),
         cmocka_unit_test(what_is_not_known_may_do_anything),
