@@ -2,6 +2,8 @@
 /* What one touch covers: strided terms where they can be had, or a range, or all of a root. */
 #include "cuda/access/terms.h"
 
+#include <string.h>
+
 static const char data_address[] = "an address depends on data";
 static const char unknown_origin[] = "an address comes from memory or from several pointers";
 static const char unknown_map[] = "it copies through a tensor map that is not known";
@@ -58,6 +60,8 @@ static void add_cover(struct rp_run *run, const struct rp_cover *cover)
         known->atomic &= cover->atomic;
         known->updates &= cover->updates;
         known->exact = false;
+        known->term_count = 0;
+        known->width = known->hi - known->lo;
         run->lacks_walk = true;
         note(run, RP_VERDICT_BOUNDED, "it has too many different accesses");
         return;
@@ -65,6 +69,22 @@ static void add_cover(struct rp_run *run, const struct rp_cover *cover)
     if (run->found.worst[cover->effect] < RP_VERDICT_REACHABLE)
         run->found.worst[cover->effect] = RP_VERDICT_REACHABLE;
     note(run, RP_VERDICT_REACHABLE, "it has too many different accesses");
+}
+
+/* Exact or not, all that is touched lies in the terms that were made; but where facts say more than
+ * these do it is taken for all from lo to hi. */
+static void put_terms(const struct rp_covering *at, bool made, uint64_t width, int64_t lo,
+                      int64_t hi, struct rp_cover *out)
+{
+    bool rows = made && at->term_count <= RP_MAX_TERMS;
+    out->exact = at->exact && rows;
+    if (!out->exact && (!rows || lo != at->base || hi != at->top + (int64_t)at->address->fuzz)) {
+        out->width = width + (uint64_t)(hi - lo);
+        return;
+    }
+    out->width = width + at->address->fuzz;
+    out->term_count = (uint8_t)at->term_count;
+    memcpy(out->terms, at->terms, at->term_count * sizeof *at->terms);
 }
 
 /* The cover of a touch whose address has bounds; false when it has none after all. */
@@ -79,15 +99,15 @@ static bool find_cover(struct rp_run *run, const struct rp_touch *touch,
         !rp_run_range(run, address, &lo, &hi) || hi - lo >= RP_HUGE_RANGE || hi - lo < 0)
         return false;
     rp_terms_begin(&at, run, address, touch->effect == RP_WRITE);
-    if (rp_terms_find(&at)) {
+    bool made = rp_terms_find(&at);
+    if (made) {
         int64_t top = at.top + (int64_t)address->fuzz;
         lo = at.base > lo ? at.base : lo;
         hi = top < hi ? top : hi;
-    } else {
-        at.exact = false;
     }
     if (hi < lo)
         return true; /* the facts contradict each other: nobody gets here */
+    put_terms(&at, made, touch->width, lo, hi, out);
     if (__builtin_add_overflow(lo, number, &lo) || __builtin_add_overflow(hi, number, &hi) ||
         lo < 0 || hi > INT64_MAX / 2) {
         if (address->root) /* from another place it may have had bounds */
@@ -96,11 +116,7 @@ static bool find_cover(struct rp_run *run, const struct rp_touch *touch,
     }
     out->lo = (uint64_t)lo;
     out->hi = (uint64_t)hi + touch->width;
-    out->width = touch->width;
     out->root = address->root;
-    out->exact = at.exact && at.term_count <= RP_MAX_TERMS;
-    for (unsigned i = 0; out->exact && i < at.term_count; i++)
-        out->terms[out->term_count++] = at.terms[i];
     return true;
 }
 
@@ -123,10 +139,8 @@ static void cover(struct rp_run *run, const struct rp_touch *touch, const struct
     out.effect = touch->effect;
     out.atomic = touch->atomic;
     out.updates = touch->updates;
-    if (!out.exact) {
-        out.term_count = 0;
+    if (!out.exact)
         note(run, RP_VERDICT_BOUNDED, uncertain);
-    }
     add_cover(run, &out);
 }
 

@@ -158,66 +158,94 @@ static bool same_kind(const struct rp_cover *a, const struct rp_cover *b)
            a->updates == b->updates;
 }
 
-/* Inexact hulls that no exact range holds, joined where they overlap. */
-static void emit_hulls(struct emission *at, struct uniting *hulls,
-                       const struct rp_stretch *exact, size_t exact_count)
+/* What is inexact and lies in no exact range. Of too much of it the hull is said. */
+static void emit_bounded(struct emission *at, struct uniting *bounded,
+                         const struct rp_stretch *exact, size_t exact_count)
 {
-    tidy(hulls, 0);
-    if (hulls->count > MAX_RANGES) {
-        hulls->stretches[0].hi = hulls->stretches[hulls->count - 1].hi;
-        hulls->count = 1;
+    if (bounded->count > MAX_RANGES) {
+        bounded->stretches[0].hi = bounded->stretches[bounded->count - 1].hi;
+        bounded->count = 1;
     }
-    for (size_t i = 0; i < hulls->count; i++) {
-        const struct rp_stretch *hull = &hulls->stretches[i];
+    for (size_t i = 0; i < bounded->count; i++) {
+        const struct rp_stretch *some = &bounded->stretches[i];
         bool held = false;
         for (size_t j = 0; j < exact_count && !held; j++)
-            held = hull->lo >= exact[j].lo && hull->hi <= exact[j].hi;
+            held = some->lo >= exact[j].lo && some->hi <= exact[j].hi;
         if (!held)
-            emit(at, hull->lo, hull->hi, RP_VERDICT_BOUNDED);
+            emit(at, some->lo, some->hi, RP_VERDICT_BOUNDED);
     }
 }
 
-/* Moves all covers of the kind of covers[first] behind it, and emits them. Returns the index
- * of the next kind. Nothing from `past` on is of it. */
-static uint32_t emit_kind(struct emission *at, uint32_t first, uint32_t past)
+/* Moves all covers of the kind of covers[first] behind it; the index of the next kind. Nothing from
+ * `past` on is of it. */
+static uint32_t gather_kind(struct rp_cover *covers, uint32_t first, uint32_t past)
 {
-    struct rp_run *run = at->run;
-    struct rp_cover *covers = run->covers;
-    struct rp_cover kind = covers[first];
-    struct strided sets[RP_MAX_SETS];
-    size_t set_count = 0;
-    at->kind = kind;
     uint32_t end = first + 1;
     for (uint32_t i = end; i < past; i++)
-        if (same_kind(&covers[i], &kind)) {
+        if (same_kind(&covers[i], &covers[first])) {
             struct rp_cover swap = covers[end];
             covers[end++] = covers[i];
             covers[i] = swap;
         }
-    for (uint32_t i = first; i < end; i++)
-        if (covers[i].exact)
+    return end;
+}
+
+static void unite_covers(struct uniting *at, const struct rp_cover *covers, size_t count,
+                         bool exact)
+{
+    struct strided sets[RP_MAX_SETS];
+    size_t set_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (covers[i].exact == exact)
             sets[set_count++] = (struct strided){.lo = covers[i].lo, .width = covers[i].width,
                                                  .terms = covers[i].terms,
                                                  .term_count = covers[i].term_count};
+    unite(at, sets, set_count, 0);
+}
+
+/* The covers from end to end: of the inexact ones, or of all. */
+static void unite_hulls(struct uniting *at, const struct rp_cover *covers, size_t count, bool all)
+{
+    at->count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (all || !covers[i].exact)
+            add_stretch(at, covers[i].lo, covers[i].hi);
+    tidy(at, 0);
+}
+
+static void note_gaps(struct rp_run *run)
+{
+    run->lacks_walk = true;
+    if (run->found.reason_verdict < RP_VERDICT_BOUNDED) {
+        run->found.reason_verdict = RP_VERDICT_BOUNDED;
+        run->found.reason = "it leaves too many gaps between the bytes that it touches";
+    }
+}
+
+/* Emits all covers of the kind of covers[first]; the index of the next kind. */
+static uint32_t emit_kind(struct emission *at, uint32_t first, uint32_t past)
+{
+    struct rp_run *run = at->run;
+    const struct rp_cover *covers = run->covers + first;
+    uint32_t end = gather_kind(run->covers, first, past);
+    size_t count = end - first;
+    at->kind = *covers;
     struct uniting exact = {.stretches = run->stretches, .capacity = RP_MAX_STRETCHES / 2};
-    struct uniting hulls = {.stretches = run->stretches + RP_MAX_STRETCHES / 2,
-                            .capacity = RP_MAX_STRETCHES / 2};
-    unite(&exact, sets, set_count, 0);
+    struct uniting bounded = {.stretches = run->stretches + RP_MAX_STRETCHES / 2,
+                              .capacity = RP_MAX_STRETCHES / 2};
+    unite_covers(&exact, covers, count, true);
     bool lost = exact.overflow || exact.count > MAX_RANGES;
     if (lost) {
         exact.count = 0;
-        run->lacks_walk = true;
-        if (run->found.reason_verdict < RP_VERDICT_BOUNDED) {
-            run->found.reason_verdict = RP_VERDICT_BOUNDED;
-            run->found.reason = "it leaves too many gaps between the bytes that it touches";
-        }
+        note_gaps(run);
     }
     for (size_t i = 0; i < exact.count; i++)
         emit(at, exact.stretches[i].lo, exact.stretches[i].hi, RP_VERDICT_EXACT);
-    for (uint32_t i = first; i < end; i++)
-        if (lost || !covers[i].exact)
-            add_stretch(&hulls, covers[i].lo, covers[i].hi);
-    emit_hulls(at, &hulls, exact.stretches, exact.count);
+    if (!lost)
+        unite_covers(&bounded, covers, count, false);
+    if (lost || bounded.overflow || bounded.count > MAX_RANGES)
+        unite_hulls(&bounded, covers, count, lost);
+    emit_bounded(at, &bounded, exact.stretches, exact.count);
     return end;
 }
 

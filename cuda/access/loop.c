@@ -93,14 +93,20 @@ static void understand_phis(struct rp_builder *build)
 
 /* ---- values that leave their loop --------------------------------------------- */
 
-/* `value` as it is used in `node`: after the loops that it was computed in. */
+/* `value` as it is used in `node`: after the loops that it was computed in, and before those that
+ * have begun since. To these it is one of the values from before. */
 static uint32_t outside(struct rp_builder *build, uint32_t value, uint32_t node, unsigned stage)
 {
     value = rp_ssa_find(build, value);
     uint32_t defined = op_at(build, value)->block;
     uint32_t left = rp_graph_left_loop(build, defined, node);
+    uint32_t begun = rp_graph_left_loop(build, node, defined);
     if (left == RP_NONE)
         return value;
+    if (begun != RP_NONE) {
+        node = loop_at(build, begun)->preheader;
+        stage = 3;
+    }
     uint64_t key = (uint64_t)value << 32 | (uint64_t)node << 2 | stage; /* < 2^14 nodes */
     uint32_t known = rp_map_get(build->exits, key);
     if (known != RP_NONE)

@@ -66,7 +66,7 @@ struct rp_piece {
 };
 
 /* What one touch covers in one piece: `width` bytes at lo, repeated along up to 6 terms; or,
- * inexact, something in [lo, hi). */
+ * inexact, something of that. */
 struct rp_term {
     uint64_t stride, count;
 };

@@ -288,6 +288,12 @@ static uint32_t unwrap(const struct rp_translation *at, uint32_t value, uint32_t
     return yes == (compare == RP_EQ) ? condition : rp_value_not(at->build, at->node, condition);
 }
 
+/* One value, whatever it is; but what a special register says may be another one each time. */
+static bool is_same(const struct rp_translation *at, uint32_t a, uint32_t b)
+{
+    return a == b && RP_ITEMS(at->build->ops, struct rp_op)[a].kind != RP_OP_SREG;
+}
+
 static uint32_t compare_operands(const struct rp_translation *at)
 {
     enum rp_compare compare;
@@ -298,6 +304,8 @@ static uint32_t compare_operands(const struct rp_translation *at)
     uint32_t truth = unwrap(at, a, b, compare);
     if (truth != RP_NONE)
         return truth;
+    if (is_same(at, a, b))
+        a = b = rp_ssa_constant(at->build, 0, at->bits);
     return rp_ssa_op(at->build, (struct rp_op){
         .kind = RP_OP_COMPARE, .bits = 1, .from = (uint8_t)at->bits,
         .is_signed = at->is_signed && !is_unsigned, .compare = (uint8_t)compare, .a = a, .b = b,

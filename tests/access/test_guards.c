@@ -61,6 +61,39 @@ static void nobody_gets_there(void **state)
              "A B C 0 7 0 0 D 0", NOTHING);
 }
 
+/* Whatever a value is, it equals itself; what is read twice may be two. */
+static void a_value_equals_itself(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    const char *load = "ld.global.u32 %r9, [%rd2]; mov.u32 %r10, %r9;";
+    const char *end = "%p1, %r9, %r10; @!%p1 ret;" STORE("%r4");
+    static const char *const yes[] = {"eq.s32", "le.u32", "ge.s32"};
+    static const char *const no[] = {"ne.s32", "lt.u32", "gt.s32"};
+    char body[512];
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(body, sizeof body, "%s setp.%s %s", load, yes[i], end);
+        prove(body, 1, 64, words, CLAIMS(READS('B', 0, 4), WRITES('A', 0, 256)));
+        snprintf(body, sizeof body, "%s setp.%s %s", load, no[i], end);
+        prove(body, 1, 64, words, CLAIMS(READS('B', 0, 4)));
+    }
+    /* loaded twice, changed in between, of another turn of a loop, and a clock */
+    prove("ld.global.u32 %r9, [%rd2]; ld.global.u32 %r10, [%rd2]; setp.eq.s32 %p1, %r9, %r10;"
+          "@!%p1 ret;" STORE("%r4"), 1, 64, words,
+          CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 256)));
+    prove("ld.global.u32 %r9, [%rd2]; mov.u32 %r10, %r9; ld.global.u32 %r9, [%rd2+4];"
+          "setp.eq.s32 %p1, %r9, %r10; @!%p1 ret;" STORE("%r4"), 1, 64, words,
+          CLAIMS(READS('B', 0, 8), MAY_WRITE('A', 0, 256)));
+    prove("mov.u32 %r10, 0; mov.u32 %r11, 0; L: ld.global.u32 %r9, [%rd2];"
+          "setp.eq.s32 %p1, %r9, %r10; @%p1 st.global.u32 [%rd1], 0; mov.u32 %r10, %r9;"
+          "add.s32 %r11, %r11, 1; setp.lt.s32 %p2, %r11, 4; @%p2 bra L;", 1, 1, words,
+          CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 4)));
+    prove("mov.u32 %r9, %clock; mov.u32 %r10, %clock; setp.eq.s32 %p1, %r9, %r10; @!%p1 ret;"
+          STORE("%r4"), 1, 64, words, CLAIMS(MAY_WRITE('A', 0, 256)));
+    prove("mov.u32 %r9, %clock; mov.u32 %r10, %clock; setp.ne.s32 %p1, %r9, %r10; @!%p1 ret;"
+          STORE("%r4"), 1, 64, words, CLAIMS(MAY_WRITE('A', 0, 256)));
+}
+
 /* Where who gets there is not known, the bounds stay and exactness goes. */
 static void doubtful_guards_are_not_exact(void **state)
 {
@@ -106,6 +139,36 @@ static void gaps_are_not_claimed(void **state)
     prove("mad.lo.s32 %r9, %r5, 7, %r4;" STORE("%r9"), 5, 7, words, CLAIMS(WRITES('A', 0, 140)));
     prove("mad.lo.s32 %r9, %r5, 8, %r4;" STORE("%r9"), 2, 7, words,
           CLAIMS(WRITES('A', 0, 28), WRITES('A', 32, 60)));
+}
+
+#define IF_DATA "ld.global.u32 %r8, [%rd2]; setp.eq.s32 %p9, %r8, 0; @%p9 ret;"
+
+/* Where who gets there is not known, nobody is in the gaps either. */
+static void gaps_of_what_is_not_exact_are_no_more(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    prove(IF_DATA "shl.b32 %r9, %r4, 1;" STORE("%r9"), 1, 3, words,
+          CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 4), MAY_WRITE('A', 8, 12),
+                 MAY_WRITE('A', 16, 20)));
+    prove(IF_DATA "shl.b32 %r9, %r4, 1;" STORE("%r9"), 1, MANY, words,
+          CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, MANY * 8 - 4)));
+    /* an index of data in each row of 8 words: in half of it, and in all */
+    prove("ld.global.u32 %r9, [%rd2]; and.b32 %r9, %r9, 3; mad.lo.s32 %r10, %r5, 8, %r9;"
+          STORE("%r10"), 2, 1, words,
+          CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 16), MAY_WRITE('A', 32, 48)));
+    prove("ld.global.u32 %r9, [%rd2]; and.b32 %r9, %r9, 7; mad.lo.s32 %r10, %r5, 8, %r9;"
+          STORE("%r10"), 2, 1, words, CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 64)));
+    /* rows, of too many threads to walk */
+    prove(IF_DATA "mad.lo.s32 %r9, %r5, 2097152, %r4;" STORE("%r9"), 3, MANY, words,
+          CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, MANY * 4),
+                 MAY_WRITE('A', MANY * 8, MANY * 12), MAY_WRITE('A', MANY * 16, MANY * 20)));
+    /* what another access fills is no gap */
+    prove(IF_DATA "shl.b32 %r9, %r4, 1;" STORE("%r9") "add.s32 %r9, %r9, 1;" STORE("%r9"), 1, 50,
+          words, CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 400)));
+    prove(IF_DATA "mad.lo.s32 %r9, %r5, 2097152, %r4;" STORE("%r9")
+          "add.s32 %r9, %r9, 1048576;" STORE("%r9"), 3, MANY, words,
+          CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, MANY * 24)));
 }
 
 static void lanes_and_warps_are_parts_of_the_thread(void **state)
@@ -171,6 +234,30 @@ static void loops_are_counted(void **state)
                  WRITES('A', 80, 96)));
 }
 
+/* How far the first loop has counted is a value like any other to the second. */
+static void loops_that_are_bounded_by_others(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    prove("mov.u32 %r9, 0; L: add.s32 %r9, %r9, 2; setp.lt.s32 %p1, %r9, %r1; @%p1 bra L;"
+          "mov.u32 %r10, 0; M:" STORE("%r10") "add.s32 %r10, %r10, 1;"
+          "setp.lt.s32 %p2, %r10, %r9; @%p2 bra M;", 1, 1, words, CLAIMS(WRITES('A', 0, 400)));
+    prove("mov.u32 %r9, 0; L: add.s32 %r9, %r9, 3; setp.lt.s32 %p1, %r9, %r1; @%p1 bra L;"
+          "mov.u32 %r10, 0; M: setp.ge.u32 %p2, %r10, %r9; @%p2 bra E;" STORE("%r10")
+          "add.s32 %r10, %r10, 1; bra M; E:", 1, 1, words, CLAIMS(WRITES('A', 0, 408)));
+    /* in each turn of one around them, and where it ends by data */
+    prove("mov.u32 %r8, 0; K: mov.u32 %r9, 0; L: add.s32 %r9, %r9, 5;"
+          "setp.lt.s32 %p1, %r9, 20; @%p1 bra L; mov.u32 %r10, 0;"
+          "M: mad.lo.s32 %r11, %r8, 20, %r10;" STORE("%r11") "add.s32 %r10, %r10, 1; setp.lt.s32 %p2, %r10, %r9; @%p2 bra M;"
+          "add.s32 %r8, %r8, 1; setp.lt.s32 %p3, %r8, 3; @%p3 bra K;", 1, 1, words,
+          CLAIMS(WRITES('A', 0, 240)));
+    prove("mov.u32 %r9, 0; L: ld.global.u32 %r8, [%rd2]; setp.eq.s32 %p3, %r8, 0; @%p3 bra N;"
+          "add.s32 %r9, %r9, 1; setp.lt.s32 %p1, %r9, 10; @%p1 bra L; N:"
+          "mov.u32 %r10, 0; M:" STORE("%r10") "add.s32 %r10, %r10, 1;"
+          "setp.lt.s32 %p2, %r10, %r9; @%p2 bra M;", 1, 1, words,
+          CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 40)));
+}
+
 static void loops_that_are_not_counted(void **state)
 {
     (void)state;
@@ -223,10 +310,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guards_become_bounds),
         cmocka_unit_test(nobody_gets_there),
+        cmocka_unit_test(a_value_equals_itself),
         cmocka_unit_test(doubtful_guards_are_not_exact),
         cmocka_unit_test(gaps_are_not_claimed),
+        cmocka_unit_test(gaps_of_what_is_not_exact_are_no_more),
         cmocka_unit_test(lanes_and_warps_are_parts_of_the_thread),
         cmocka_unit_test(loops_are_counted),
+        cmocka_unit_test(loops_that_are_bounded_by_others),
         cmocka_unit_test(loops_that_are_not_counted),
         cmocka_unit_test(first_iteration_of_a_loop_tested_at_its_end),
         cmocka_unit_test(a_block_that_some_iterations_skip),
