@@ -196,7 +196,7 @@ static void launch_unknown(struct rp_frame *frame, const char *why)
     if (reach_unknown(call, why) != RP_OK)
         rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
     if (rp_core.segments_wanted)
-        rp_segment_nodes_unknown(rp_thread_self());
+        rp_captured_unknown(rp_thread_self());
     rp_track(call);
 }
 
@@ -210,7 +210,7 @@ static void capture_nodes(const struct rp_exec *exec)
     uint32_t name = kernel ? rp_kernel_find(kernel->kernel.function)->name
                            : rp_handler_name(RP_CALL_cuGraphLaunch);
     if (rp_core.segments_wanted && (!exec || exec->count))
-        rp_segment_captured(rp_thread_self(), name, kernel);
+        rp_captured_call(rp_thread_self(), name, kernel);
 }
 
 /* A footprint for an audit of the graph, or NULL. */

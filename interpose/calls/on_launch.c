@@ -115,7 +115,7 @@ static void captured(const struct rp_frame *frame, CUfunction function)
         return;
     rp_core_lock();
     if (rp_core.segments_wanted)
-        rp_segment_captured(rp_thread_self(), rp_kernel_find(RP_HANDLE(function))->name, true);
+        rp_captured_call(rp_thread_self(), rp_kernel_find(RP_HANDLE(function))->name, true);
     rp_core_unlock();
 }
 

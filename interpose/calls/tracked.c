@@ -143,7 +143,7 @@ void rp_handler_settle(struct rp_frame *frame, enum rp_outcome outcome)
     if (call->seq)
         rp_track_done(call, outcome);
     else if (call->count && outcome == RP_OUTCOME_RAN && rp_core.segments_wanted)
-        rp_segment_captured(rp_thread_self(), call->name, false); /* it runs with its graph */
+        rp_captured_call(rp_thread_self(), call->name, false); /* it runs with its graph */
     note_settled(call);
     rp_footprint_give(call);
 }

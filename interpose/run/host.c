@@ -158,8 +158,8 @@ static void compare(enum rp_hazard_kind kind, const struct rp_execution *executi
 }
 
 #define NOT_KEPT                                                                                 \
-    "nothing was kept of it when its forward began: no image that was loaded had it, or memory "  \
-    "was short"
+    "nothing was kept of it when its forward began: no image that was loaded had it, memory was "  \
+    "short, or the job had not called the driver yet"
 
 /* Declared, and not there to be protected. */
 static void report_missing(const struct rp_execution *execution)

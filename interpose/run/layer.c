@@ -21,12 +21,13 @@
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 #include "interpose/run/execution.h"
+#include "interpose/run/host.h"
 #include "interpose/run/linker.h"
 #include "interpose/run/overtake.h"
 #include "interpose/run/record.h"
 #include "interpose/run/report.h"
-#include "interpose/run/segment.h"
 #include "interpose/run/summary.h"
+#include "interpose/run/thread.h"
 #include "interpose/run/undecided.h"
 #include "interpose/run/underway.h"
 
@@ -92,6 +93,8 @@ unsigned rp_layer_start(void)
     }
     rp_core.only_traces = rp_core.trace && rp_core.config.mode == RP_MODE_OBSERVE &&
                           !rp_core.segments_wanted && !rp_core.config.audit;
+    if (!rp_core.segments_wanted)
+        rp_thread_tell_early();
     static bool registered; /* children inherit it together with the handler */
     if (!registered)
         registered = atexit(finish) == 0;
@@ -107,7 +110,9 @@ void rp_layer_forked(void)
     rp_audit_forget();
     rp_recompute_forget();
     rp_executions_forget();
-    rp_segments_forget();
+    rp_host_forget();
+    rp_transactions_forget();
+    rp_threads_forget();
     rp_underway_forget();
     rp_undecided_forget_all();
     rp_overtake_forget_all();

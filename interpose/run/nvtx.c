@@ -7,7 +7,7 @@
 #include "interpose/door/wrap.h"
 
 #include "interpose/run/core.h"
-#include "interpose/run/segment.h"
+#include "interpose/run/thread.h"
 
 #include <nvtx3/nvToolsExt.h>
 #include <stdlib.h>
@@ -18,6 +18,12 @@ static bool is_following(void)
     return rp_wrap_life() == RP_LIFE_READY && rp_core.segments_wanted;
 }
 
+/* The job's first driver call is still to come, and nobody knows yet whether there is one. */
+static bool is_early(void)
+{
+    return rp_wrap_life() < RP_LIFE_READY;
+}
+
 /* A run that is only observed tells its ranges, for `reprise discover`, and behind which call of
  * any thread they begin and end. */
 static void note_range(const void *domain, const char *message, const char *phase)
@@ -25,18 +31,21 @@ static void note_range(const void *domain, const char *message, const char *phas
     if (rp_wrap_life() != RP_LIFE_READY || rp_core.config.mode != RP_MODE_OBSERVE)
         return;
     rp_inside = true;
+    rp_thread_tell_early();
     RP_NOTE(range, RP_T(message), RP_T(phase), RP_U((uintptr_t)domain), RP_U(rp_core.seq));
     rp_inside = false;
 }
 
 static int push(const void *domain, const char *message)
 {
-    struct rp_thread *thread = rp_thread_self();
+    if (is_early())
+        return rp_thread_push_early(domain, message);
     note_range(domain, message, "begins");
     if (!is_following())
         return 0;
     rp_inside = true;
     rp_core_lock();
+    struct rp_thread *thread = rp_thread_self();
     rp_segment_push(thread, domain, message);
     int depth = (int)rp_ranges_depth(&thread->ranges, domain) - 1;
     rp_core_unlock();
@@ -46,12 +55,14 @@ static int push(const void *domain, const char *message)
 
 static int pop(const void *domain)
 {
-    struct rp_thread *thread = rp_thread_self();
+    if (is_early())
+        return rp_thread_pop_early(domain);
     note_range(domain, "", "ends");
     if (!is_following())
         return 0;
     rp_inside = true;
     rp_core_lock();
+    struct rp_thread *thread = rp_thread_self();
     rp_segment_pop(thread, domain);
     int depth = (int)rp_ranges_depth(&thread->ranges, domain);
     rp_core_unlock();

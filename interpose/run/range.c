@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/run/range.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct rp_range *rp_ranges_push(struct rp_ranges *ranges, const void *domain)
@@ -43,6 +44,44 @@ bool rp_ranges_take(struct rp_ranges *ranges, enum rp_range_kind *opened)
         holds_others = holds_others || is_scope;
     }
     return false;
+}
+
+void rp_ranges_push_early(struct rp_ranges *ranges, const void *domain, const char *message)
+{
+    struct rp_range *range = rp_ranges_push(ranges, domain);
+    if (range)
+        range->early = strdup(message);
+}
+
+void rp_ranges_pop_early(struct rp_ranges *ranges, const void *domain)
+{
+    enum rp_range_kind opened;
+    if (!rp_ranges_pop(ranges, domain))
+        return;
+    for (unsigned i = 0; i < ranges->count; i++)
+        if (ranges->open[i].ended)
+            free(ranges->open[i].early);
+    rp_ranges_take(ranges, &opened);
+}
+
+char *rp_ranges_take_early(struct rp_ranges *ranges, struct rp_range **range)
+{
+    for (unsigned i = 0; i < ranges->count; i++) {
+        char *message = ranges->open[i].early;
+        if (!message)
+            continue;
+        *range = &ranges->open[i];
+        (*range)->early = NULL;
+        return message;
+    }
+    return NULL;
+}
+
+void rp_ranges_release(struct rp_ranges *ranges)
+{
+    for (unsigned i = 0; i < ranges->count; i++)
+        free(ranges->open[i].early);
+    ranges->count = ranges->deeper = 0;
 }
 
 unsigned rp_ranges_depth(const struct rp_ranges *ranges, const void *domain)

@@ -321,9 +321,9 @@ void rp_replay_close(struct rp_scope *scope)
     const struct rp_execution *execution = scope->execution;
     struct rp_segment_figures *figures = rp_segment_figures(scope->segment);
     size_t missing = execution->log_count - scope->repeated, at = 0;
-    if (execution->captured || rp_scope_captured(scope)) {
+    if (execution->captured || rp_captured_left(&scope->captured)) {
         rp_report_captured(execution, execution->captured ? execution->captured
-                                                          : rp_scope_captured(scope));
+                                                          : rp_captured_left(&scope->captured));
         return;
     }
     if (!execution->log_count)

@@ -18,47 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* On the heap: a preloaded object's thread-local storage is scarce. */
-static __thread struct rp_thread *self;
-
-struct rp_thread *rp_thread_self(void)
-{
-    /* Where memory is short no scope can be opened, and ranges are not counted. */
-    static struct rp_thread full = {.scope_count = 0, .is_full = true};
-    if (!self)
-        self = calloc(1, sizeof *self);
-    return self ? self : &full;
-}
-
-static void close_scope(struct rp_thread *thread);
-
-/* A thread that ends inside a segment ends the segment: nobody else may look into its scopes
- * after that. */
-static void thread_ended(void *thread)
-{
-    rp_core_lock();
-    while (((struct rp_thread *)thread)->scope_count)
-        close_scope(thread);
-    rp_core_unlock();
-    if (self == thread)
-        self = NULL;
-    free(thread);
-}
-
-static pthread_key_t ended_key;
-
-static void make_ended_key(void)
-{
-    pthread_key_create(&ended_key, thread_ended);
-}
-
-static void watch_thread(struct rp_thread *thread)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_ended_key);
-    pthread_setspecific(ended_key, thread);
-}
-
 static struct rp_scope **open_transactions;
 static size_t open_count, open_capacity;
 
@@ -83,23 +42,16 @@ bool rp_transactions_add(struct rp_scope *scope)
     return true;
 }
 
+void rp_transactions_forget(void)
+{
+    open_count = 0;
+}
+
 void rp_transactions_remove(const struct rp_scope *scope)
 {
     for (size_t i = 0; i < open_count; i++)
         if (open_transactions[i] == scope)
             open_transactions[i] = open_transactions[--open_count];
-}
-
-void rp_segments_forget(void)
-{
-    rp_host_forget();
-    open_count = 0;
-    for (unsigned i = 0; self && i < self->scope_count; i++) {
-        free(self->scopes[i].captured.items);
-        free(self->scopes[i].moved.items);
-    }
-    if (self)
-        *self = (struct rp_thread){.scope_count = 0};
 }
 
 static const struct rp_segment_rule *rule_of(uint32_t segment)
@@ -132,7 +84,6 @@ static bool open_scope(struct rp_thread *thread, struct rp_scope scope)
             rp_report_unpaired(rule_of(scope.segment)->name, "", NULL, NULL);
         return false;
     }
-    watch_thread(thread);
     thread->left_out.signature = 0;
     thread->scopes[thread->scope_count++] = scope;
     thread->marks = true;
@@ -157,7 +108,8 @@ static bool open_forward(struct rp_thread *thread, uint32_t segment, const char 
         rp_remark("segment", "the host is out of memory: a forward is not followed");
         return false;
     }
-    rp_host_forward_opens(execution);
+    if (!thread->catches_up) /* else the host has gone on since then */
+        rp_host_forward_opens(execution);
     rp_cost_phase(RP_PHASE_OF_FORWARD, execution->place);
     if (thread->scope_count) {
         const struct rp_scope *around = &thread->scopes[thread->scope_count - 1];
@@ -196,7 +148,7 @@ static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *
 static void forward_closes(const struct rp_scope *scope)
 {
     struct rp_execution *execution = scope->execution;
-    execution->captured = rp_scope_captured(scope);
+    execution->captured = rp_captured_left(&scope->captured);
     execution->others_called = !execution->log_count && rp_core.seq != execution->instance->since;
 }
 
@@ -225,57 +177,6 @@ static void close_scope(struct rp_thread *thread)
     thread->scope_count--;
 }
 
-/* ---- calls that are captured --------------------------------------------------------- */
-
-static void add_captured(struct rp_captured *captured, struct rp_captured_call call)
-{
-    struct rp_captured_call *bigger = rp_array_reserve(captured->items, &captured->capacity,
-                                                       captured->count + 1, sizeof *bigger);
-    if (!bigger) {
-        captured->is_full = true;
-        return;
-    }
-    captured->items = bigger;
-    captured->items[captured->count++] = call;
-}
-
-void rp_segment_captured(struct rp_thread *thread, uint32_t name, bool is_launch)
-{
-    for (unsigned i = 0; i < thread->scope_count; i++)
-        add_captured(&thread->scopes[i].captured, (struct rp_captured_call){name, is_launch});
-}
-
-/* Launches are told by their kernels; copies and sets have other names as nodes. */
-static void remove_captured(struct rp_captured *captured, const struct rp_footprint *call)
-{
-    for (size_t i = 0; i < captured->count; i++) {
-        const struct rp_captured_call *item = &captured->items[i];
-        if (item->is_launch != call->is_launch || (item->is_launch && item->name != call->name))
-            continue;
-        captured->items[i] = captured->items[--captured->count];
-        return;
-    }
-}
-
-void rp_segment_node(struct rp_thread *thread, const struct rp_footprint *call)
-{
-    for (unsigned i = 0; i < thread->scope_count; i++)
-        remove_captured(&thread->scopes[i].captured, call);
-}
-
-void rp_segment_nodes_unknown(struct rp_thread *thread)
-{
-    for (unsigned i = 0; i < thread->scope_count; i++)
-        thread->scopes[i].captured.count = 0;
-}
-
-uint32_t rp_scope_captured(const struct rp_scope *scope)
-{
-    if (scope->captured.count)
-        return scope->captured.items[0].name;
-    return scope->captured.is_full ? rp_names_id(rp_core.names, "(a captured call)") : 0;
-}
-
 struct rp_scope *rp_segment_replay(struct rp_thread *thread)
 {
     for (unsigned i = thread->scope_count; i-- > 0;)
@@ -292,11 +193,6 @@ struct rp_scope *rp_segment_owner(struct rp_thread *thread, struct rp_scope *rep
             rp_execution_is_part_of(owner->execution, scope->execution))
             owner = scope;
     return owner;
-}
-
-bool rp_segment_is_own(const struct rp_scope *scope)
-{
-    return self && scope >= self->scopes && scope < self->scopes + RP_MAX_SCOPES;
 }
 
 /* A replay runs the forward's own code, and with it the forward's own annotations. */
@@ -345,12 +241,9 @@ static void begin_step(void)
     RP_NOTE(step, RP_U(rp_core.step));
 }
 
-void rp_segment_push(struct rp_thread *thread, const void *domain, const char *message)
+static void begin_range(struct rp_thread *thread, struct rp_range *range, const char *message)
 {
-    struct rp_range *range = rp_ranges_push(&thread->ranges, domain);
     const char *step = rp_core.config.contract->step_nvtx;
-    if (!range)
-        return;
     if (step && rp_glob_match(step, message, NULL, 0)) {
         begin_step();
         range->opened = RP_RANGE_STEP;
@@ -360,6 +253,13 @@ void rp_segment_push(struct rp_thread *thread, const void *domain, const char *m
 }
 
 void rp_segment_pop(struct rp_thread *thread, const void *domain)
+void rp_segment_push(struct rp_thread *thread, const void *domain, const char *message)
+{
+    struct rp_range *range = rp_ranges_push(&thread->ranges, domain);
+    if (range)
+        begin_range(thread, range, message);
+}
+
 {
     enum rp_range_kind opened;
     if (!rp_ranges_pop(&thread->ranges, domain))
@@ -375,6 +275,18 @@ void rp_segment_pop(struct rp_thread *thread, const void *domain)
 }
 
 enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, const char *key,
+void rp_segment_catch_up(struct rp_thread *thread)
+{
+    struct rp_range *range;
+    char *message;
+    thread->catches_up = true;
+    while ((message = rp_ranges_take_early(&thread->ranges, &range)) != NULL) {
+        begin_range(thread, range, message);
+        free(message);
+    }
+    thread->catches_up = false;
+}
+
                                 bool replay)
 {
     const struct rp_contract *contract = rp_core.config.contract;

@@ -8,6 +8,7 @@
 #define RP_INTERPOSE_SEGMENT_H
 
 #include "cuda/transaction.h"
+#include "interpose/run/captured.h"
 #include "interpose/run/execution.h"
 #include "interpose/run/footprint.h"
 #include "interpose/run/range.h"
@@ -15,13 +16,6 @@
 #define RP_MAX_SCOPES 16
 
 enum rp_scope_kind { RP_SCOPE_FORWARD, RP_SCOPE_REPLAY };
-
-/* Calls of a scope that were captured, and whose graph has not been launched in it so far. */
-struct rp_captured {
-    struct rp_captured_call { uint32_t name; bool is_launch; } *items;
-    size_t count, capacity;
-    bool is_full; /* the host is out of memory: there were more */
-};
 
 /* Calls of a replay with their outputs where another call of its forward had its own, and worked
  * on the same buffers besides. */
@@ -80,6 +74,8 @@ struct rp_thread {
     bool marks; /* has opened one, if ever so long ago */
     struct rp_ranges ranges;
     struct rp_left_out left_out; /* until the thread's next call, or segment */
+    bool is_early;    /* has ranges that began before the layer was there, and opened nothing yet */
+    bool catches_up;  /* it opens them just now */
     bool is_full; /* no memory was left for the thread: no scope can be opened */
 };
 
@@ -90,6 +86,8 @@ struct rp_thread *rp_thread_self(void);
 void rp_segment_push(struct rp_thread *thread, const void *domain, const char *message);
 void rp_segment_pop(struct rp_thread *thread, const void *domain);
 /* reprise_segment_begin/end: by the rule's name. RP_NOT_FOUND when no rule has it. */
+/* The same of what began before the layer was there. */
+void rp_segment_catch_up(struct rp_thread *thread);
 enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, const char *key,
                                 bool replay);
 enum rp_status rp_segment_end(struct rp_thread *thread);
@@ -97,16 +95,6 @@ enum rp_status rp_segment_end(struct rp_thread *thread);
 /* Before and after each launch: scopes that are found by kernel names. */
 void rp_segment_before_launch(struct rp_thread *thread, const struct rp_footprint *call);
 void rp_segment_after_launch(struct rp_thread *thread, uint32_t kernel);
-
-/* A call of the thread became a node of a graph instead of running. */
-void rp_segment_captured(struct rp_thread *thread, uint32_t name, bool is_launch);
-/* A node of a graph that the thread launches runs: in the scopes that have captured it, as a call
- * of theirs. */
-void rp_segment_node(struct rp_thread *thread, const struct rp_footprint *call);
-/* The same of a graph whose nodes are not known. */
-void rp_segment_nodes_unknown(struct rp_thread *thread);
-/* The name of a call that the scope has captured and whose graph was not launched in it, or 0. */
-uint32_t rp_scope_captured(const struct rp_scope *scope);
 
 /* The thread's innermost replay, or NULL. */
 struct rp_scope *rp_segment_replay(struct rp_thread *thread);
@@ -122,7 +110,7 @@ size_t rp_transactions_count(void);
 struct rp_scope *rp_transactions_at(size_t index);
 bool rp_transactions_add(struct rp_scope *scope);
 void rp_transactions_remove(const struct rp_scope *scope);
-/* After a fork, in the only thread that is left. */
-void rp_segments_forget(void);
+/* After a fork. */
+void rp_transactions_forget(void);
 
 #endif

@@ -89,7 +89,7 @@ static void before_in_segments(struct rp_footprint *call)
     if (call->is_launch && !call->in_graph)
         rp_segment_before_launch(thread, call);
     if (call->in_graph)
-        rp_segment_node(thread, call);
+        rp_captured_ran(thread, call);
     if (thread->left_out.signature)
         rp_replay_beyond(thread, call);
     const struct rp_scope *replay = enter_replay(thread, call);

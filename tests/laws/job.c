@@ -152,6 +152,8 @@ int main(int argc, char **argv)
             continue;
         kernels = argv[1];
         printf("%s\n", argv[2]); /* stays in its buffer for now */
+        if (strcmp(argv[2], "early") == 0)
+            before_driver();
         open_driver();
         scenarios[i].run();
         print_results();

@@ -162,6 +162,7 @@ SCENARIOS = {
     "reset-inside": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "host-generator": dict(buffers=[HOST], finds={("stale-read", "host"), ("state-left", "host")}),
 }
+    "early": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
 # Jobs that no layer can put right, or that discovery cannot prove: reported, and stopped.
 # name: declared buffers (or else discovered), pairing, and the one kind of hazard
 REFUSED = {

@@ -4,6 +4,8 @@
 #include "tests/laws/scenario.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 static void draw_only(void)
 {
@@ -139,4 +141,61 @@ void scenario_written_between(void)
 void scenario_stepped_between(void)
 {
     disturbed(step_twice);
+}
+
+/* ---- ranges that are older than the driver ------------------------------------------------- */
+
+static pthread_t forward_thread;
+static atomic_int turn; /* 1: the ranges are open, 2: the driver is, 3: the forward has run */
+
+static void await(int wanted)
+{
+    while (turn < wanted)
+        usleep(100);
+}
+
+static void early_forward(void)
+{
+    LAUNCH("step_state", n, &state_, &x, &y, &n);
+}
+
+static void *run_forward(void *unused)
+{
+    nvtxRangePushA("gone");
+    nvtxRangePop();
+    nvtxRangePushA("forward/only");
+    turn = 1;
+    await(2);
+    CU(CtxSetCurrent, context);
+    early_forward();
+    nvtxRangePop();
+    turn = 3;
+    return unused;
+}
+
+void before_driver(void)
+{
+    pthread_create(&forward_thread, NULL, run_forward, NULL);
+    nvtxRangePushA("gone");
+    nvtxRangePushA("step");
+    await(1);
+}
+
+/* The first step, and the forward in it, which has a thread of its own, were there before the
+ * driver was. */
+void scenario_early(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    set_input(1);
+    synchronize();
+    turn = 2;
+    pthread_join(forward_thread, NULL);
+    overwrite();
+    replay("recompute/only", early_forward);
+    backward();
+    nvtxRangePop();
+    nvtxRangePop();
+    for (int step = 2; step <= STEPS; step++)
+        run_step(step, early_forward, overwrite);
 }

@@ -104,7 +104,7 @@
     X("replayed-elsewhere", replayed_elsewhere) X("loaded-inside", loaded_inside)                 \
     X("copied-inside", copied_inside) X("reset-inside", reset_inside) X("neighbours", neighbours) \
     X("helped", helped) X("copied-elsewhere", copied_elsewhere) X("set-meanwhile", set_meanwhile) \
-    X("set-by-graph-meanwhile", set_by_graph_meanwhile)                                           \
+    X("set-by-graph-meanwhile", set_by_graph_meanwhile) X("early", early)                         \
     X("written-between", written_between) X("stepped-between", stepped_between)
 
 #define DECLARE_SCENARIO(name, function) void scenario_##function(void);
@@ -150,3 +150,5 @@ void next_row(void);     /* somebody else fills another row of the queue */
 void overwrite(void);    /* somebody else fills the state */
 
 #endif
+void before_driver(void); /* what "early" does before it is opened */
+
