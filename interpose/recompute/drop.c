@@ -16,7 +16,7 @@
 #include "interpose/run/budget.h"
 #include "interpose/run/keep.h"
 #include "interpose/run/segment.h"
-#include "tracker/array.h"
+#include "interpose/run/underway.h"
 
 /* A stream of the layer's own. */
 struct line {
@@ -24,23 +24,14 @@ struct line {
     rp_stream line; /* as the layer knows it */
 };
 
-struct under_way {
-    const struct rp_footprint *call;
-    const struct rp_thread *thread;
-};
-
 static struct {
-    struct under_way *calls;
-    size_t count, capacity;
     struct line waiter, mover;
     CUevent moved;   /* in the mover, after its copies */
     unsigned holds;  /* of graphs that are being launched */
-    bool blind;      /* a call under way could not be noted */
 } drops;
 
 void rp_drop_forget(void)
 {
-    drops.count = 0;
     drops.waiter = drops.mover = (struct line){0};
     drops.moved = NULL;
     rp_gates_forget();
@@ -49,29 +40,10 @@ void rp_drop_forget(void)
 
 /* ---- calls under way --------------------------------------------------------------- */
 
-void rp_drop_guard(const struct rp_footprint *call)
-{
-    void *bigger = rp_array_reserve(drops.calls, &drops.capacity, drops.count + 1,
-                                    sizeof *drops.calls);
-    if (bigger) {
-        drops.calls = bigger;
-        drops.calls[drops.count++] = (struct under_way){call, rp_thread_self()};
-    } else {
-        drops.blind = true;
-    }
-}
-
-void rp_drop_unguard(const struct rp_footprint *call)
-{
-    for (size_t i = drops.count; i-- > 0;)
-        if (drops.calls[i].call == call)
-            drops.calls[i] = drops.calls[--drops.count];
-}
-
 bool rp_drop_is_under_way(const struct rp_holding *holding)
 {
-    for (size_t i = 0; i < drops.count && rp_switch_on(RP_SWITCH_INFLIGHT); i++) {
-        const struct rp_footprint *call = drops.calls[i].call;
+    for (size_t i = 0; i < rp_underway_count() && rp_switch_on(RP_SWITCH_INFLIGHT); i++) {
+        const struct rp_footprint *call = rp_underway_at(i)->call;
         if (rp_footprint_is_unproved(call))
             return true;
         for (size_t j = 0; j < call->count; j++) {
@@ -80,23 +52,23 @@ bool rp_drop_is_under_way(const struct rp_holding *holding)
                 return true;
         }
     }
-    return drops.blind || drops.holds;
+    return rp_underway_is_blind() || drops.holds;
 }
 
 bool rp_drop_is_quiet(void)
 {
-    bool is_quiet = !drops.blind;
-    for (size_t i = 0; is_quiet && i < drops.count; i++)
-        is_quiet = drops.calls[i].thread == rp_thread_self();
+    bool is_quiet = !rp_underway_is_blind();
+    for (size_t i = 0; is_quiet && i < rp_underway_count(); i++)
+        is_quiet = rp_underway_at(i)->thread == rp_thread_self();
     return is_quiet;
 }
 
 bool rp_drop_meet_others(const struct rp_execution *execution)
 {
-    bool do_meet = drops.blind;
-    for (size_t i = 0; !do_meet && i < drops.count && rp_switch_on(RP_SWITCH_INFLIGHT); i++)
-        do_meet = drops.calls[i].thread != rp_thread_self() &&
-                  rp_behind_matters(drops.calls[i].call, execution);
+    bool do_meet = rp_underway_is_blind();
+    for (size_t i = 0; !do_meet && i < rp_underway_count() && rp_switch_on(RP_SWITCH_INFLIGHT); i++)
+        do_meet = rp_underway_at(i)->thread != rp_thread_self() &&
+                  rp_behind_matters(rp_underway_at(i)->call, execution);
     return do_meet;
 }
 
@@ -148,12 +120,13 @@ static enum rp_status take_recipe(const struct rp_execution *execution, rp_alloc
 enum rp_status rp_drop_taken(rp_alloc_id id, struct rp_spans *spans)
 {
     enum rp_status status =
-        drops.blind || drops.holds ? rp_spans_add(spans, 0, UINT64_MAX) : RP_OK;
-    for (size_t i = 0; status == RP_OK && i < drops.count; i++)
-        status = rp_footprint_is_unproved(drops.calls[i].call)
+        rp_underway_is_blind() || drops.holds ? rp_spans_add(spans, 0, UINT64_MAX) : RP_OK;
+    for (size_t i = 0; status == RP_OK && i < rp_underway_count(); i++) {
+        const struct rp_footprint *call = rp_underway_at(i)->call;
+        status = rp_footprint_is_unproved(call)
                      ? rp_spans_add(spans, 0, UINT64_MAX)
-                     : take_reaches(drops.calls[i].call->reaches, drops.calls[i].call->count, id,
-                                    false, spans);
+                     : take_reaches(call->reaches, call->count, id, false, spans);
+    }
     for (size_t i = 0; status == RP_OK && i < rp_executions_count(); i++)
         if (rp_executions_at(i)->recipe && rp_executions_at(i)->recipe->busy)
             status = take_recipe(rp_executions_at(i), id, spans);

@@ -9,12 +9,8 @@
 
 #include "interpose/recompute/holding.h"
 
-/* A call that was tracked and has not come back: what it meets stays. */
-void rp_drop_guard(const struct rp_footprint *call);
-void rp_drop_unguard(const struct rp_footprint *call);
-
-/* True when none is of another thread's; when one that is matters to the forward's being followed
- * again. */
+/* True when no call under way (run/underway.h) is of another thread's; when one that is matters to
+ * the forward's being followed again. */
 bool rp_drop_is_quiet(void);
 bool rp_drop_meet_others(const struct rp_execution *execution);
 /* The same of anything that is dropped; waits until none does, without the lock meanwhile. False

@@ -28,6 +28,7 @@
 #include "interpose/run/budget.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
+#include "interpose/run/underway.h"
 
 /* ---- segments ---------------------------------------------------------------------- */
 
@@ -243,7 +244,6 @@ bool rp_recompute_before(const struct rp_footprint *call)
         return true;
     if (call->is_gate)
         rp_gate_begins(call->stream);
-    rp_drop_guard(call);
     rp_liveness_call(call);
     bring_back_before_it_is_shut_in(call);
     enum rp_status status = rp_driver_context_of(call->stream) ? share(call) : rp_use_begins(call);
@@ -288,8 +288,12 @@ void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure)
     rp_holdings_use(call);
     note_use(call);
     rp_round_call();
-    rp_drop_unguard(call);
-    rp_drop_unless_plenty();
+}
+
+void rp_recompute_unless_plenty(void)
+{
+    if (rp_recompute_is_on())
+        rp_drop_unless_plenty();
 }
 
 void rp_recompute_stream_waits(rp_stream stream)
@@ -348,10 +352,10 @@ bool rp_recompute_stays(struct rp_backed *backed, uint32_t name)
     enum rp_status status =
         rp_footprint_reach(all, rp_backing_address(backed), rp_backing_bytes(backed),
                            (struct rp_reach){.effect = RP_READ}, NULL);
-    rp_drop_guard(all);
+    rp_underway_begins(all);
     if (status == RP_OK)
         status = rp_use_begins(all);
-    rp_drop_unguard(all);
+    rp_underway_ends(all);
     rp_footprint_give(all);
     if (status == RP_OK)
         rp_backing_stay(backed);

@@ -57,6 +57,8 @@ bool rp_recompute_await_captures(const struct rp_footprint *call);
 bool rp_recompute_before(const struct rp_footprint *call);
 /* `sure`: what the driver did with it is known; `went`: it runs. */
 void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure);
+/* For tests: as if there never were enough memory, now that the call is no longer under way. */
+void rp_recompute_unless_plenty(void);
 
 /* `stream` is about to wait for an event. */
 void rp_recompute_stream_waits(rp_stream stream);

@@ -9,6 +9,7 @@
 #include "interpose/recompute/recall.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/run/execution.h"
+#include "interpose/run/underway.h"
 
 static bool meets(const struct rp_footprint *call, const struct rp_holding *holding)
 {
@@ -59,10 +60,10 @@ static enum rp_status make_all_apart(const struct rp_footprint *call)
 {
     const struct rp_holding *holding;
     enum rp_status status = RP_OK;
-    rp_drop_unguard(call);
+    rp_underway_ends(call);
     while (status == RP_OK && (holding = rp_use_first_needed(call)) != NULL)
         status = make_apart(holding->owner, call->stream, 0);
-    rp_drop_guard(call);
+    rp_underway_begins(call);
     return status;
 }
 

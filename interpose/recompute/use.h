@@ -8,7 +8,7 @@
 
 /* Something dropped that the call meets, and does not just overwrite; or NULL. */
 const struct rp_holding *rp_use_first_needed(const struct rp_footprint *call);
-/* Makes all that it meets stand, in its stream. The call is under way (rp_drop_guard). RP_NO_MEMORY
+/* Makes all that it meets stand, in its stream. It is under way (run/underway.h). RP_NO_MEMORY
  * where there is no room for that; anything else says that content is lost. */
 enum rp_status rp_use_begins(const struct rp_footprint *call);
 

@@ -425,15 +425,28 @@ struct rp_pairing rp_pairing_settle(struct rp_pairing before, const char *key,
     return after;
 }
 
+/* Once more on the same buffers may as well be the next forward: only a promise counts. */
+static bool may_come_again(const struct rp_execution *execution, uint32_t segment,
+                           const struct rp_footprint *first)
+{
+    return is_pending(execution) && segment_of(execution) == segment &&
+           execution->replays < rp_core.config.contract->segments[segment].replays &&
+           execution->log_count && execution->log[0].signature == first->signature;
+}
+
+bool rp_pairing_may_repeat(uint32_t segment, const struct rp_footprint *first)
+{
+    for (size_t i = 0; i < rp_executions_count(); i++)
+        if (may_come_again(rp_executions_at(i), segment, first))
+            return true;
+    return false;
+}
+
 struct rp_execution *rp_pairing_repeated(uint32_t segment, const struct rp_footprint *first)
 {
-    /* Once more on the same buffers may as well be the next forward: only a promise counts. */
-    uint32_t promised = rp_core.config.contract->segments[segment].replays;
     for (size_t i = 0; i < rp_executions_count(); i++) {
         struct rp_execution *execution = candidate(i, segment);
-        bool open = is_pending(execution) && execution->replays < promised;
-        if (open && segment_of(execution) == segment && execution->log_count &&
-            execution->log[0].signature == first->signature &&
+        if (may_come_again(execution, segment, first) &&
             execution->log[0].inputs == rp_pairing_inputs(first))
             return execution;
     }

@@ -34,7 +34,9 @@ struct rp_pairing rp_pairing_find(uint32_t segment, const char *key);
 /* `before` is what was named before the first call. */
 struct rp_pairing rp_pairing_settle(struct rp_pairing before, const char *key,
                                       const struct rp_footprint *first);
-/* The pending execution that began with the same call on the same inputs, or NULL. */
+/* Whether a pending execution, of which a replay is due, began with the same kind of call. */
+bool rp_pairing_may_repeat(uint32_t segment, const struct rp_footprint *first);
+/* That which began with the same call on the same inputs, or NULL. */
 struct rp_execution *rp_pairing_repeated(uint32_t segment, const struct rp_footprint *first);
 
 /* True when the call is given what its twin in the forward was given, by value and from the

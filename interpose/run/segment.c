@@ -318,6 +318,17 @@ static bool is_open_by_launch(const struct rp_thread *thread, uint32_t segment)
 }
 
 static void open_by_launch(struct rp_thread *thread, uint32_t segment,
+bool rp_segment_may_replay(const struct rp_thread *thread, uint32_t segment,
+                           const struct rp_footprint *call)
+{
+    const struct rp_segment_rule *rule = rule_of(segment);
+    const struct rp_where *where = rule->replay.kind == RP_WHERE_REPEAT ? &rule->forward
+                                                                        : &rule->replay;
+    return call->is_launch && !call->in_graph && where->kind == RP_WHERE_LAUNCHES &&
+           rp_glob_match(where->first, rp_name(call->name), NULL, 0) &&
+           !is_open_by_launch(thread, segment) && rp_pairing_may_repeat(segment, call);
+}
+
                            const struct rp_footprint *call)
 {
     const struct rp_segment_rule *rule = rule_of(segment);

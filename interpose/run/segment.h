@@ -93,6 +93,10 @@ enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, cons
 enum rp_status rp_segment_end(struct rp_thread *thread);
 
 /* Before and after each launch: scopes that are found by kernel names. */
+/* True when the call, outside of any replay, may be the first in one of the segment's, which
+ * launches alone tell. */
+bool rp_segment_may_replay(const struct rp_thread *thread, uint32_t segment,
+                           const struct rp_footprint *call);
 void rp_segment_before_launch(struct rp_thread *thread, const struct rp_footprint *call);
 void rp_segment_after_launch(struct rp_thread *thread, uint32_t kernel);
 

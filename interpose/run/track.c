@@ -194,8 +194,9 @@ static void note_outcome(struct rp_footprint *call, enum rp_outcome outcome)
 void rp_track_done(struct rp_footprint *call, enum rp_outcome outcome)
 {
     note_outcome(call, outcome);
-    rp_underway_ends(call);
     rp_recompute_done(call, outcome != RP_OUTCOME_REJECTED, outcome != RP_OUTCOME_UNSURE);
+    rp_underway_ends(call);
+    rp_recompute_unless_plenty();
 }
 
 void rp_track_death(rp_alloc_id id)

@@ -12,30 +12,24 @@
 enum { PATIENCE_MS = 4000, PAUSE_US = 20 };
 
 static struct {
-    struct under_way {
-        const struct rp_footprint *call;
-        const struct rp_thread *thread;
-    } *calls;
+    struct rp_under_way *calls;
     size_t count, capacity;
+    bool is_blind;
 } underway;
-
-static bool is_guarding(void)
-{
-    return rp_core.config.mode == RP_MODE_GUARD && rp_core.segments_wanted;
-}
 
 void rp_underway_begins(const struct rp_footprint *call)
 {
-    if (!is_guarding())
+    if (!rp_core_keeps() || !rp_core.segments_wanted)
         return;
     void *bigger = rp_array_reserve(underway.calls, &underway.capacity, underway.count + 1,
                                     sizeof *underway.calls);
     if (!bigger) {
+        underway.is_blind = true;
         rp_remark(rp_name(call->name), "the host is out of memory: replays do not wait for it");
         return;
     }
     underway.calls = bigger;
-    underway.calls[underway.count++] = (struct under_way){call, rp_thread_self()};
+    underway.calls[underway.count++] = (struct rp_under_way){call, rp_thread_self()};
 }
 
 void rp_underway_ends(const struct rp_footprint *call)
@@ -48,6 +42,21 @@ void rp_underway_ends(const struct rp_footprint *call)
 void rp_underway_forget(void)
 {
     underway.count = 0;
+}
+
+size_t rp_underway_count(void)
+{
+    return underway.count;
+}
+
+const struct rp_under_way *rp_underway_at(size_t index)
+{
+    return &underway.calls[index];
+}
+
+bool rp_underway_is_blind(void)
+{
+    return underway.is_blind;
 }
 
 /* ---- what meets ------------------------------------------------------------------------- */
@@ -78,28 +87,49 @@ static bool meets_copies(const struct rp_footprint *other, const struct rp_kept 
     return false;
 }
 
+/* Of a replay, that is of which one ... */
+struct replaying {
+    struct rp_thread *thread;
+    const struct rp_footprint *call;
+    const struct rp_scope *replay; /* ... or NULL: then it may begin one yet */
+};
+
+static bool may_repeat(const struct replaying *by, uint32_t segment)
+{
+    return by->replay ? by->replay->segment == segment
+                      : rp_segment_may_replay(by->thread, segment, by->call);
+}
+
+static bool is_replaying(const struct replaying *by)
+{
+    bool may = by->replay;
+    for (uint32_t i = 0; !may && i < rp_core.config.contract->segment_count; i++)
+        may = may_repeat(by, i);
+    return may;
+}
+
 /* Which forward of the segment it repeats may depend on the call. */
-static bool meets_kept(const struct rp_footprint *other, uint32_t segment)
+static bool meets_kept(const struct rp_footprint *other, const struct replaying *by)
 {
     for (size_t i = 0; i < rp_executions_count(); i++) {
         const struct rp_execution *execution = rp_executions_at(i);
-        if (execution->instance->segment == segment &&
-            (meets_copies(other, execution->kept) || meets_copies(other, execution->recalled)))
+        if ((meets_copies(other, execution->kept) || meets_copies(other, execution->recalled)) &&
+            may_repeat(by, execution->instance->segment))
             return true;
     }
     return false;
 }
 
-/* `replay`: that the call is of, or NULL. Of a graph it is not known yet what its nodes meet. */
-static const struct rp_footprint *find_met(const struct rp_footprint *call,
-                                           const struct rp_scope *replay)
+/* Of a graph it is not known yet what its nodes meet. */
+static const struct rp_footprint *find_met(const struct replaying *by)
 {
+    bool is_replays = is_replaying(by);
     for (size_t i = 0; i < underway.count; i++) {
         const struct rp_footprint *other = underway.calls[i].call;
-        if (underway.calls[i].thread == rp_thread_self() || (!replay && !other->replay))
+        if (underway.calls[i].thread == by->thread || (!is_replays && !other->replay))
             continue;
-        if (rp_footprint_is_unproved(other) || meets_call(other, call) ||
-            (call->in_graph && other->replay) || (replay && meets_kept(other, replay->segment)))
+        if (rp_footprint_is_unproved(other) || meets_call(other, by->call) ||
+            (by->call->in_graph && other->replay) || meets_kept(other, by))
             return other;
     }
     return NULL;
@@ -119,13 +149,16 @@ void rp_underway_await(const struct rp_footprint *call)
     const struct timespec pause = {.tv_nsec = PAUSE_US * 1000};
     const struct rp_footprint *other;
     uint64_t since = 0;
-    if (!underway.count || !rp_switch_on(RP_SWITCH_INFLIGHT))
+    if (!underway.count || rp_core.config.mode != RP_MODE_GUARD || !rp_core.segments_wanted ||
+        !rp_switch_on(RP_SWITCH_INFLIGHT))
         return;
-    const struct rp_scope *replay = rp_segment_replay(rp_thread_self());
-    while ((other = find_met(call, replay)) != NULL) {
+    struct rp_thread *thread = rp_thread_self();
+    const struct replaying by = {thread, call, rp_segment_replay(thread)};
+    while ((other = find_met(&by)) != NULL) {
+        const struct rp_scope *replay = by.replay ? by.replay : other->replay;
         since = since ? since : now_ms();
         if (now_ms() - since > PATIENCE_MS) {
-            rp_report_under_way(replay ? replay->execution : other->replay->execution, call);
+            rp_report_under_way(replay ? replay->execution : NULL, call);
             return;
         }
         rp_core_unlock();

@@ -728,6 +728,15 @@ def mechanisms():
     claim("without doubts: counted-on-host passes for right, and is not",
           run.returncode == 0 and not landed(summary) and
           run.stdout != bare("counted-on-host", "eager"), f"{summary['hazards']}\n{run.stderr}")
+    launches = contract_of({}, "discovered", "regions") | {"segments": [
+        {"name": "segment", "replay": {"repeat": True}, "forward": {
+            "launches": {"first": "read_queue", "last": "read_queue"}}}]}
+    for off in ("haste", "haste,in-flight"):
+        right = off == "haste"
+        run, _ = guarded("set-meanwhile", "replay", launches, {"REPRISE_TEST_DISABLE": off})
+        claim(f"without {off}: set-meanwhile, told by launches, is {'right' if right else 'wrong'}",
+              run.returncode == 0 and (run.stdout == bare("set-meanwhile", "eager")) == right,
+              run.stderr)
 
 
 def check():
