@@ -11,6 +11,7 @@
 #include "interpose/calls/values.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/overtake.h"
+#include "interpose/run/race.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
 #include "interpose/run/underway.h"
@@ -105,8 +106,20 @@ static enum rp_status reach_node(struct rp_footprint *call, const struct rp_node
     return RP_OK;
 }
 
+static void give_back(rp_alloc_id id, rp_stream stream)
+{
+    struct rp_footprint *call = rp_footprint_take();
+    rp_footprint_begin(call, rp_names_id(rp_core.names, "(memory node)"), stream);
+    call->in_graph = true;
+    rp_race_give_back(call, id);
+    if (call->is_early)
+        rp_report_lost(NULL, call, id, 0, rp_memory_get(rp_core.bench.memory, id)->bytes, RP_IO);
+    rp_footprint_give(call);
+    rp_handler_died(id);
+}
+
 /* Memory that a graph allocates has its address for good, and its bytes for one launch. */
-static bool changes_memory(const struct rp_node *node)
+static bool changes_memory(const struct rp_node *node, rp_stream stream)
 {
     rp_alloc_id id;
     bool there =
@@ -114,7 +127,7 @@ static bool changes_memory(const struct rp_node *node)
     if (node->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && node->type != CU_GRAPH_NODE_TYPE_MEM_FREE)
         return false;
     if (there)
-        rp_handler_died(id);
+        give_back(id, stream);
     if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
         rp_handler_born(node->memory.kind, node->memory.address, node->memory.bytes, NULL);
     return true;
@@ -166,7 +179,7 @@ static void join(struct rp_footprint *all, const struct rp_footprint *call)
 /* `all`, where it is not NULL, gets what the node writes. */
 static void launch_node(const struct rp_node *node, rp_stream stream, struct rp_footprint *all)
 {
-    if (node->disabled || changes_memory(node))
+    if (node->disabled || changes_memory(node, stream))
         return;
     struct rp_footprint *call = rp_footprint_take();
     if (!rp_core.graph_seq) /* what the first node, too, has on the host nobody can look at yet */

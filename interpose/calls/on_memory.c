@@ -10,6 +10,7 @@
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/budget.h"
 #include "interpose/run/buffer.h"
+#include "interpose/run/race.h"
 #include "interpose/run/report.h"
 
 static int current_device(void)
@@ -273,11 +274,28 @@ void rp_on_free_v1_before(struct rp_frame *frame)
     before_free(frame, args->dptr);
 }
 
+/* Where these frees keep that they could not be made to wait for a replay. */
+enum { EARLY = 1 };
+
+/* In its own stream it may be the next allocation's at once. */
+static void wait_for_replays(struct rp_frame *frame, uint64_t address)
+{
+    rp_alloc_id id;
+    struct rp_footprint *call = rp_footprint_take();
+    rp_footprint_begin(call, rp_handler_name(frame->id), rp_handler_stream(frame));
+    if (rp_memory_find(rp_core.bench.memory, address, &id, NULL, NULL) == RP_OK)
+        rp_race_give_back(call, id);
+    frame->scratch[EARLY] = call->is_early ? frame : NULL;
+    rp_footprint_give(call);
+}
+
 void rp_on_free_async_before(struct rp_frame *frame)
 {
     const struct rp_args_cuMemFreeAsync *args = frame->args;
     rp_core_lock();
     bool is_captured = rp_handler_is_captured(rp_handler_stream(frame));
+    if (!is_captured)
+        wait_for_replays(frame, args->dptr);
     rp_core_unlock();
     if (!is_captured)
         before_free(frame, args->dptr);
@@ -295,6 +313,9 @@ void rp_on_free_after(struct rp_frame *frame)
     if (frame->result != CUDA_SUCCESS || !id)
         return;
     rp_core_lock();
+    const struct rp_footprint call = {.name = rp_handler_name(frame->id)};
+    if (frame->scratch[EARLY]) /* in a stream that is none the driver would have refused it */
+        rp_report_lost(NULL, &call, id, 0, rp_memory_get(rp_core.bench.memory, id)->bytes, RP_IO);
     rp_handler_died(id);
     rp_core_unlock();
 }
@@ -343,52 +364,6 @@ void rp_on_host_device_pointer_v1(struct rp_frame *frame)
     const struct rp_args_cuMemHostGetDevicePointer *args = frame->args;
     if (frame->result == CUDA_SUCCESS && args->pdptr)
         map_host(*args->pdptr, RP_HANDLE(args->p));
-}
-
-/* ---- module variables ------------------------------------------------------------ */
-
-static void global_found(const struct rp_frame *frame, uint64_t address, uint64_t bytes,
-                         const char *name)
-{
-    if (frame->result != CUDA_SUCCESS || !address || !bytes)
-        return;
-    rp_core_lock();
-    /* Of an image that was read it is known; of any other, from here on. */
-    if (rp_memory_find(rp_core.bench.memory, address, NULL, NULL, NULL) != RP_OK)
-        rp_unseen_ask(rp_handler_born(RP_ALLOC_GLOBAL, address, bytes, name), address);
-    rp_core_unlock();
-}
-
-/* Either place may be NULL: the driver is asked for both. The first version has places of 32 bits
- * and is else alike. */
-void rp_on_global_got(struct rp_frame *frame)
-{
-    const struct rp_args_cuModuleGetGlobal_v2 *args = frame->args;
-    size_t bytes = 0;
-    CUdeviceptr address = 0;
-    if (frame->result == CUDA_SUCCESS)
-        rp_real.cuModuleGetGlobal_v2(&address, &bytes, args->hmod, args->name);
-    global_found(frame, address, bytes, args->name);
-}
-
-void rp_on_library_global_got(struct rp_frame *frame)
-{
-    const struct rp_args_cuLibraryGetGlobal *args = frame->args;
-    size_t bytes = 0;
-    CUdeviceptr address = 0;
-    if (frame->result == CUDA_SUCCESS)
-        rp_real.cuLibraryGetGlobal(&address, &bytes, args->library, args->name);
-    global_found(frame, address, bytes, args->name);
-}
-
-void rp_on_library_managed_got(struct rp_frame *frame)
-{
-    const struct rp_args_cuLibraryGetManaged *args = frame->args;
-    size_t bytes = 0;
-    CUdeviceptr address = 0;
-    if (frame->result == CUDA_SUCCESS)
-        rp_real.cuLibraryGetManaged(&address, &bytes, args->library, args->name);
-    global_found(frame, address, bytes, args->name);
 }
 
 void rp_on_memory_forget(void)

@@ -287,3 +287,49 @@ void rp_handler_meet_function(uint64_t function)
 {
     rp_kernel_meet(function, function_of);
 }
+
+/* ---- variables that the job asks for ------------------------------------------------ */
+
+static void global_found(const struct rp_frame *frame, uint64_t address, uint64_t bytes,
+                         const char *name)
+{
+    if (frame->result != CUDA_SUCCESS || !address || !bytes)
+        return;
+    rp_core_lock();
+    /* Of an image that was read it is known; of any other, from here on. */
+    if (rp_memory_find(rp_core.bench.memory, address, NULL, NULL, NULL) != RP_OK)
+        rp_unseen_ask(rp_handler_born(RP_ALLOC_GLOBAL, address, bytes, name), address);
+    rp_core_unlock();
+}
+
+/* Either place may be NULL: the driver is asked for both. The first version has places of 32 bits
+ * and is else alike. */
+void rp_on_global_got(struct rp_frame *frame)
+{
+    const struct rp_args_cuModuleGetGlobal_v2 *args = frame->args;
+    size_t bytes = 0;
+    CUdeviceptr address = 0;
+    if (frame->result == CUDA_SUCCESS)
+        rp_real.cuModuleGetGlobal_v2(&address, &bytes, args->hmod, args->name);
+    global_found(frame, address, bytes, args->name);
+}
+
+void rp_on_library_global_got(struct rp_frame *frame)
+{
+    const struct rp_args_cuLibraryGetGlobal *args = frame->args;
+    size_t bytes = 0;
+    CUdeviceptr address = 0;
+    if (frame->result == CUDA_SUCCESS)
+        rp_real.cuLibraryGetGlobal(&address, &bytes, args->library, args->name);
+    global_found(frame, address, bytes, args->name);
+}
+
+void rp_on_library_managed_got(struct rp_frame *frame)
+{
+    const struct rp_args_cuLibraryGetManaged *args = frame->args;
+    size_t bytes = 0;
+    CUdeviceptr address = 0;
+    if (frame->result == CUDA_SUCCESS)
+        rp_real.cuLibraryGetManaged(&address, &bytes, args->library, args->name);
+    global_found(frame, address, bytes, args->name);
+}

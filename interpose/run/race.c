@@ -4,6 +4,7 @@
 #include "cuda/switches.h"
 #include "interpose/run/core.h"
 #include "interpose/run/segment.h"
+#include "interpose/run/underway.h"
 
 static bool is_guarding(void)
 {
@@ -67,6 +68,22 @@ void rp_race_meet(struct rp_footprint *call)
         if (rp_crossing_after_replays(rp_core.bench.crossing, &meets) != RP_OK)
             call->is_early = true;
     }
+}
+
+/* Whoever the memory goes to next knows of the forward alone, too. */
+void rp_race_give_back(struct rp_footprint *call, rp_alloc_id id)
+{
+    const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
+    if (!is_guarding() || !rp_core.segments_wanted)
+        return;
+    const struct rp_reach whole = {.id = id, .hi = alloc->bytes, .effect = RP_WRITE,
+                                   .verdict = RP_VERDICT_EXACT, .certain = true};
+    call->is_early = rp_footprint_add(call, whole) != RP_OK;
+    if (!call->in_graph)
+        rp_underway_await(call);
+    if (rp_order_meet(rp_core.bench.order, call->stream) != RP_OK)
+        call->is_early = true;
+    rp_race_meet(call);
 }
 
 /* What a replay alone makes is the job's own work; but in the eager run nobody had to be ordered

@@ -14,6 +14,9 @@ enum rp_status rp_race_begin(const struct rp_execution *execution, const struct 
 /* Any call is about to go out, and it is known whether it repeats another: it waits for calls of
  * replays that it meets, or is early. */
 void rp_race_meet(struct rp_footprint *call);
+/* The same of a call, with no reaches yet, that gives an allocation back in its stream's order: it
+ * is as if it wrote all of that. */
+void rp_race_give_back(struct rp_footprint *call, rp_alloc_id id);
 /* It has gone out. */
 void rp_race_made(const struct rp_footprint *call);
 /* A replay is over. */

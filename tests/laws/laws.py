@@ -146,6 +146,8 @@ SCENARIOS = {
     "prefetched": dict(buffers=[STATE], discover=True, races=True,
                        finds={("stale-read", "state")}),
     "prefetched-late": dict(buffers=[NONE], discover=True, races=True, finds=set()),
+    "given-back": dict(buffers=[NONE], discover=True, races=True, finds=set()),
+    "given-back-by-graph": dict(buffers=[NONE], discover=True, races=True, finds=set()),
     "scratch-used-late": dict(buffers=[NONE], discover=True, races=True, finds=set()),
     "scratch-used-early": dict(buffers=[NONE], discover=True, races=True, finds=set()),
     "stream-left": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
@@ -223,7 +225,7 @@ REFUSED |= {f"{fewer}-of-{kind}": dict(buffers=[buffer], discover=True, kind="di
 REFUSED["only-one-of-alike"] = dict(buffers=[STATE], discover=True, kind="diverged")
 
 # Those with several streams or threads run under several schedules too.
-RACES = ["prefetched", "prefetched-late", "scratch-used-late", "scratch-used-early",
+RACES = ["prefetched", "prefetched-late", "given-back", "given-back-by-graph", "scratch-used-late", "scratch-used-early",
          "replayed-elsewhere"]
 ASIDE = ["read-before-put"]
 SCHEDULED = RACES + ASIDE + ["side-stream", "two-streams", "whole-side-stream", "expired-instance", "pinned-slab",

@@ -61,6 +61,8 @@ static void begin_race(void)
     CU(StreamCreate, &side, CU_STREAM_NON_BLOCKING);
 }
 
+static void (*load)(void); /* the input of a step, where it has a new one */
+
 /* `before`, `inside` and `behind` the replay's range: one of them does the other stream's work. In
  * the eager run that comes behind the forward, wherever it is. */
 static void run_race(void (*forward)(void), void (*before)(void), void (*inside)(void),
@@ -69,6 +71,8 @@ static void run_race(void (*forward)(void), void (*before)(void), void (*inside)
     synchronize();
     for (int step = 1; step <= STEPS; step++) {
         nvtxRangePushA("step");
+        if (load)
+            load();
         in_range("forward/only", forward);
         order(work, side);
         if (before)
@@ -119,6 +123,93 @@ void scenario_scratch_used_early(void)
     begin_race();
     run_race(slow_forward, use_scratch, NULL, NULL);
 }
+
+/* ---- memory that goes back to its pool ----------------------------------------------------- */
+
+static CUdeviceptr others;
+
+static void borrow_input(void)
+{
+    batch += 17;
+    if (others)
+        CU(MemFreeAsync, others, work);
+    CU(MemAllocAsync, &x, WORDS(n), work);
+    LAUNCH_IN(work, "fill", n, &x, &batch, &n);
+}
+
+/* Somebody else has it next. */
+static void lend_input(void)
+{
+    unsigned value = 2000;
+    CU(MemFreeAsync, x, side);
+    CU(MemAllocAsync, &others, WORDS(n), side);
+    LAUNCH_IN(side, "fill", n, &others, &value, &n);
+}
+
+/* The input goes back in a stream that knows of the forward alone. */
+void scenario_given_back(void)
+{
+    CUmemoryPool pool;
+    cuuint64_t all = UINT64_MAX;
+    begin_race();
+    CU(DeviceGetDefaultMemPool, &pool, 0);
+    CU(MemPoolSetAttribute, pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all);
+    load = borrow_input;
+    run_race(slow_forward, NULL, NULL, lend_input);
+}
+
+static CUgraphExec taking, giving;
+static bool is_taken;
+
+static CUgraphExec end_capture(void)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    CU(StreamEndCapture, side, &graph);
+    CU(GraphInstantiate, &exec, graph, 0);
+    CU(GraphDestroy, graph);
+    return exec;
+}
+
+static void capture_memory(void)
+{
+    CU(StreamBeginCapture, side, CU_STREAM_CAPTURE_MODE_RELAXED);
+    CU(MemAllocAsync, &x, WORDS(n), side);
+    CU(MemcpyDtoDAsync, x, where, WORDS(n), side);
+    taking = end_capture();
+    CU(StreamBeginCapture, side, CU_STREAM_CAPTURE_MODE_RELAXED);
+    CU(MemFreeAsync, x, side);
+    giving = end_capture();
+}
+
+static void take_input(void)
+{
+    batch += 17;
+    LAUNCH_IN(work, "fill", n, &where, &batch, &n);
+    if (is_taken)
+        CU(GraphLaunch, giving, work);
+    CU(GraphLaunch, taking, work);
+    is_taken = true;
+}
+
+static void lend_by_graph(void)
+{
+    unsigned value = 2000;
+    CU(GraphLaunch, giving, side);
+    LAUNCH_IN(side, "fill", n, &where, &value, &n);
+    CU(GraphLaunch, taking, side);
+}
+
+/* The same of memory that a graph takes and another one gives back. */
+void scenario_given_back_by_graph(void)
+{
+    begin_race();
+    capture_memory();
+    load = take_input;
+    run_race(slow_forward, NULL, NULL, lend_by_graph);
+}
+
+/* ---- a replay that is under way ------------------------------------------------------------ */
 
 static void use_put(void)
 {

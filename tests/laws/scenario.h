@@ -96,6 +96,7 @@
     X("replay-ends-early", replay_ends_early) X("both-end-early", both_end_early)                 \
     X("prefetched", prefetched) X("prefetched-late", prefetched_late)                             \
     X("scratch-used-late", scratch_used_late) X("scratch-used-early", scratch_used_early)         \
+    X("given-back", given_back) X("given-back-by-graph", given_back_by_graph)                     \
     X("stream-left", stream_left) X("streams-left", streams_left)                                \
     X("context-gone-in-forward", context_gone_in_forward)                                         \
     X("context-gone-in-replay", context_gone_in_replay)                                           \
