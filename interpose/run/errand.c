@@ -1,87 +1,164 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/run/errand.h"
 
+#include "cuda/driver_real.h"
 #include "interpose/run/core.h"
+#include "tracker/array.h"
 
-enum { MOST_STREAMS = 64 };
-
-/* The latest one of a stream. */
-static struct errand {
+/* Those of a stream that may wait, from the first to the last. All times are moments. */
+struct errand {
     rp_stream stream;
-    rp_event_handle event; /* behind it; recorded again for the next */
-    uint32_t name;
-    bool waits;            /* as far as is known */
-    bool is_late;          /* it is a graph's: the event is still to be recorded */
-    bool of_replay;
-} errands[MOST_STREAMS];
-static size_t errand_count;
-static struct errand beyond; /* streams that were too many: nothing is known of them */
+    rp_event_handle event; /* behind the last; recorded again for the next */
+    uint64_t first, last;  /* when they were given */
+    uint64_t over;         /* when they were found to be over, 0: they wait, as far as is known */
+    bool is_late;          /* the last is a graph's: the event is still to be recorded */
+    bool of_replay;        /* one of them is */
+};
 
-static struct errand *errand_of(rp_stream stream)
+static struct {
+    struct errand *items; /* one a stream */
+    size_t count, capacity;
+    struct errand beyond; /* what could not be noted: nothing is known of it */
+    uint64_t now;
+    unsigned watches;
+    uint64_t watched; /* since when, where there are any */
+} errands = {.beyond = {.over = 1}, .now = 1};
+
+static const struct rp_driver *driver(void)
 {
-    const struct rp_driver *driver = rp_core.bench.driver;
-    for (size_t i = 0; i < errand_count; i++)
-        if (errands[i].stream == stream)
-            return &errands[i];
-    struct errand fresh = {.stream = stream};
-    if (errand_count == MOST_STREAMS ||
-        driver->event_create(driver->self, stream, &fresh.event) != RP_OK)
-        return &beyond;
-    errands[errand_count] = fresh;
-    return &errands[errand_count++];
+    return rp_core.bench.driver;
 }
 
 static bool mark(struct errand *errand)
 {
-    const struct rp_driver *driver = rp_core.bench.driver;
+    const struct rp_driver *real = driver();
     bool captures = true;
-    errand->is_late = driver->capturing(driver->self, errand->stream, &captures) != RP_OK ||
-                      captures ||
-                      driver->event_record(driver->self, errand->event, errand->stream) != RP_OK;
+    errand->is_late = real->capturing(real->self, errand->stream, &captures) != RP_OK || captures ||
+                      real->event_record(real->self, errand->event, errand->stream) != RP_OK;
     return !errand->is_late;
-}
-
-void rp_errand_given(const struct rp_footprint *call)
-{
-    struct errand *errand = errand_of(call->stream);
-    errand->name = call->name;
-    errand->waits = errand->is_late = true;
-    errand->of_replay = call->replay != NULL;
-    if (errand != &beyond && !call->in_graph)
-        mark(errand);
 }
 
 /* Nobody may ask while a stream captures: then it waits, as far as is known. */
 static bool still_waits(struct errand *errand)
 {
-    const struct rp_driver *driver = rp_core.bench.driver;
-    if (!errand->waits || errand == &beyond || rp_core.captures)
-        return errand->waits;
-    if (!errand->is_late || mark(errand))
-        errand->waits = !driver->event_done(driver->self, errand->event);
-    return errand->waits;
+    if (errand->over || errand == &errands.beyond || rp_core.captures)
+        return !errand->over;
+    if ((!errand->is_late || mark(errand)) && driver()->event_done(driver()->self, errand->event))
+        errand->over = ++errands.now;
+    return !errand->over;
 }
 
-bool rp_errands_wait(bool of_replay, uint32_t *name)
+/* Nobody is going to ask what waited there. */
+static bool is_idle(struct errand *errand)
 {
-    for (size_t i = 0; i <= errand_count; i++) {
-        struct errand *errand = i < errand_count ? &errands[i] : &beyond;
-        *name = errand->name;
-        if ((errand->of_replay || !of_replay) && still_waits(errand))
+    return !still_waits(errand) && (!errands.watches || errand->over < errands.watched);
+}
+
+/* Streams come and go. An event is of its context. */
+static struct errand *find_idle(rp_stream stream)
+{
+    for (size_t i = 0; i < errands.count; i++)
+        if (rp_driver_context_of(errands.items[i].stream) == rp_driver_context_of(stream) &&
+            is_idle(&errands.items[i]))
+            return &errands.items[i];
+    return NULL;
+}
+
+static struct errand *add(rp_stream stream)
+{
+    struct errand *bigger = rp_array_reserve(errands.items, &errands.capacity, errands.count + 1,
+                                             sizeof *bigger);
+    if (!bigger)
+        return &errands.beyond;
+    errands.items = bigger;
+    bigger[errands.count] = (struct errand){.stream = stream, .over = 1};
+    if (driver()->event_create(driver()->self, stream, &bigger[errands.count].event) != RP_OK)
+        return &errands.beyond;
+    return &bigger[errands.count++];
+}
+
+static struct errand *errand_of(rp_stream stream)
+{
+    for (size_t i = 0; i < errands.count; i++)
+        if (errands.items[i].stream == stream)
+            return &errands.items[i];
+    struct errand *idle = find_idle(stream);
+    if (!idle)
+        return add(stream);
+    idle->stream = stream;
+    return idle;
+}
+
+void rp_errand_given(const struct rp_footprint *call)
+{
+    struct errand *errand = errand_of(call->stream);
+    bool is_first = is_idle(errand);
+    bool waits = still_waits(errand);
+    errand->last = ++errands.now;
+    if (is_first)
+        errand->first = errand->last;
+    errand->over = 0;
+    errand->is_late = true;
+    errand->of_replay = call->replay || (waits && errand->of_replay);
+    if (errand != &errands.beyond && !call->in_graph)
+        mark(errand);
+}
+
+/* ---- what is asked of them ---------------------------------------------------------------- */
+
+static struct errand *errand_at(size_t i)
+{
+    return i < errands.count ? &errands.items[i] : &errands.beyond;
+}
+
+bool rp_errands_wait(void)
+{
+    for (size_t i = 0; i <= errands.count; i++)
+        if (errand_at(i)->of_replay && still_waits(errand_at(i)))
             return true;
-    }
     return false;
 }
 
 void rp_errands_replayed(void)
 {
-    for (size_t i = 0; i < errand_count; i++)
-        errands[i].of_replay = false;
-    beyond.of_replay = false;
+    for (size_t i = 0; i <= errands.count; i++)
+        errand_at(i)->of_replay = false;
+}
+
+uint64_t rp_errands_watch(void)
+{
+    bool do_wait = false;
+    for (size_t i = 0; i <= errands.count; i++) /* all are asked: who is over now is found now */
+        do_wait |= still_waits(errand_at(i));
+    if (!do_wait)
+        return 0;
+    uint64_t now = ++errands.now;
+    errands.watched = errands.watches++ ? errands.watched : now;
+    return now;
+}
+
+/* Of a stream's only one it is known that it waits; of several, that the last does. */
+static bool ran(struct errand *errand, uint64_t since)
+{
+    bool waits = still_waits(errand);
+    bool waited = errand->first <= since && (waits || errand->over > since);
+    return waited && !(waits && errand->first == errand->last && errand != &errands.beyond);
+}
+
+bool rp_errands_ran(uint64_t since)
+{
+    bool any_ran = false;
+    for (size_t i = 0; i <= errands.count; i++)
+        any_ran |= ran(errand_at(i), since);
+    errands.watches--;
+    return any_ran;
 }
 
 void rp_errands_forget(void)
 {
-    errand_count = 0;
-    beyond = (struct errand){.waits = false};
+    errands.count = 0; /* the array is left where it is, as in host.c */
+    errands.items = NULL;
+    errands.capacity = 0;
+    errands.beyond = (struct errand){.over = 1};
+    errands.watches = 0;
 }

@@ -10,11 +10,16 @@
 /* `call` is one, and was taken by the driver, or is a node of a graph that will be. */
 void rp_errand_given(const struct rp_footprint *call);
 
-/* Whether one may still wait, in a stream of a replay if `of_replay`, else in any; its name is in
- * *name then. */
-bool rp_errands_wait(bool of_replay, uint32_t *name);
+/* Whether one that a replay has given may still wait. */
+bool rp_errands_wait(void);
 /* The replay is over: those of it are like any other. */
 void rp_errands_replayed(void);
+
+/* From now on it is watched whether those run that wait now. The moment, for the end of the watch;
+ * 0 where none waits: then there is nothing to end. */
+uint64_t rp_errands_watch(void);
+/* Whether one that waited at that moment may have run since. */
+bool rp_errands_ran(uint64_t since);
 
 /* After a fork. */
 void rp_errands_forget(void);

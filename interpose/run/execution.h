@@ -68,6 +68,7 @@ struct rp_execution {
     struct rp_kept *kept;
     struct rp_kept *recalled; /* what the forward first read of its own writes, or NULL */
     struct rp_host_copy *host; /* what host variables held when it began, or NULL */
+    uint64_t errands;          /* while it is open: as of struct rp_scope */
     enum rp_execution_phase phase;
     uint64_t outer;   /* the instance of the forward that this one ran inside, or 0 */
     uint32_t replays; /* that are over */

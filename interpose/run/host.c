@@ -20,6 +20,7 @@ struct variable {
     size_t place;         /* of its content in a copy of them all, behind a byte: it was there */
     rp_alloc_id id;       /* under which reports know it; 0 until it is found for the first time */
     const char *why;      /* it is not there */
+    bool stood;           /* it was there already when it was to be put back */
 };
 
 static struct variable *variables;
@@ -120,19 +121,45 @@ static bool is_in(const struct variable *variable, const struct rp_host_copy *co
            copy->content[variable->place - 1];
 }
 
-static void put_back(const struct rp_host_copy *copy)
+/* What holds it already is not touched: somebody else may write there just now. */
+static bool holds(const struct variable *variable, const struct rp_host_copy *copy)
+{
+    return is_in(variable, copy) &&
+           memcmp(variable->at, copy->content + variable->place, variable->bytes) == 0;
+}
+
+static void put_back(struct variable *variable, const struct rp_host_copy *copy)
+{
+    variable->stood = holds(variable, copy);
+    if (!variable->stood && is_in(variable, copy))
+        memcpy(variable->at, copy->content + variable->place, variable->bytes);
+}
+
+static void put_all_back(const struct rp_host_copy *copy)
 {
     for (size_t i = 0; i < variable_count; i++)
-        if (is_in(&variables[i], copy))
-            memcpy(variables[i].at, copy->content + variables[i].place, variables[i].bytes);
+        put_back(&variables[i], copy);
 }
 
 void rp_host_forward_opens(struct rp_execution *execution)
 {
     find_all();
+    if (rp_core.config.mode == RP_MODE_GUARD)
+        execution->errands = rp_errands_watch();
     execution->host = take_copy();
     if (!execution->host && copy_bytes)
         rp_remark("host_symbol", "the host is out of memory: a forward's variables are not kept");
+}
+
+/* Most often it has nothing to do with the variable, which the forward steps by itself. */
+void rp_host_forward_closes(struct rp_execution *execution)
+{
+    bool any_ran = execution->errands && rp_errands_ran(execution->errands);
+    for (size_t i = 0; any_ran && i < variable_count; i++)
+        if (is_in(&variables[i], execution->host) && !holds(&variables[i], execution->host))
+            rp_remark(variables[i].rule->name,
+                      "it changed in a forward in whose midst a host function has perhaps run that "
+                      "waited before: the replay finds what was there when the forward began");
 }
 
 /* From the first byte that differs to the last. */
@@ -184,26 +211,35 @@ void rp_host_function_given(const struct rp_footprint *call)
                   "unless that is declared by \"host_symbol\"");
 }
 
-static void remark_errands(void)
-{
-    uint32_t name;
-    if (rp_errands_wait(false, &name))
-        rp_remark(rp_name(name), "its function still waits when a replay begins: what it does to "
-                                 "declared variables comes in between");
-}
-
 #define ON_ITS_WAY                                                                               \
     "a host function that the replay has given to a stream still waits there: what it does to the "\
     "variable comes after that was put back; let the job wait for the stream inside the range"
+#define IN_ITS_MIDST                                                                             \
+    "a host function that waited in a stream when the replay began has perhaps run in its midst: " \
+    "what it does to the variable is undone, and the replay may have met it; let the job wait "   \
+    "for the stream before the range"
+
+/* Neither the replay nor anybody else has changed it, and nothing was put there. */
+static bool stood_still(const struct rp_scope *scope, const struct variable *variable)
+{
+    const struct rp_host_copy *found = scope->execution->host;
+    return variable->stood && is_in(variable, found) &&
+           memcmp(found->content + variable->place, scope->host->content + variable->place,
+                  variable->bytes) == 0;
+}
 
 static void report_errands(const struct rp_scope *scope)
 {
-    uint32_t name;
-    bool any_waits = scope->host && rp_errands_wait(true, &name);
+    bool any_waits = rp_errands_wait();
+    bool any_ran = scope->errands && rp_errands_ran(scope->errands);
     rp_errands_replayed();
-    for (size_t i = 0; any_waits && i < variable_count; i++)
-        if (is_in(&variables[i], scope->host))
-            rp_report_missing(scope->execution, variables[i].rule->name, ON_ITS_WAY);
+    for (size_t i = 0; scope->host && i < variable_count; i++) {
+        const struct variable *variable = &variables[i];
+        if (is_in(variable, scope->host) && any_waits)
+            rp_report_missing(scope->execution, variable->rule->name, ON_ITS_WAY);
+        else if (is_in(variable, scope->host) && any_ran && !stood_still(scope, variable))
+            rp_report_missing(scope->execution, variable->rule->name, IN_ITS_MIDST);
+    }
 }
 
 void rp_host_replay_opens(struct rp_scope *scope)
@@ -212,15 +248,15 @@ void rp_host_replay_opens(struct rp_scope *scope)
     report_missing(scope->execution);
     if (!scope->execution->host)
         return;
+    if (rp_core.config.mode == RP_MODE_GUARD)
+        scope->errands = rp_errands_watch();
     scope->host = take_copy();
     if (rp_core.config.mode == RP_MODE_CHECK)
         compare(RP_HAZARD_STALE_READ, scope->execution, scope->execution->host);
     else if (!scope->host)
         rp_report(RP_HAZARD_NOT_PRESERVED, scope->execution, NULL, 0, 0, 0, NULL, NULL);
     else if (rp_switch_on(RP_SWITCH_RESTORE))
-        put_back(scope->execution->host);
-    if (rp_core.config.mode == RP_MODE_GUARD)
-        remark_errands();
+        put_all_back(scope->execution->host);
 }
 
 void rp_host_replay_closes(struct rp_scope *scope)
@@ -229,7 +265,7 @@ void rp_host_replay_closes(struct rp_scope *scope)
     if (rp_core.config.mode == RP_MODE_CHECK)
         compare(RP_HAZARD_STATE_LEFT, scope->execution, scope->host);
     else if (rp_switch_on(RP_SWITCH_REINSTATE))
-        put_back(scope->host);
+        put_all_back(scope->host);
     if (rp_core.config.mode == RP_MODE_GUARD)
         report_errands(scope);
     free(scope->host);

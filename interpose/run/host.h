@@ -12,6 +12,7 @@
 #include "interpose/run/segment.h"
 
 void rp_host_forward_opens(struct rp_execution *execution);
+void rp_host_forward_closes(struct rp_execution *execution);
 void rp_host_replay_opens(struct rp_scope *scope);
 void rp_host_replay_closes(struct rp_scope *scope);
 

@@ -149,6 +149,7 @@ static void forward_closes(const struct rp_scope *scope)
 {
     struct rp_execution *execution = scope->execution;
     execution->captured = rp_captured_left(&scope->captured);
+    rp_host_forward_closes(execution);
     execution->others_called = !execution->log_count && rp_core.seq != execution->instance->since;
 }
 
@@ -252,7 +253,6 @@ static void begin_range(struct rp_thread *thread, struct rp_range *range, const 
     }
 }
 
-void rp_segment_pop(struct rp_thread *thread, const void *domain)
 void rp_segment_push(struct rp_thread *thread, const void *domain, const char *message)
 {
     struct rp_range *range = rp_ranges_push(&thread->ranges, domain);
@@ -260,6 +260,7 @@ void rp_segment_push(struct rp_thread *thread, const void *domain, const char *m
         begin_range(thread, range, message);
 }
 
+void rp_segment_pop(struct rp_thread *thread, const void *domain)
 {
     enum rp_range_kind opened;
     if (!rp_ranges_pop(&thread->ranges, domain))
@@ -274,7 +275,6 @@ void rp_segment_push(struct rp_thread *thread, const void *domain, const char *m
         rp_remark("nvtxDomainRangePop", RP_ENDS_LATER);
 }
 
-enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, const char *key,
 void rp_segment_catch_up(struct rp_thread *thread)
 {
     struct rp_range *range;
@@ -287,6 +287,7 @@ void rp_segment_catch_up(struct rp_thread *thread)
     thread->catches_up = false;
 }
 
+enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, const char *key,
                                 bool replay)
 {
     const struct rp_contract *contract = rp_core.config.contract;
@@ -317,7 +318,6 @@ static bool is_open_by_launch(const struct rp_thread *thread, uint32_t segment)
     return false;
 }
 
-static void open_by_launch(struct rp_thread *thread, uint32_t segment,
 bool rp_segment_may_replay(const struct rp_thread *thread, uint32_t segment,
                            const struct rp_footprint *call)
 {
@@ -329,6 +329,7 @@ bool rp_segment_may_replay(const struct rp_thread *thread, uint32_t segment,
            !is_open_by_launch(thread, segment) && rp_pairing_may_repeat(segment, call);
 }
 
+static void open_by_launch(struct rp_thread *thread, uint32_t segment,
                            const struct rp_footprint *call)
 {
     const struct rp_segment_rule *rule = rule_of(segment);

@@ -48,6 +48,7 @@ struct rp_scope {
     struct rp_captured captured;
     /* Replay only: */
     struct rp_host_copy *host;          /* the live content of host variables, or NULL */
+    uint64_t errands;     /* since when host functions are watched that waited; 0: none did */
     struct rp_transaction *transaction; /* NULL until the replay's first call, and in check */
     size_t cursor;        /* the next call of the log that should come */
     size_t repeated;      /* calls of the log that came */
@@ -73,9 +74,9 @@ struct rp_thread {
     unsigned scope_count;
     bool marks; /* has opened one, if ever so long ago */
     struct rp_ranges ranges;
-    struct rp_left_out left_out; /* until the thread's next call, or segment */
     bool is_early;    /* has ranges that began before the layer was there, and opened nothing yet */
     bool catches_up;  /* it opens them just now */
+    struct rp_left_out left_out; /* until the thread's next call, or segment */
     bool is_full; /* no memory was left for the thread: no scope can be opened */
 };
 
@@ -85,18 +86,18 @@ struct rp_thread *rp_thread_self(void);
 /* NVTX ranges begin and end, each in its domain (NULL: the default one). */
 void rp_segment_push(struct rp_thread *thread, const void *domain, const char *message);
 void rp_segment_pop(struct rp_thread *thread, const void *domain);
-/* reprise_segment_begin/end: by the rule's name. RP_NOT_FOUND when no rule has it. */
 /* The same of what began before the layer was there. */
 void rp_segment_catch_up(struct rp_thread *thread);
+/* reprise_segment_begin/end: by the rule's name. RP_NOT_FOUND when no rule has it. */
 enum rp_status rp_segment_begin(struct rp_thread *thread, const char *name, const char *key,
                                 bool replay);
 enum rp_status rp_segment_end(struct rp_thread *thread);
 
-/* Before and after each launch: scopes that are found by kernel names. */
 /* True when the call, outside of any replay, may be the first in one of the segment's, which
  * launches alone tell. */
 bool rp_segment_may_replay(const struct rp_thread *thread, uint32_t segment,
                            const struct rp_footprint *call);
+/* Before and after each launch: scopes that are found by kernel names. */
 void rp_segment_before_launch(struct rp_thread *thread, const struct rp_footprint *call);
 void rp_segment_after_launch(struct rp_thread *thread, uint32_t kernel);
 

@@ -4,9 +4,12 @@
 #include "tests/laws/scenario.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static CUstream passing; /* in which the next call goes */
+static CUstream aside;   /* which waits for no other */
 
 static void passing_forward(void)
 {
@@ -211,15 +214,112 @@ static void settle(void)
     CU(StreamSynchronize, passing);
 }
 
-/* A variable that a function steps which waits in a stream still when the replay is over. */
-void scenario_stepped_late(void)
+static void begin_late(void)
 {
     begin_job();
     result("state", &state_, WORDS(n));
     scratch = allocate(WORDS(n));
     CU(StreamCreate, &passing, CU_STREAM_DEFAULT);
-    run_steps(late_forward, settle);
+}
+
+static void end_late(void)
+{
     synchronize();
     result("host", &where, sizeof stepped_late);
     CU(MemcpyHtoD, where, &stepped_late, sizeof stepped_late);
+}
+
+/* A variable that a function steps which waits in a stream still when the replay is over. */
+void scenario_stepped_late(void)
+{
+    begin_late();
+    run_steps(late_forward, settle);
+    end_late();
+}
+
+static atomic_bool is_told;
+static bool tells; /* inside the segment, when it runs again */
+
+static void step_when_told(void *unused)
+{
+    while (!is_told)
+        usleep(100);
+    step_late(unused);
+}
+
+static void give_waiting(void)
+{
+    is_told = false;
+    CU(LaunchHostFunc, passing, step_when_told, NULL);
+}
+
+static void tell(void)
+{
+    is_told = true;
+    settle();
+}
+
+static void telling_forward(void)
+{
+    LAUNCH_IN(aside, "step_state", n, &state_, &x, &y, &n);
+    if (tells)
+        tell();
+}
+
+/* The job gives it to a stream behind the forward, and the replay finds it there. */
+static void run_told(bool inside)
+{
+    begin_late();
+    CU(StreamCreate, &aside, CU_STREAM_NON_BLOCKING);
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        synchronize();
+        tells = false;
+        in_range("forward/only", telling_forward);
+        give_waiting();
+        tells = inside;
+        if (replaying)
+            in_range("recompute/only", telling_forward);
+        tell();
+        LAUNCH_IN(aside, "gradient", n, &y, &g, &n);
+        synchronize();
+        nvtxRangePop();
+    }
+    end_late();
+}
+
+void scenario_stepped_inside(void)
+{
+    run_told(true);
+}
+
+void scenario_stepped_behind(void)
+{
+    run_told(false);
+}
+
+enum { STREAMS = 70 };
+static CUstream crowd[STREAMS];
+
+static void crowd_forward(void)
+{
+    step_forward();
+    for (int i = 0; i < STREAMS; i++)
+        CU(LaunchHostFunc, crowd[i], step_late, NULL);
+    synchronize();
+}
+
+/* In so many streams, one after the other, as long as the job lives. */
+void scenario_errands(void)
+{
+    begin_late();
+    for (int step = 1; step <= STEPS; step++) {
+        for (int i = 0; i < STREAMS; i++)
+            CU(StreamCreate, &crowd[i], CU_STREAM_DEFAULT);
+        run_step(step, crowd_forward, overwrite);
+        for (int i = 0; i < STREAMS; i++)
+            CU(StreamDestroy, crowd[i]);
+    }
+    end_late();
 }

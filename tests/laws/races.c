@@ -349,6 +349,18 @@ static void read_state_forward(void)
     LAUNCH_IN(work, "read_queue", n, &state_, &x, &y, &one, &n);
 }
 
+static void end_forward(void)
+{
+    int few = 1;
+    LAUNCH_IN(work, "slow_fill", n, &where, &draws, &n, &few);
+}
+
+static void state_forward(void)
+{
+    read_state_forward();
+    end_forward();
+}
+
 static void set_and_replay(void)
 {
     pthread_t thread;
@@ -364,8 +376,10 @@ static void set_and_replay(void)
         read_state_forward();
     }
     pthread_join(thread, NULL);
-    if (replaying)
+    if (replaying) {
+        end_forward();
         nvtxRangePop();
+    }
 }
 
 static void run_meanwhile(void)
@@ -373,7 +387,7 @@ static void run_meanwhile(void)
     synchronize();
     for (int step = 1; step <= STEPS; step++) {
         nvtxRangePushA("step");
-        in_range("forward/only", read_state_forward);
+        in_range("forward/only", state_forward);
         synchronize();
         set_and_replay();
         order(side, work);

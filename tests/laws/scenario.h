@@ -102,6 +102,8 @@
     X("context-gone-in-replay", context_gone_in_replay)                                           \
     X("context-left", context_left) X("thread-left", thread_left) X("throng", throng)             \
     X("stepped-late", stepped_late) X("read-before-put", read_before_put)                         \
+    X("stepped-inside", stepped_inside) X("stepped-behind", stepped_behind)                       \
+    X("errands", errands)                                                                         \
     X("replayed-elsewhere", replayed_elsewhere) X("loaded-inside", loaded_inside)                 \
     X("copied-inside", copied_inside) X("reset-inside", reset_inside) X("neighbours", neighbours) \
     X("helped", helped) X("copied-elsewhere", copied_elsewhere) X("set-meanwhile", set_meanwhile) \
@@ -150,6 +152,6 @@ void pure_forward(void); /* reads the queue */
 void next_row(void);     /* somebody else fills another row of the queue */
 void overwrite(void);    /* somebody else fills the state */
 
-#endif
 void before_driver(void); /* what "early" does before it is opened */
 
+#endif
