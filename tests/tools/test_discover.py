@@ -184,6 +184,44 @@ class Discover(harness.Case):
         told = self.discover("-o", "-", self.trace(*launches, verdict="reachable")).stderr
         self.assertEqual(told.count("(guess) bytes 0 to 63 of allocation"), 3, told)
 
+    def test_what_a_call_writes_by_pointers_in_memory_is_asked_for(self):
+        """A queue that a kernel finds by a table, of which no argument tells."""
+        table, queue, out = 1, 2, 3
+        lines, seq = ["property pid 4242", "property command job",
+                      "define enter cuLaunchKernel call:UINT",
+                      "define leave cuLaunchKernel call:UINT result:SINT"], 0
+        for at, size in (table, 64), (queue, 4096), (out, 64):
+            lines.append(f"note allocation allocation={at} kind=device bytes={size} "
+                         f"address={4096 * at:#x} seq=0")
+
+        def launch(kernel, reads, writes, verdict):
+            nonlocal seq
+            seq += 1
+            lines.extend([f"enter cuLaunchKernel {seq}",
+                          *(f"note access seq={seq} allocation={of} offset=0 "
+                            f"bytes={4096 if of == queue else 64} effect={effect} verdict={how}"
+                            for of, effect, how in ((reads, "read", "exact"),
+                                                    (writes, "write", verdict))),
+                          f"note launch seq={seq} kernel={kernel} grid_x=1",
+                          f"leave cuLaunchKernel {seq} 0"])
+
+        for _ in range(4):
+            lines.append("note range range=step phase=begins")
+            for name in "forward", "again":
+                lines.append(f"note range range={name} phase=begins")
+                launch("read", queue, out, "exact")
+                launch("enqueue", table, table, "reachable")
+                lines.append("note range range= phase=ends")
+            lines.append("note range range= phase=ends")
+        folder = self.folder / "table"
+        folder.mkdir()
+        subprocess.run([WRITER, folder / "trace-4242.rpt"], input="\n".join(lines) + "\n",
+                       check=True, text=True)
+        told = self.discover("-o", "-", str(folder)).stderr
+        self.assertIn("not proved, first enqueue\n", told)
+        self.assertIn("Forwards read 4160 bytes in 2 allocations that are not declared, most of "
+                      "them in allocation 2: declare what is written there", told)
+
     def test_activations_in_memory_that_lasts_are_no_state(self):
         """A forward and the part of it that is its replay, each by way of memory of its own, as two
         graphs have it."""

@@ -89,6 +89,11 @@ struct rp_finding {
     size_t buffer_count, buffer_capacity;
     uint64_t unproved; /* calls between a forward and the end of its replay that are not proved */
     char first_unproved[256];
+    struct rp_unnamed {
+        size_t count;   /* allocations that forwards read and that are no buffers */
+        uint64_t bytes; /* of what they read there */
+        uint64_t largest, largest_bytes;
+    } unnamed; /* where calls are not proved, which may write there all the same */
     struct rp_left_out too_short; /* few launches may come again by chance */
     struct rp_left_out endless;   /* the last launch's name comes before in the run */
     size_t chained;              /* pairs left out: better ones use their names the other way */

@@ -149,6 +149,17 @@ static void print_doubted(const struct rp_finding *finding, FILE *out)
                 rp_find_doubt_text(finding->first_doubt));
 }
 
+static void print_unnamed(const struct rp_unnamed *unnamed, FILE *out)
+{
+    if (unnamed->count)
+        fprintf(out,
+                "  these may write what no argument of theirs leads to. Forwards read %llu bytes "
+                "in %zu allocation%s that are not declared, most of them in allocation %llu: "
+                "declare what is written there\n",
+                (unsigned long long)unnamed->bytes, unnamed->count, unnamed->count > 1 ? "s" : "",
+                (unsigned long long)unnamed->largest);
+}
+
 static void print_state(const struct rp_finding *finding, bool declared, FILE *out)
 {
     if (finding->unproved)
@@ -159,6 +170,7 @@ static void print_state(const struct rp_finding *finding, bool declared, FILE *o
         fprintf(out, "state    declared, as asked for\n");
     else
         fputs("state    discovered: the writes of every call near the segments are proved\n", out);
+    print_unnamed(&finding->unnamed, out);
     for (size_t i = 0; i < finding->buffer_count; i++)
         fprintf(out, "  %-8s %s%s\n", finding->buffers[i].name,
                 finding->buffers[i].guess ? "(guess) " : "", finding->buffers[i].evidence);

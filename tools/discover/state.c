@@ -13,6 +13,7 @@ struct memory {
     uint64_t id;
     struct rp_spans written, live_in, proved; /* proved: of live_in, what is read indeed */
     struct rp_spans state, sure;              /* sure: of state, what a forward reads indeed */
+    struct rp_spans read;                     /* proved, of all forwards */
 };
 
 struct search {
@@ -123,6 +124,26 @@ static void take_occurrence(struct search *search, const struct rp_occurrence *o
     for (size_t i = occurrence->forward; i < occurrence->replay_end; i++)
         take_call(search, &story->calls[i],
                   i < occurrence->forward_end && story->calls[i].thread == thread);
+    for (size_t i = 0; i < search->count; i++)
+        note(search, rp_spans_add_all(&search->items[i].read, &search->items[i].proved));
+}
+
+/* What a call writes that is not proved may lie where none of its arguments leads to. */
+static void count_unnamed(struct search *search)
+{
+    struct rp_unnamed *unnamed = &search->finding->unnamed;
+
+    for (size_t i = 0; search->finding->unproved && i < search->count; i++) {
+        struct memory *memory = &search->items[i];
+        note(search, rp_spans_remove_all(&memory->read, &memory->state));
+        uint64_t bytes = rp_spans_bytes(&memory->read);
+        unnamed->count += bytes > 0;
+        unnamed->bytes += bytes;
+        if (bytes <= unnamed->largest_bytes)
+            continue;
+        unnamed->largest = memory->id;
+        unnamed->largest_bytes = bytes;
+    }
 }
 
 /* ---- where it is found --------------------------------------------------------------- */
@@ -257,7 +278,9 @@ void rp_find_state(struct rp_finding *finding)
     for (size_t i = 0; i < search.count; i++)
         for (size_t at = 0; at < search.items[i].state.count; at++)
             add_buffer(finding, &search.items[i], &search.items[i].state.items[at], from);
+    count_unnamed(&search);
     for (size_t i = 0; i < search.count; i++) {
+        rp_spans_release(&search.items[i].read);
         rp_spans_release(&search.items[i].written);
         rp_spans_release(&search.items[i].live_in);
         rp_spans_release(&search.items[i].state);
