@@ -2,6 +2,21 @@
 /* Values that are one of several. */
 #include "cuda/access/op.h"
 
+/* A pointer, or else an address in shared or local memory, by which nobody sees anything: who goes
+ * by it goes somewhere by the pointer. */
+static bool join_near(struct rp_form *out, const struct rp_form *a, const struct rp_form *b,
+                      unsigned bits)
+{
+    const struct rp_form *near = a->flags & RP_FORM_NEAR ? a : b, *far = near == a ? b : a;
+    if (bits < 64 || !(near->flags & RP_FORM_NEAR) || (far->flags & RP_FORM_NEAR) || near->root ||
+        !far->root || ((near->flags | far->flags) & RP_FORM_STRANGE))
+        return false;
+    int32_t root = far->root;
+    rp_op_unknown(out, bits, 0);
+    out->root = root;
+    return true;
+}
+
 /* A value that is one of several: what they have in common. */
 static void join(const struct rp_run *run, struct rp_form *out, const struct rp_form *other,
                  unsigned bits)
@@ -13,6 +28,8 @@ static void join(const struct rp_run *run, struct rp_form *out, const struct rp_
     rp_form_copy(&b, other);
     uint8_t flags = (a.flags | b.flags) & (RP_FORM_STRANGE | RP_FORM_TOP);
     bool both_near = a.flags & b.flags & RP_FORM_NEAR;
+    if (join_near(out, &a, &b, bits))
+        return;
     if (a.root != b.root || ((a.flags ^ b.flags) & RP_FORM_NEAR)) {
         rp_op_unrelated(out, bits);
         out->flags |= bits >= 64 ? flags & RP_FORM_STRANGE : 0;
