@@ -32,6 +32,7 @@ enum generated_detour {
     GENERATED_BY_ARRAY,
     GENERATED_BY_FUNCTION,
     GENERATED_BY_REFERENCE,
+    GENERATED_NEAR_OR_FAR,  /* to local memory, or to global */
     GENERATED_DETOURS
 };
 

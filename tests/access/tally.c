@@ -177,6 +177,7 @@ static void print_shares(const struct tally *tally)
         [GENERATED_BY_DISTANCE] = "the distance of two", [GENERATED_BY_TABLE] = "tables",
         [GENERATED_BY_STRUCT] = "structs by value", [GENERATED_BY_ARRAY] = "local memory",
         [GENERATED_BY_FUNCTION] = "functions", [GENERATED_BY_REFERENCE] = "local memory of others",
+        [GENERATED_NEAR_OR_FAR] = "what may be local or global",
         [GENERATED_DETOURS] = "none of these", [GENERATED_DETOURS + 1] = "several of these"};
     if (tally->shares[GENERATED_DETOURS].launches == tally->launches)
         return; /* in no way that is worth telling */

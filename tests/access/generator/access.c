@@ -43,7 +43,7 @@ static void make_near_or_far(struct generator *at)
 
 void generator_access(struct generator *at)
 {
-    if (at->kind == GENERATED_POINTERS && below(at, 12) == 0) {
+    if (at->kind == GENERATED_POINTERS && generator_is_near_or_far(at)) {
         make_near_or_far(at);
         return;
     }

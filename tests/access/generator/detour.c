@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a pointer goes through between the parameters and an access: halves of 32 bits, masks,
- * tables in memory and in structs by value, local memory, functions. Each other kernel has detours of
- * one kind only, so that it can be told which of them the analysis loses how often. */
+ * tables in memory and in structs by value, local memory, functions. Each other kernel has detours
+ * of one kind only, so that it can be told which of them the analysis loses how often. */
 #include "tests/access/generator/generator.h"
 
 static void note(struct generator *at, enum generated_detour detour)
@@ -199,11 +199,22 @@ void generator_functions(struct generator *at)
 
 /* ----------------------------------------------------------------------------------- */
 
+enum { WAYS = 12 }; /* and one more, which is no pointer's but an access's */
+
+bool generator_is_near_or_far(struct generator *at)
+{
+    bool is = below(at, 12) == 0;
+    if (at->only)
+        is = at->only % (WAYS + 1) == WAYS && below(at, 3) == 0;
+    if (is)
+        note(at, GENERATED_NEAR_OR_FAR);
+    return is;
+}
+
 unsigned generator_detour(struct generator *at)
 {
-    enum { WAYS = 12 };
     unsigned any = below(at, WAYS);
-    switch (at->only ? at->only % WAYS : any) {
+    switch (at->only ? at->only % (WAYS + 1) : any) {
     case 0: case 1: return by_halves(at);
     case 2: return by_bits(at);
     case 3: return by_distance(at);
@@ -211,6 +222,7 @@ unsigned generator_detour(struct generator *at)
     case 7: case 8: return from_struct(at);
     case 9: return from_array(at);
     case 10: return by_function(at);
+    case WAYS: return generator_root(at);
     default: return by_reference(at);
     }
 }

@@ -85,6 +85,8 @@ unsigned generator_root(struct generator *at); /* as the kernel was given it */
 /* detour.c: the same, by ways that compilers and people take */
 unsigned generator_detour(struct generator *at);
 void generator_functions(struct generator *at); /* which they go through: before the kernel */
+/* Whether an access may be to local or to global memory, as the address tells. */
+bool generator_is_near_or_far(struct generator *at);
 
 /* access.c */
 void generator_access(struct generator *at);
