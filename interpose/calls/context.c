@@ -170,9 +170,9 @@ void rp_context_check(const struct rp_footprint *call)
 {
     if (!rp_core.segments_wanted || !left_out || find(current()) < context_count)
         return;
-    rp_remark(rp_name(call->name), "works in a context past the 64th: its streams are not told "
-                                   "from those of others");
-    rp_report(RP_HAZARD_UNPROVED, NULL, call, 0, 0, 0, NULL, NULL);
+    rp_report_unfollowed(call, "it works in a context past the 64th that the job has made, whose "
+                               "streams are not told from those of others: let contexts stay, "
+                               "rather than make them anew");
 }
 
 void rp_contexts_forget(void)

@@ -175,6 +175,13 @@ void rp_report_refused(const struct rp_execution *execution)
     record(&hazard);
 }
 
+void rp_report_unfollowed(const struct rp_footprint *call, const char *why)
+{
+    struct rp_hazard hazard = met_by(RP_HAZARD_UNPROVED, NULL, call);
+    hazard.reason = why;
+    record(&hazard);
+}
+
 void rp_report_missing(const struct rp_execution *execution, const char *buffer, const char *why)
 {
     struct rp_hazard hazard = met_by(RP_HAZARD_UNPROVED, execution, NULL);

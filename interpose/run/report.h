@@ -31,6 +31,9 @@ void rp_report_bereft(enum rp_hazard_kind kind, const struct rp_execution *execu
 /* A replay of what discovery has refused: says by which call of the forward, and why. */
 void rp_report_refused(const struct rp_execution *execution);
 
+/* `call` is followed no further, whatever it meets: says why, and what helps. */
+void rp_report_unfollowed(const struct rp_footprint *call, const char *why);
+
 /* A declared variable of the host's, by its name in the contract, is not there to be put back. */
 void rp_report_missing(const struct rp_execution *execution, const char *buffer, const char *why);
 

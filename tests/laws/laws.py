@@ -186,6 +186,7 @@ REFUSED = {
     "missed-call": dict(buffers=[STATE], kind="foreign-read"),
     "host-slab": dict(kind="diverged"),
     "context-gone-in-forward": dict(buffers=[STATE], discover=True, kind="not-preserved"),
+    "context-each-time": dict(buffers=[STATE], kind="unproved"),
     "context-gone-in-replay": dict(buffers=[STATE], discover=True, kind="state-left"),
     "stepped-late": dict(buffers=[STATE, LATE], kind="unproved"),
     "stepped-inside": dict(buffers=[STATE, LATE], kind="unproved"),
@@ -632,6 +633,11 @@ def words():
                            contract_of({"buffers": [STATE]}, "declared", "regions"))
     claim("empty-forward: the line says that the forward made no call",
           "its forward made no call on this thread" in run.stderr, run.stderr)
+    run, summary = guarded("context-each-time", "replay",
+                           contract_of({"buffers": [STATE]}, "declared", "regions"))
+    claim("context-each-time: the line says that there were too many contexts, and what helps",
+          "in a context past the 64th" in run.stderr and "let contexts stay" in run.stderr,
+          run.stderr)
     run, summary = guarded("never-replayed", "eager",
                            contract_of({"buffers": [STATE]}, "declared", "regions"))
     claim("never-replayed: ten thousand forwards, and what is held stays within bounds",

@@ -132,6 +132,26 @@ void scenario_context_gone_in_replay(void)
     run_step(2, step_forward, overwrite);
 }
 
+static void work_in_passing_context(void)
+{
+    CUcontext passing_by;
+    CU(CtxCreate, &passing_by, NULL, 0, 0);
+    allocate(WORDS(1));
+    CU(CtxDestroy, passing_by);
+    CU(CtxSetCurrent, context);
+}
+
+/* More contexts than are told apart, one after the other. */
+void scenario_context_each_time(void)
+{
+    enum { TIMES = 70 };
+    begin_job();
+    result("state", &state_, WORDS(n));
+    for (int nth = 0; nth < TIMES; nth++)
+        work_in_passing_context();
+    run_steps(step_forward, overwrite);
+}
+
 static void *leave(void *unused)
 {
     CU(CtxSetCurrent, context);

@@ -99,7 +99,7 @@
     X("given-back", given_back) X("given-back-by-graph", given_back_by_graph)                     \
     X("stream-left", stream_left) X("streams-left", streams_left)                                \
     X("context-gone-in-forward", context_gone_in_forward)                                         \
-    X("context-gone-in-replay", context_gone_in_replay)                                           \
+    X("context-gone-in-replay", context_gone_in_replay) X("context-each-time", context_each_time) \
     X("context-left", context_left) X("thread-left", thread_left) X("throng", throng)             \
     X("stepped-late", stepped_late) X("read-before-put", read_before_put)                         \
     X("stepped-inside", stepped_inside) X("stepped-behind", stepped_behind)                       \
