@@ -486,6 +486,11 @@ def words():
     claim("stepped-late: a function of the host's that a replay gives again is remarked",
           run.returncode == 0 and
           "cuLaunchHostFunc" in {u["call"] for u in summary["unknown"]}, run.stderr)
+    run, summary = guarded("early", "replay",
+                           contract_of({"buffers": [STATE, LATE]}, "declared", "regions"))
+    claim("early: of the host's variables nothing was kept for a forward older than the driver",
+          run.returncode == STOPPED and "had not called the driver yet" in run.stderr and
+          {hazard["hazard"] for hazard in counting(summary)} == {"unproved"}, run.stderr)
     undeclared = contract_of({"buffers": [GENERATOR]}, "declared", "regions")
     run, summary = guarded("accumulator", "replay", undeclared)
     claim("accumulator: state that nobody declared is a hazard, not a silent wrong",
