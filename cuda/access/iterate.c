@@ -65,6 +65,39 @@ static void solve_range(struct rp_run *run, const struct rp_form *start, int64_t
     trip->last = most;
 }
 
+/* What is not known of the operands of the exit test is the same in each turn: in the loop nothing
+ * is done but to count on by numbers. */
+static bool is_steady(const struct rp_run *run, const struct rp_loop *loop)
+{
+    for (uint32_t i = 0; i < loop->test_op_count; i++) {
+        const struct rp_op *op = &run->proof->ops[run->proof->test_ops[loop->first_test_op + i]];
+        bool sum = op->kind == RP_OP_ADD || op->kind == RP_OP_SUB;
+        bool counts = op->kind == RP_OP_INDUCTION && rp_form_is_number(&run->forms[op->b]);
+        if (!sum && !counts && op->kind != RP_OP_COMPARE && op->kind != RP_OP_PNOT)
+            return false;
+    }
+    return true;
+}
+
+/* What comes nearer to 0 by 1 in each turn, from another start for each thread, is above it, or
+ * below, as long as it is another number: nobody leaps over 0. */
+static void take_for_order(const struct rp_run *run, const struct rp_loop *loop,
+                           struct rp_form *distance, enum rp_compare *compare)
+{
+    uint32_t counter = RP_VAR_LOOP + loop->depth;
+    int64_t lo, hi, step = distance->mask >> counter & 1 ? distance->k[counter] : 0;
+    struct rp_form start;
+    rp_form_copy(&start, distance);
+    start.mask &= ~(1u << counter);
+    if (*compare != RP_NE || (step != 1 && step != -1) || !(start.mask || start.fuzz) ||
+        (start.fuzz && !is_steady(run, loop)) || !rp_run_range(run, &start, &lo, &hi) ||
+        (step < 0 ? lo < 0 : hi > 0))
+        return;
+    if (step < 0)
+        rp_form_scale(distance, distance, -1);
+    *compare = RP_LT;
+}
+
 /* Solves the exit test, whose operands have just been evaluated. */
 static void solve(struct rp_run *run, uint32_t index, struct rp_trip *trip)
 {
@@ -77,6 +110,7 @@ static void solve(struct rp_run *run, uint32_t index, struct rp_trip *trip)
     if (!op || !rp_run_difference(run, op, continues_if, &trip->distance, &compare))
         return;
     const struct rp_form *distance = &trip->distance;
+    take_for_order(run, loop, &trip->distance, &compare);
     int64_t step = distance->mask >> counter & 1 ? distance->k[counter] : 0;
     if (distance->c < -ENDLESS / 2 || distance->c > ENDLESS / 2 || step < -ENDLESS / 2)
         return;
@@ -150,10 +184,13 @@ bool rp_run_confirm(struct rp_run *run, uint32_t index)
     bool continues_if;
     if (trip->kind == RP_TRIP_UNKNOWN)
         return true;
-    const struct rp_op *op = find_comparison(run, &run->proof->loops[index], &continues_if);
+    const struct rp_loop *loop = &run->proof->loops[index];
+    const struct rp_op *op = find_comparison(run, loop, &continues_if);
     enum rp_compare compare;
-    return op && rp_run_difference(run, op, continues_if, &again.distance, &compare) &&
-           compare == trip->compare && rp_form_equal(&again.distance, &trip->distance);
+    if (!op || !rp_run_difference(run, op, continues_if, &again.distance, &compare))
+        return false;
+    take_for_order(run, loop, &again.distance, &compare);
+    return compare == trip->compare && rp_form_equal(&again.distance, &trip->distance);
 }
 
 /* A value after its loops: their counters stand at the last iteration. */

@@ -234,6 +234,49 @@ static void loops_are_counted(void **state)
                  WRITES('A', 80, 96)));
 }
 
+/* Down to 0, or up to it, from another number for each thread. */
+static void loops_that_count_to_equality(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    /* tid + 1 words each, at 16 words from each other: too many threads to walk */
+    prove("add.s32 %r9, %r4, 1; mul.wide.s32 %rd9, %r4, 64; add.s64 %rd9, %rd9, %rd1; L:"
+          "st.global.u32 [%rd9], 0; add.s64 %rd9, %rd9, 4; add.s32 %r9, %r9, -1;"
+          "setp.ne.s32 %p1, %r9, 0; @%p1 bra L;", 1, MANY, words,
+          CLAIMS(MAY_WRITE('A', 0, (int64_t)MANY * 68 - 64)));
+    prove("and.b32 %r9, %r4, 7; add.s32 %r9, %r9, 1; mov.u64 %rd9, %rd1; L:"
+          "st.global.u32 [%rd9], 0; add.s64 %rd9, %rd9, 4; add.s32 %r9, %r9, -1;"
+          "setp.ne.s32 %p1, %r9, 0; @%p1 bra L;", 1, MANY, words,
+          CLAIMS(WRITES('A', 0, 32)));
+    prove("ld.global.u32 %r9, [%rd2]; and.b32 %r9, %r9, 7; not.b32 %r9, %r9; mov.u64 %rd9, %rd1;"
+          "L: st.global.u32 [%rd9], 0; add.s64 %rd9, %rd9, 4; add.s32 %r9, %r9, 1;"
+          "setp.ne.s32 %p1, %r9, 0; @%p1 bra L;", 1, 1, words,
+          CLAIMS(READS('B', 0, 4), MAY_WRITE('A', 0, 32)));
+    /* away from 0, by 2, and from below it as well as from above */
+    static const char *const endless[] = {
+        "and.b32 %r9, %r9, 7; add.s32 %r9, %r9, 1; mov.u32 %r10, 1;",
+        "and.b32 %r9, %r9, 7; add.s32 %r9, %r9, 1; mov.u32 %r10, -2;",
+        "and.b32 %r9, %r9, 7; sub.s32 %r9, %r9, 3; mov.u32 %r10, -1;",
+        "mov.u32 %r10, -1;",
+    };
+    char body[512];
+    for (size_t i = 0; i < sizeof endless / sizeof *endless; i++) {
+        snprintf(body, sizeof body, "ld.global.u32 %%r9, [%%rd2]; %s mov.u64 %%rd9, %%rd1; L:"
+                 "st.global.u32 [%%rd9], 0; add.s64 %%rd9, %%rd9, 4; add.s32 %%r9, %%r9, %%r10;"
+                 "setp.ne.s32 %%p1, %%r9, 0; @%%p1 bra L;", endless[i]);
+        prove(body, 1, 1, words, CLAIMS(READS('B', 0, 4), WRITES_IN('A')));
+    }
+    /* to another number in each turn, which may be leapt over */
+    prove("mov.u32 %r9, 100; mov.u64 %rd9, %rd1; L: st.global.u32 [%rd9], 0;"
+          "add.s64 %rd9, %rd9, 4; add.s32 %r9, %r9, -1; ld.global.u32 %r10, [%rd2];"
+          "and.b32 %r10, %r10, 7; setp.ne.s32 %p1, %r9, %r10; @%p1 bra L;", 1, 1, words,
+          CLAIMS(MAY_READ('B', 0, 4), WRITES_IN('A')));
+    prove("ld.global.u32 %r11, [%rd2]; and.b32 %r11, %r11, 3; mov.u32 %r9, 100; mov.u32 %r10, 0;"
+          "mov.u64 %rd9, %rd1; L: st.global.u32 [%rd9], 0; add.s64 %rd9, %rd9, 4;"
+          "add.s32 %r9, %r9, -1; add.s32 %r10, %r10, %r11; setp.ne.s32 %p1, %r9, %r10; @%p1 bra L;",
+          1, 1, words, CLAIMS(READS('B', 0, 4), WRITES_IN('A')));
+}
+
 /* How far the first loop has counted is a value like any other to the second. */
 static void loops_that_are_bounded_by_others(void **state)
 {
@@ -316,6 +359,7 @@ int main(void)
         cmocka_unit_test(gaps_of_what_is_not_exact_are_no_more),
         cmocka_unit_test(lanes_and_warps_are_parts_of_the_thread),
         cmocka_unit_test(loops_are_counted),
+        cmocka_unit_test(loops_that_count_to_equality),
         cmocka_unit_test(loops_that_are_bounded_by_others),
         cmocka_unit_test(loops_that_are_not_counted),
         cmocka_unit_test(first_iteration_of_a_loop_tested_at_its_end),
