@@ -61,6 +61,24 @@ static enum rp_status run_all(struct rp_run *run, struct rp_effort *effort,
     return status == RP_OK && walked ? rp_walk_emit(&walk, out) : status;
 }
 
+static void take_used(const struct rp_run *run, bool *used)
+{
+    for (size_t i = 0; used && i < run->proof->root_count; i++)
+        used[i] |= run->root_used[i];
+}
+
+/* Of a launch that may load what it has written: without what was told of memory. */
+static enum rp_status run_untold(struct rp_scratch *scratch, struct rp_run *run,
+                                 rp_symbol_fn symbols, void *ctx, struct rp_effort *effort,
+                                 struct rp_access_set *out)
+{
+    struct rp_launch untold = *run->launch;
+    untold.known = NULL;
+    rp_scratch_prepare(scratch, run->proof, &untold, run);
+    find_roots(run, symbols, ctx);
+    return run_all(run, effort, out);
+}
+
 enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_launch *launch,
                                rp_symbol_fn symbols, void *symbols_ctx, struct rp_effort *effort,
                                bool *used, struct rp_told *told, struct rp_access_set *out)
@@ -77,20 +95,20 @@ enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_lau
     if (!scratch)
         return RP_NO_MEMORY;
     struct rp_run run;
-    struct rp_launch untold = *launch;
-    untold.known = NULL;
     rp_scratch_prepare(scratch, proof, launch, &run);
     find_roots(&run, symbols, symbols_ctx);
     enum rp_status status = run_all(&run, effort, out);
-    if (status == RP_OK && rp_run_contradicts(&run, out)) { /* it may load what it has written */
-        rp_scratch_prepare(scratch, proof, &untold, &run);
-        find_roots(&run, symbols, symbols_ctx);
-        status = run_all(&run, effort, out);
-    }
-    if (used)
-        memcpy(used, run.root_used, proof->root_count);
+    take_used(&run, used);
     if (told)
         rp_told_take(&run, told);
+    if (status == RP_OK && rp_run_contradicts(&run, out)) {
+        if (used && out->writes < RP_VERDICT_ROOT) /* where all of it lies tells whether it does */
+            memset(used, true, proof->root_count);
+        status = run_untold(scratch, &run, symbols, symbols_ctx, effort, out);
+        take_used(&run, used);
+        if (told)
+            rp_told_dismiss(&run, told);
+    }
     rp_scratch_give(scratch);
     return status;
 }

@@ -68,7 +68,8 @@ static bool holds(const struct rp_evaluation *made, const struct rp_launch *laun
         uint64_t lo = item->lo + pointer, hi = item->hi + pointer;
         if (!absolute && (lo > hi || hi > HIGHEST_ADDRESS))
             return false;
-        if (made->told && item->effect == RP_WRITE && rp_told_meets(made->told, launch, lo, hi))
+        if (made->told && !made->told->unheard && item->effect == RP_WRITE &&
+            rp_told_meets(made->told, launch, lo, hi))
             return false;
     }
     return !made->told || rp_told_holds(made->told, launch);

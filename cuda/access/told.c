@@ -37,11 +37,28 @@ static void take(const struct rp_run *run, const struct rp_window *window, struc
 void rp_told_take(const struct rp_run *run, struct rp_told *told)
 {
     told->count = told->bytes = 0;
-    told->overfull = false;
+    told->overfull = told->unheard = false;
     uint32_t refused = 0;
     for (uint32_t i = 0; i < run->window_count; i++)
         if (run->windows[i].bytes || (run->windows[i].refused && refused++ < MOST_REFUSED))
             take(run, &run->windows[i], told);
+}
+
+void rp_told_dismiss(const struct rp_run *run, struct rp_told *told)
+{
+    told->unheard = true;
+    for (uint32_t i = 0; i < run->window_count; i++) {
+        const struct rp_window *window = &run->windows[i];
+        bool known = !window->bytes;
+        for (uint32_t j = 0; j < told->count && !known; j++)
+            known = told->windows[j].of_params && window->of_params &&
+                    told->windows[j].at == window->lo &&
+                    told->windows[j].bytes == window->hi - window->lo;
+        if (!known && told->count < RP_MAX_WINDOWS)
+            take(run, window, told);
+        else
+            told->overfull |= !known;
+    }
 }
 
 struct rp_told *rp_told_keep(const struct rp_told *told)

@@ -18,12 +18,15 @@ struct rp_told_window {
 struct rp_told {
     uint32_t count, bytes; /* of windows, and of what stood in them */
     bool overfull;         /* there was more than there is room for */
+    bool unheard;          /* as the launch may write there it was evaluated without */
     struct rp_told_window windows[RP_MAX_WINDOWS];
     unsigned char content[RP_TOLD_BYTES];
 };
 
 /* Into `told`, before the run ends. */
 void rp_told_take(const struct rp_run *run, struct rp_told *told);
+/* The launch may write there itself, and was evaluated once more without: adds what that was told. */
+void rp_told_dismiss(const struct rp_run *run, struct rp_told *told);
 /* A copy of no more than is needed, to be freed; NULL without memory. */
 struct rp_told *rp_told_keep(const struct rp_told *told);
 /* The same stands there for this launch, and what was not known then is not known now. */
