@@ -25,7 +25,8 @@ struct rp_told {
 
 /* Into `told`, before the run ends. */
 void rp_told_take(const struct rp_run *run, struct rp_told *told);
-/* The launch may write there itself, and was evaluated once more without: adds what that was told. */
+/* The launch may write there itself, and was evaluated once more without: adds what that was
+ * told. */
 void rp_told_dismiss(const struct rp_run *run, struct rp_told *told);
 /* A copy of no more than is needed, to be freed; NULL without memory. */
 struct rp_told *rp_told_keep(const struct rp_told *told);

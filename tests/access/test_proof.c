@@ -400,8 +400,8 @@ static void the_grids_barrier_is_nobodys_memory(void **state)
           words, both);
     prove(HALVES "mov.b64 %rd22, {%r21, %r20};" BETWEEN("%rd22"), 4, 64, words, both);
     /* a number that the job has given is in it */
-    prove(HALVES "cvt.u64.u32 %rd21, %r1; bfi.b64 %rd22, %rd20, %rd21, 32, 32;" MEET("%rd22"), 1, 64,
-          words, CLAIMS(READS_ANY, WRITES_ANY));
+    prove(HALVES "cvt.u64.u32 %rd21, %r1; bfi.b64 %rd22, %rd20, %rd21, 32, 32;" MEET("%rd22"), 1,
+          64, words, CLAIMS(READS_ANY, WRITES_ANY));
     prove(HALVES "bfi.b64 %rd22, %rd20, %rd21, 16, 32;" MEET("%rd22"), 1, 64, words,
           CLAIMS(READS_ANY, WRITES_ANY));
     prove(HALVES "shl.b64 %rd22, %rd20, 32; or.b64 %rd23, %rd22, %rd1;" MEET("%rd23"), 1, 64, words,
@@ -486,6 +486,35 @@ static void short_parameters_and_many_threads(void **state)
     rp_ptx_destroy(module);
 }
 
+/* Of memory that the driver gives out on the device: by who asks for it, and by who finds the
+ * pointer to it in memory. */
+static void a_proof_says_what_it_rests_on(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        enum rp_verdict best;
+        const char *words;
+    } cases[] = {
+        {"{ .param .b64 n; .param .b64 r; st.param.b64 [n], 64; call.uni (r), malloc, (n);"
+         "ld.param.b64 %rd9, [r]; } st.u32 [%rd9], 0;", RP_VERDICT_EVERYTHING,
+         "reads and writes everything: the kernel calls malloc, whose code is not here"},
+        {"ld.global.u64 %rd9, [%rd2]; st.u32 [%rd9], 0;", RP_VERDICT_EXACT,
+         "where it is known what stands in memory that it goes by; else whatever the arguments "
+         "lead to"},
+    };
+    const char *before = ".extern .func (.param .b64 r) malloc (.param .b64 n);\n";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rp_ptx_module *module = body_module(before, cases[i].body);
+        struct rp_proof *proof;
+        assert_int_equal(rp_proof_build(module, rp_ptx_find(module, "k"), &proof), RP_OK);
+        assert_int_equal(rp_proof_writes(proof), cases[i].best);
+        assert_non_null(strstr(rp_proof_text(proof), cases[i].words));
+        rp_proof_destroy(proof);
+        rp_ptx_destroy(module);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -502,6 +531,7 @@ int main(void)
         cmocka_unit_test(functions_are_followed),
         cmocka_unit_test(a_function_that_is_here_is_followed_whatever_its_name),
         cmocka_unit_test(short_parameters_and_many_threads),
+        cmocka_unit_test(a_proof_says_what_it_rests_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
