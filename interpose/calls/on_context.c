@@ -135,6 +135,20 @@ void rp_on_context_leave_before(struct rp_frame *frame)
     rp_core_unlock();
 }
 
+static bool is_active(CUdevice device)
+{
+    unsigned flags;
+    int active = 1;
+    return rp_real.cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active;
+}
+
+void rp_on_primary_leave_before(struct rp_frame *frame)
+{
+    const struct rp_args_cuDevicePrimaryCtxRelease_v2 *args = frame->args;
+    frame->scratch[0] = is_active(args->dev) ? frame : NULL;
+    rp_on_context_leave_before(frame);
+}
+
 void rp_on_context_destroy(struct rp_frame *frame)
 {
     const struct rp_args_cuCtxDestroy *args = frame->args;
@@ -142,13 +156,11 @@ void rp_on_context_destroy(struct rp_frame *frame)
         gone(RP_HANDLE(args->ctx));
 }
 
-/* The primary context goes with its last user, or at once when it is reset. */
+/* The primary context goes with its last user, or at once when it is reset: if there was one. */
 void rp_on_primary_reset(struct rp_frame *frame)
 {
     const struct rp_args_cuDevicePrimaryCtxRelease_v2 *args = frame->args;
-    unsigned flags;
-    int active = 1;
-    if (frame->result == CUDA_SUCCESS &&
-        rp_real.cuDevicePrimaryCtxGetState(args->dev, &flags, &active) == CUDA_SUCCESS && !active)
+    bool was_active = frame->scratch[0] != NULL;
+    if (frame->result == CUDA_SUCCESS && was_active && !is_active(args->dev))
         gone(rp_context_primary(args->dev));
 }

@@ -154,6 +154,7 @@ SCENARIOS = {
     "streams-left": dict(buffers=[STATE, JOURNAL], discover=True,
                          finds={("stale-read", "state")}),
     "context-left": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
+    "reset-beside": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "thread-left": dict(buffers=[STATE], discover=True, finds={("stale-read", "state")}),
     "read-before-put": dict(buffers=[STATE, PUT], races=True, finds={("stale-read", "state")}),
     "replayed-elsewhere": dict(buffers=[NONE], discover=True, races=True, finds=set()),

@@ -152,6 +152,20 @@ void scenario_context_each_time(void)
     run_steps(step_forward, overwrite);
 }
 
+static void overwrite_and_reset(void)
+{
+    overwrite();
+    CU(DevicePrimaryCtxReset, 0);
+}
+
+/* A library resets the primary context, in which nobody works: nothing goes with that. */
+void scenario_reset_beside(void)
+{
+    begin_job();
+    result("state", &state_, WORDS(n));
+    run_steps(step_forward, overwrite_and_reset);
+}
+
 static void *leave(void *unused)
 {
     CU(CtxSetCurrent, context);
