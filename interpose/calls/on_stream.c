@@ -87,11 +87,20 @@ void rp_on_capture_begun(struct rp_frame *frame)
     rp_core_unlock();
 }
 
-/* A capture also ends when ending it fails: the driver has invalidated it. */
+/* A capture also ends when ending it fails, where the driver has invalidated it; but not where the
+ * call was for another stream or thread than began it, or for a stream that is none. */
+static bool has_ended(CUresult result)
+{
+    return result != CUDA_ERROR_ILLEGAL_STATE && result != CUDA_ERROR_INVALID_HANDLE &&
+           result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_INVALID_CONTEXT &&
+           result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED &&
+           result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+}
+
 void rp_on_capture_ended(struct rp_frame *frame)
 {
     rp_core_lock();
-    if (rp_core.captures) {
+    if (rp_core.captures && has_ended(frame->result)) {
         note_capture(frame, false);
         rp_recompute_look_ends();
     }
