@@ -188,6 +188,17 @@ void rp_on_mem_create_budget(struct rp_frame *frame)
         rp_handler_keep_budget(frame, args->size);
 }
 
+/* Of its own, that is, which no budget counts: as for code, streams, or what a kernel spills. */
+bool rp_memory_freed_for(struct rp_frame *frame)
+{
+    if (!rp_recompute_is_on() || rp_call_in_class(frame->id, "alloc.host"))
+        return false;
+    rp_core_lock();
+    bool is_freed = rp_recompute_yields(frame->again);
+    rp_core_unlock();
+    return is_freed;
+}
+
 void rp_on_alloc(struct rp_frame *frame)
 {
     const struct rp_args_cuMemAlloc_v2 *args = frame->args;

@@ -109,6 +109,15 @@ bool rp_wrap_enter(struct rp_frame *frame)
     return !frame->skip;
 }
 
+bool rp_wrap_again(struct rp_frame *frame)
+{
+    rp_inside = true;
+    bool is_freed = (frame->listening & RP_LISTEN_HANDLERS) && rp_memory_freed_for(frame);
+    rp_inside = false;
+    frame->again++;
+    return is_freed;
+}
+
 CUresult rp_wrap_leave(struct rp_frame *frame)
 {
     rp_inside = true;

@@ -29,6 +29,7 @@ struct rp_frame {
                         is called all the same */
     uint64_t seq;    /* number among the heard calls of the process, from 1; a child counts on */
     void *scratch[4]; /* belongs to the call's handler; NULL at before() */
+    unsigned again;     /* how often it was made again for want of memory */
     bool put_off;       /* all that there is to do is done when the driver has answered */
     unsigned listening; /* rp_listening as it was when the call came in */
 };
@@ -46,6 +47,9 @@ extern const struct rp_handler rp_handlers[RP_CALL_COUNT] RP_HIDDEN;
 /* The recorder of all calls, asked only while RP_LISTEN_TRACE is set. */
 void rp_trace_enter(struct rp_frame *frame);
 void rp_trace_leave(struct rp_frame *frame);
+
+/* The driver had no memory for a call. True when there is more of it now. */
+bool rp_memory_freed_for(struct rp_frame *frame);
 
 /* Grows by each call after which what other calls mean may be other than before. Never 0. */
 uint64_t rp_wrap_changes(void);
@@ -95,6 +99,8 @@ extern void (*const rp_wrappers[RP_CALL_COUNT])(void) RP_HIDDEN;
 unsigned rp_wrap_start(void);
 /* Returns true when the driver is to be called. */
 bool rp_wrap_enter(struct rp_frame *frame);
+/* The driver had no memory for the call. Returns true when it is to be asked once more. */
+bool rp_wrap_again(struct rp_frame *frame);
 CUresult rp_wrap_leave(struct rp_frame *frame);
 
 /* Acquire: whoever sees 0 also sees the entry points that were filled in before. */

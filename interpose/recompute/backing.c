@@ -33,6 +33,7 @@ struct rp_backed {
 static struct {
     struct rp_backed **items; /* by address */
     size_t count, capacity;
+    unsigned home;    /* the number of the context that they are of, while there are any */
     uint64_t mapped, span; /* of all */
     uint64_t staying;
     uint64_t shared; /* the devices that work on it too, a bit each */
@@ -46,10 +47,20 @@ uint64_t rp_backing_context(void)
     return rp_real.cuCtxGetCurrent(&context) == CUDA_SUCCESS ? RP_HANDLE(context) : 0;
 }
 
-/* Peers reach what the driver makes, and not what is mapped for one device. */
-static bool is_first_context(void)
+static unsigned context_number(void)
 {
-    return !rp_driver_context_of(rp_context_stream(RP_HANDLE(CU_STREAM_LEGACY)));
+    return rp_driver_context_of(rp_context_stream(RP_HANDLE(CU_STREAM_LEGACY)));
+}
+
+/* Peers reach what the driver makes, and not what is mapped for one device. */
+static bool is_number_home(unsigned number)
+{
+    return !backing.count || number == backing.home;
+}
+
+bool rp_backing_is_home(rp_stream stream)
+{
+    return is_number_home(rp_driver_context_of(stream));
 }
 
 bool rp_backing_suits(uint64_t bytes)
@@ -57,7 +68,7 @@ bool rp_backing_suits(uint64_t bytes)
     uint64_t granule = rp_granule_bytes();
     bool is_worth_it = bytes >= granule || !rp_switch_on(RP_SWITCH_PLENTY);
     return granule && is_worth_it && !backing.shared && bytes <= UINT64_MAX - granule &&
-           !rp_core.captures && is_first_context();
+           !rp_core.captures && is_number_home(context_number());
 }
 
 /* ---- accounts -------------------------------------------------------------------- */
@@ -332,6 +343,7 @@ static enum rp_status create(uint64_t bytes, bool is_absent, uint64_t *address)
             : rp_granules_reserve(backed->span, &backed->address);
     if (status == RP_OK)
         status = enlist(backed);
+    backing.home = context_number();
     if (status != RP_OK) {
         if (backed->address)
             rp_granules_free(backed->address, backed->span);
@@ -419,11 +431,15 @@ void rp_backing_lose(uint64_t context)
 {
     for (size_t i = backing.count; i-- > 0;) {
         struct rp_backed *backed = backing.items[i];
-        uint64_t bytes = backed->bytes;
+        uint64_t address = backed->address, bytes = backed->bytes;
+        rp_alloc_id id;
         if (backed->context != context)
             continue;
         rp_backing_destroy(backed);
-        rp_core.device_bytes += bytes;
+        if (rp_memory_find(rp_core.bench.memory, address, &id, NULL, NULL) != RP_OK)
+            continue;
+        rp_core.device_bytes += bytes; /* its death takes them off */
+        rp_handler_died(id);
     }
 }
 

@@ -11,6 +11,7 @@
 #ifndef RP_INTERPOSE_BACKING_H
 #define RP_INTERPOSE_BACKING_H
 
+#include "cuda/driver.h"
 #include "tracker/memory.h"
 
 #include <stdbool.h>
@@ -90,8 +91,9 @@ bool rp_backing_fits(uint64_t bytes);
 void rp_backing_share(void);
 void rp_backing_share_with(int device);
 bool rp_backing_is_shared(void);
-/* The context is gone, and with it what the job had in it. The allocations are about to be counted
- * as dead. */
+/* The stream is of the context that all there is was made in, or there is nothing. */
+bool rp_backing_is_home(rp_stream stream);
+/* The context is gone, and with it what the job had in it: that counts as dead from then on. */
 void rp_backing_lose(uint64_t context);
 /* The context that is current, as a number. */
 uint64_t rp_backing_context(void);

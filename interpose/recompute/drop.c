@@ -259,19 +259,21 @@ static uint64_t evict(uint64_t bytes)
     return freed;
 }
 
+static uint64_t make_room(uint64_t bytes, bool waits)
+{
+    uint64_t freed = trim_own(bytes) + rp_leftovers_reclaim();
+    if (freed < bytes)
+        freed += rp_pools_reclaim(bytes - freed, waits);
+    return freed < bytes ? freed + take(bytes - freed) : freed;
+}
+
 /* What is behind a gate is left alone, unless there is nothing else, and the gate opens soon. */
 bool rp_drop_make_room(uint64_t bytes)
 {
     bool is_shut = rp_gates_are_shut();
-    uint64_t freed = trim_own(bytes) + rp_leftovers_reclaim();
-    if (freed < bytes)
-        freed += rp_pools_reclaim(bytes - freed, !is_shut);
-    if (freed < bytes)
-        freed += take(bytes - freed);
-    if (freed < bytes && is_shut && rp_gates_await()) { /* they may have opened just now */
-        freed += trim_own(bytes - freed) + rp_leftovers_reclaim();
-        freed += rp_pools_reclaim(bytes - freed, true) + take(bytes - freed);
-    }
+    uint64_t freed = make_room(bytes, !is_shut);
+    if (freed < bytes && is_shut && rp_gates_await()) /* they may have opened just now */
+        freed += make_room(bytes - freed, true);
     if (freed < bytes)
         freed += evict(bytes - freed);
     return freed >= bytes;

@@ -78,13 +78,21 @@ static bool is_broken(void)
     return !rp_core.captures && answers_fault() && answers_fault();
 }
 
+/* As a job finds that asks for more until it is refused. */
+static bool device_would_hold(uint64_t bytes)
+{
+    size_t left, total;
+    uint64_t all = rp_need_of_everything();
+    return rp_real.cuMemGetInfo_v2(&left, &total) == CUDA_SUCCESS && all <= total &&
+           bytes <= total - all;
+}
+
 bool rp_recompute_outgrows(uint64_t bytes)
 {
     uint64_t budget = rp_core.config.budget, fixed = rp_need_fixed();
-    size_t left, total;
     return rp_recompute_is_on() && budget != UINT64_MAX && rp_backing_suits(bytes) &&
            (fixed > budget || rp_granule_span(bytes) > budget - fixed) &&
-           rp_real.cuMemGetInfo_v2(&left, &total) == CUDA_SUCCESS && bytes <= total;
+           device_would_hold(bytes);
 }
 
 CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)
@@ -227,6 +235,17 @@ bool rp_recompute_make_room_for(uint64_t bytes)
     return rp_recompute_is_on() && rp_drop_make_room_for(bytes);
 }
 
+enum { MOST_YIELDS = 8 };
+
+bool rp_recompute_yields(unsigned attempt)
+{
+    uint64_t before = rp_backings_mapped();
+    if (!rp_recompute_is_on() || attempt >= MOST_YIELDS || !rp_granule_bytes())
+        return false;
+    (void)rp_drop_make_room(rp_granule_bytes() << attempt);
+    return rp_backings_mapped() < before;
+}
+
 const struct rp_bench *rp_recompute_refuge(void)
 {
     return rp_recompute_is_on() ? rp_refuge() : NULL;
@@ -247,8 +266,8 @@ void rp_recompute_lost(uint64_t context)
         rp_report(RP_HAZARD_NOT_PRESERVED, NULL, NULL, 0, 0, 0, NULL, NULL);
         rp_exile_forget_all();
     }
-    rp_pools_lose(context);
     rp_leftovers_lose(context);
+    rp_pools_lose(context);
     rp_backing_lose(context);
     rp_drop_forget();
 }

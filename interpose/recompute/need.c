@@ -47,9 +47,14 @@ static bool all_stays(void)
     return rp_core.captures || rp_backing_is_shared();
 }
 
+uint64_t rp_need_of_everything(void)
+{
+    return rp_need_fixed() - rp_backings_staying() + rp_backings_span();
+}
+
 void rp_need_everything(void)
 {
-    note_most(&needs.least, rp_need_fixed() - rp_backings_staying() + rp_backings_span());
+    note_most(&needs.least, rp_need_of_everything());
 }
 
 void rp_need_memory(void)

@@ -25,6 +25,8 @@ void rp_need_everything(void);
 
 /* Bytes that can't make way: the driver's own, and what stays. */
 uint64_t rp_need_fixed(void);
+/* Bytes that there would be if nothing were taken. */
+uint64_t rp_need_of_everything(void);
 /* Bytes of memory that the call meets and that are not there. */
 uint64_t rp_need_missing(const struct rp_footprint *call);
 

@@ -258,9 +258,12 @@ static void part_again(const struct parting *parting)
     pools.partings[pools.count++] = *parting; /* it had a place a moment ago */
 }
 
-/* What is not there of it comes first. */
+/* What is not there of it comes first. A stream by the handle of one that is gone comes after what
+ * that one holds, before it counts as the same. */
 struct rp_backed *rp_pool_take_again(struct rp_pool *pool, uint64_t bytes, rp_stream stream)
 {
+    if (rp_order_meet(rp_core.bench.order, stream) != RP_OK)
+        return NULL;
     look();
     size_t at = find_alike(pool, rp_granule_span(bytes), stream);
     if (at == pools.count)
@@ -351,15 +354,22 @@ void rp_pool_reset(struct rp_pool *pool, CUmemPool_attribute attribute)
 
 /* ---- ends ------------------------------------------------------------------------------ */
 
+/* Its events went with it, and are nothing that the driver could be asked about. */
 void rp_pools_lose(uint64_t context)
 {
     for (size_t i = pools.count; i-- > 0;) {
-        if (rp_backing_owner(pools.partings[i].backed) != context)
+        struct parting *parting = &pools.partings[i];
+        if (rp_backing_owner(parting->backed) != context)
             continue;
-        if (pools.partings[i].event)
-            become_past(&pools.partings[i]);
+        if (parting->event) {
+            parting->event = NULL;
+            become_past(parting);
+        }
         send_off(i);
     }
+    for (size_t i = 0; i < rp_backings_count(); i++)
+        if (rp_backing_owner(rp_backings_at(i)) == context)
+            rp_pool_drop(rp_backings_at(i));
 }
 
 void rp_pools_forget(void)

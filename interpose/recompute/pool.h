@@ -55,7 +55,7 @@ void rp_pool_trim(struct rp_pool *pool, uint64_t bytes);
 void rp_pool_answer(struct rp_pool *pool, CUmemPool_attribute attribute, void *value);
 void rp_pool_reset(struct rp_pool *pool, CUmemPool_attribute attribute);
 
-/* The context is gone, with what was given back in it. */
+/* The context is gone, with what was taken and given back in it, but for leftovers. */
 void rp_pools_lose(uint64_t context);
 /* After a fork. */
 void rp_pools_forget(void);

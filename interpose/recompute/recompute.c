@@ -128,7 +128,7 @@ void rp_recompute_ends(struct rp_execution *execution)
 static bool needs_what_is_dropped(const struct rp_footprint *call)
 {
     return rp_holding_any_dropped() &&
-           (rp_footprint_is_unproved(call) || rp_driver_context_of(call->stream) ||
+           (rp_footprint_is_unproved(call) || !rp_backing_is_home(call->stream) ||
             rp_use_first_needed(call));
 }
 
@@ -246,7 +246,8 @@ bool rp_recompute_before(const struct rp_footprint *call)
         rp_gate_begins(call->stream);
     rp_liveness_call(call);
     bring_back_before_it_is_shut_in(call);
-    enum rp_status status = rp_driver_context_of(call->stream) ? share(call) : rp_use_begins(call);
+    enum rp_status status =
+        rp_backing_is_home(call->stream) ? rp_use_begins(call) : share(call);
     const struct rp_holding *holding = rp_holding_any_dropped();
     if (status == RP_OK) {
         rp_behind_call(call);

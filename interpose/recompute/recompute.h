@@ -82,7 +82,8 @@ void rp_recompute_refuses(uint64_t bytes);
 
 /* ---- memory ------------------------------------------------------------------------- */
 
-/* No budget that there is could hold an allocation of so many bytes as a whole, but the device. */
+/* No budget that there is could hold an allocation of so many bytes as a whole, but the device
+ * beside all that the job has. */
 bool rp_recompute_outgrows(uint64_t bytes);
 /* The job asks for device memory. Returns what the driver would: the address is set on success, and
  * what has come counts for rp_core.device_bytes when it is born, before the lock is given up. */
@@ -112,6 +113,9 @@ void rp_recompute_code_changes(void);
 void rp_recompute_died(rp_alloc_id id);
 /* Drops what it takes for the budget to leave the job so many bytes more, or false. */
 bool rp_recompute_make_room_for(uint64_t bytes);
+/* Drops something for a call that the driver has found no memory for, the more the oftener it was
+ * asked. False when nothing went. */
+bool rp_recompute_yields(unsigned attempt);
 /* Where copies go that the budget leaves no room for; NULL when there is no such place. */
 const struct rp_bench *rp_recompute_refuge(void);
 /* A call of this name asks for something that comes with the memory itself: from now on all of that

@@ -56,6 +56,12 @@ unsigned rp_layer_start(void)
     return bits != NULL ? (unsigned)atoi(bits) : RP_LISTEN_HANDLERS | RP_LISTEN_TRACE;
 }
 
+bool rp_memory_freed_for(struct rp_frame *frame)
+{
+    (void)frame;
+    return false;
+}
+
 bool rp_repeat_enter(struct rp_frame *frame)
 {
     (void)frame;

@@ -45,7 +45,10 @@ RP_SLOW CUresult slow_cuFooWait_ptsz(CUstream s, CUdeviceptr_v2 at, const char *
     struct rp_args_cuFooWait_ptsz rp_args = {s, at, why};
     struct rp_frame rp_frame = {.id = RP_CALL_cuFooWait_ptsz, .args = &rp_args};
     if (rp_wrap_enter(&rp_frame))
-        rp_frame.result = rp_real.cuFooWait_ptsz(rp_args.s, rp_args.at, rp_args.why);
+        do
+            rp_frame.result = rp_real.cuFooWait_ptsz(rp_args.s, rp_args.at, rp_args.why);
+        while (rp_frame.result == CUDA_ERROR_OUT_OF_MEMORY &&
+               rp_wrap_again(&rp_frame));
     return rp_wrap_leave(&rp_frame);
 }
 RP_EXPORT CUresult cuFooWait_ptsz(CUstream s, CUdeviceptr_v2 at, const char *why)

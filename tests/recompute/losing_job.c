@@ -10,6 +10,7 @@
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 static CUmodule module;
+static const char *kernels; /* its file */
 static CUstream stream;
 
 static CUdeviceptr device_words(unsigned value)
@@ -653,6 +654,80 @@ static void given_while_captured(void)
     free_while_one_captures(give_in_turn);
 }
 
+/* The context goes, with all that there is, and the job goes on in another. */
+static void in_another_context(void)
+{
+    CUdeviceptr in = device_words(7), out = device_words(0);
+    CUcontext context;
+    forward("forward/0", out, in);
+    for (unsigned i = 0; i < 6; i++)
+        device_words(i);
+    CU(cuCtxGetCurrent(&context));
+    CU(cuCtxDestroy(context));
+    CU(cuCtxCreate(&context, NULL, 0, 0));
+    CU(cuModuleLoad(&module, kernels));
+    CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    in = device_words(9);
+    out = device_words(0);
+    forward("forward/0", out, in);
+    show("out", out);
+}
+
+/* More and more, until there is no more: as many blocks as the device would hold. */
+static void asked_until_refused(void)
+{
+    CUdeviceptr block;
+    size_t left, total;
+    int count = 0;
+    CU(cuMemGetInfo(&left, &total));
+    while (count < 100 && cuMemAlloc(&block, total / 10 * 3) == CUDA_SUCCESS)
+        count++;
+    printf("out %d\n", count);
+}
+
+/* The device is full of outputs when the driver needs memory of its own. */
+static void loaded_late(void)
+{
+    static const char image[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                                ".visible .global .align 8 .b8 table[131072];\n";
+    enum { OUTPUTS = 60 };
+    CUdeviceptr in = device_words(7), out[OUTPUTS];
+    CUmodule late;
+    for (int i = 0; i < OUTPUTS; i++) {
+        CU(cuMemAlloc(&out[i], BYTES));
+        nvtxRangePushA("forward/0");
+        affine(out[i], in, (unsigned)i);
+        nvtxRangePop();
+    }
+    CU(cuModuleLoadData(&late, image));
+    for (int i = 0; i < OUTPUTS; i++)
+        show("out", out[i]);
+}
+
+/* The end of a capture is asked for in another stream than captures. */
+static void ended_elsewhere(void)
+{
+    CUdeviceptr in = device_words(7), out = device_words(0), drawn = device_words(0);
+    CUstream capturing, own = stream;
+    CUgraphExec exec;
+    CUgraph graph;
+    forward("forward/0", out, in);
+    CU(cuStreamCreate(&capturing, CU_STREAM_NON_BLOCKING));
+    CU(cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_RELAXED));
+    printf("refused %d\n", cuStreamEndCapture(own, &graph) != CUDA_SUCCESS);
+    stream = capturing;
+    affine(drawn, in, 3);
+    stream = own;
+    affine(in, in, 9);
+    CU(cuStreamEndCapture(capturing, &graph));
+    CU(cuGraphInstantiate(&exec, graph, 0));
+    show("in", in);
+    CU(cuGraphLaunch(exec, capturing));
+    CU(cuStreamSynchronize(capturing));
+    show("drawn", drawn);
+    show("out", out);
+}
+
 /* Calls that fail in any case, which meet what was dropped, or more than there is memory for. */
 static void failing(void)
 {
@@ -682,7 +757,10 @@ static const struct job_case cases[] = {
     {"large-block", large_block}, {"larger", larger},
     {"freed-while-captured", freed_while_captured},
     {"used-while-captured", used_while_captured}, {"used-while-capturing", used_while_capturing},
-    {"given-while-captured", given_while_captured}, {"failing", failing}, {NULL, NULL},
+    {"given-while-captured", given_while_captured}, {"failing", failing},
+    {"in-another-context", in_another_context},
+    {"asked-until-refused", asked_until_refused}, {"ended-elsewhere", ended_elsewhere},
+    {"loaded-late", loaded_late}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)
@@ -692,7 +770,8 @@ int main(int argc, char **argv)
         return 2;
     CU(cuInit(0));
     CU(cuCtxCreate(&context, NULL, 0, 0));
-    CU(cuModuleLoad(&module, argv[1]));
+    kernels = argv[1];
+    CU(cuModuleLoad(&module, kernels));
     CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     nvtxRangePushA("step");
     run_case(cases, argv[2]);

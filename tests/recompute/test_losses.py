@@ -157,6 +157,24 @@ class Losses(unittest.TestCase):
         run, _ = self.under("stepped-slowly", REPRISE_TEST_DISABLE=f"{SLOWLY},in-flight")
         self.assertNotEqual(run.stdout, self.bare("stepped-slowly").stdout)
 
+    def test_a_context_after_the_first_is_as_good(self):
+        self.assertEqual(self.same("in-another-context")["recompute"]["recalls"], 1)
+        budget = 40 << 10
+        summary = self.same("in-another-context", "-b", str(budget), disabled="")
+        self.assertLessEqual(summary["device_peak_bytes"], budget)
+
+    def test_what_the_driver_takes_for_itself_has_room(self):
+        bare = self.bare("loaded-late")
+        run, summary = self.under("loaded-late", REPRISE_SOFT_MEMORY="1MiB")
+        self.assertEqual((run.returncode, run.stdout), (0, bare.stdout), run.stderr)
+        self.assertGreater(summary["recompute"]["recalls"], 0)
+
+    def test_a_job_that_asks_until_it_is_refused_is_refused_where_the_device_would(self):
+        self.same("asked-until-refused", "-b", "256KiB", disabled="")
+
+    def test_a_capture_ends_where_it_began(self):
+        self.same("ended-elsewhere")
+
     def test_what_comes_back_is_there_before_it_is_dropped(self):
         self.same("neighbour", "-b", "9MiB", disabled="")
 
