@@ -5,8 +5,9 @@
  *
  * REPRISE_TEST_SEED and REPRISE_TEST_COUNT try other kernels, one a seed; REPRISE_TEST_LAUNCHES
  * launches each of them as often, in other geometries and with other numbers. REPRISE_TEST_CONTENTS
- * says with how many contents of memory a launch is run at most that claims too much; with
- * REPRISE_TEST_SHOW each is printed whose claim the analysis has lost. */
+ * says with how many contents of memory a launch is run at most that claims too much: few show less
+ * of what depends on data, and more of it seems lost. With REPRISE_TEST_SHOW each launch is printed
+ * whose claim the analysis has lost. */
 #include "cuda/access/memo.h"
 #include "tests/access/generate.h"
 #include "tests/access/places.h"
@@ -22,7 +23,8 @@
 #include <cmocka.h>
 
 #define FIRST_CONTENTS 8 /* of memory: where these make no difference, none does */
-#define MOST_LOST 0.07 /* of all launches: claimed to write more than their arguments make them */
+#define MOST_LOST 0.05 /* of all launches: claimed to write more than their arguments make them */
+#define MOST_SEEM_LOST 0.07 /* with fewer contents */
 #define ROOT_REACH (UINT64_C(1) << 55) /* what counts as the allocation of a root, either way */
 
 static uint64_t number_from(const char *name, uint64_t otherwise)
@@ -262,7 +264,8 @@ static void expect_much(const struct tally tallies[GENERATED_KINDS])
     assert_true(other->verdicts[1][RP_VERDICT_EXACT] >= other->launches / 8);
     assert_true(other->endless < other->launches / 4);
     assert_true(ranged(roundabout) >= roundabout->launches / 2);
-    assert_true(lost <= MOST_LOST * launches);
+    bool few = number_from("REPRISE_TEST_CONTENTS", TALLY_CONTENTS) < TALLY_CONTENTS;
+    assert_true(lost <= (few ? MOST_SEEM_LOST : MOST_LOST) * launches);
 }
 
 static void claims_hold_on_random_kernels(void **state)
