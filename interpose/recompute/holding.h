@@ -24,7 +24,8 @@ struct rp_holding {
     bool claimed; /* dropped, and a call is under way that overwrites all of it */
     uint64_t next; /* use, as the place of a call in the step; see rp_victims_rank ... */
     bool is_noted; /* another forward reads it: see interpose/recompute/round.h */
-    bool is_input; /* ... as of this: a forward that somebody is going to use reads it */
+    bool is_input; /* ... as of this: a forward that somebody is going to use reads it, or it is
+                    * left of an earlier step and its forward's own input is gone */
 };
 
 /* The forward is over: what it has written for certain, and not read before, is held for it. */

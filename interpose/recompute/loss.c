@@ -43,6 +43,16 @@ bool rp_loss_of_worthless(struct rp_execution *execution, uint64_t bytes)
     return true;
 }
 
+bool rp_loss_of_old(struct rp_execution *execution)
+{
+    const struct rp_recipe *recipe = execution->recipe;
+    if (!recipe || !recipe->over || recipe->closed || recipe->dropped || recipe->busy ||
+        execution->instance->step == rp_core.step)
+        return false;
+    rp_loss_let_go(execution);
+    return true;
+}
+
 void rp_loss_let_go_of_empty(void)
 {
     for (size_t i = 0; i < rp_executions_count(); i++) {

@@ -17,6 +17,8 @@ void rp_loss_let_go(struct rp_execution *execution);
 bool rp_loss_of_worthless(struct rp_execution *execution, uint64_t bytes);
 /* The same of all that have no outputs any more. */
 void rp_loss_let_go_of_empty(void);
+/* The same of one of an earlier step, rather than that copies are made for it. */
+bool rp_loss_of_old(struct rp_execution *execution);
 /* The allocation dies, or its bytes get another address: `at_once`, or in the order of streams. */
 void rp_loss_of_memory(rp_alloc_id id, bool at_once);
 /* The same of all that lies in [address, address + bytes). */

@@ -95,7 +95,7 @@ bool rp_recompute_lets_go(struct rp_execution *execution, uint64_t bytes)
 {
     if (!rp_recompute_is_on() || !bytes)
         return false;
-    bool goes = rp_loss_of_worthless(execution, bytes);
+    bool goes = rp_loss_of_worthless(execution, bytes) || rp_loss_of_old(execution);
     if (!goes)
         rp_round_kept(execution, bytes);
     return goes;
@@ -104,6 +104,12 @@ bool rp_recompute_lets_go(struct rp_execution *execution, uint64_t bytes)
 bool rp_recompute_needs(const struct rp_execution *execution)
 {
     return execution->recipe && execution->recipe->dropped;
+}
+
+bool rp_recompute_outlasts(const struct rp_execution *execution)
+{
+    return rp_recompute_is_on() && rp_recipe_is_good(execution) && execution->recipe->held &&
+           execution->instance->step == rp_core.step;
 }
 
 bool rp_recompute_does_without(struct rp_execution *execution, rp_stream stream)

@@ -39,6 +39,8 @@ bool rp_recompute_does_without(struct rp_execution *execution, rp_stream stream)
 bool rp_recompute_lets_go(struct rp_execution *execution, uint64_t bytes);
 /* True when it may not end: something of it is dropped. */
 bool rp_recompute_needs(const struct rp_execution *execution);
+/* True when it goes on for one more step, for what it has made may be dropped instead of moved. */
+bool rp_recompute_outlasts(const struct rp_execution *execution);
 /* It ends. */
 void rp_recompute_ends(struct rp_execution *execution);
 

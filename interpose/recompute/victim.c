@@ -9,6 +9,7 @@
 #include "interpose/recompute/liveness.h"
 #include "interpose/recompute/recall.h"
 #include "interpose/recompute/recipe.h"
+#include "interpose/run/core.h"
 
 /* ---- who may go ---------------------------------------------------------------------- */
 
@@ -74,8 +75,19 @@ static bool is_wanted(const struct rp_execution *execution)
            (execution->recipe->next != UINT64_MAX || execution->recipe->dropped);
 }
 
+/* What is left of an earlier step is soon overwritten, as a rule, and would have to be made first
+ * where something is made from it: such a forward goes late whose input has gone. */
+static bool is_of_a_row(const struct rp_execution *execution)
+{
+    struct rp_execution *input;
+    return execution->instance->step != rp_core.step &&
+           (rp_recall_input(execution, &input) != RP_OK || input);
+}
+
 static bool is_input(const struct rp_holding *holding)
 {
+    if (is_of_a_row(holding->owner))
+        return true;
     for (size_t i = 0; i < rp_executions_count(); i++) {
         const struct rp_execution *execution = rp_executions_at(i);
         if (execution != holding->owner && is_wanted(execution) && is_read_by(execution, holding))
@@ -162,8 +174,9 @@ void rp_victim_went(const struct rp_holding *victim)
     measure_depths();
     for (size_t i = 0; i < rp_holdings_count(); i++) {
         struct rp_holding *holding = rp_holdings_at(i);
-        holding->is_input |= holding->owner != victim->owner &&
-                             is_read_by(victim->owner, holding);
+        holding->is_input |= (holding->owner != victim->owner &&
+                              is_read_by(victim->owner, holding)) ||
+                             is_of_a_row(holding->owner);
     }
 }
 

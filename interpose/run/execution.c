@@ -341,7 +341,7 @@ bool rp_execution_made(const struct rp_execution *execution, const struct rp_rea
 void rp_executions_expire(void)
 {
     for (size_t i = executions.count; i-- > 0;)
-        if (is_pending(executions.alive[i]))
+        if (is_pending(executions.alive[i]) && !rp_recompute_outlasts(executions.alive[i]))
             give_up(executions.alive[i]);
 }
 
