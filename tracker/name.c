@@ -29,17 +29,6 @@ enum rp_status rp_names_create(struct rp_names **out)
     return RP_OK;
 }
 
-void rp_names_destroy(struct rp_names *names)
-{
-    if (!names)
-        return;
-    for (uint32_t i = 0; i < names->count; i++)
-        free(names->texts[i]);
-    free(names->texts);
-    free(names->slots);
-    free(names);
-}
-
 /* The slot that holds `text`, or the free one where it belongs. */
 static uint32_t *slot_of(const struct rp_names *names, const char *text)
 {

@@ -28,19 +28,6 @@ enum rp_status rp_state_create(struct rp_state **out)
     return *out ? RP_OK : RP_NO_MEMORY;
 }
 
-void rp_state_destroy(struct rp_state *state)
-{
-    if (!state)
-        return;
-    for (size_t i = 0; i < state->found_count; i++)
-        free(state->found[i].name);
-    for (size_t i = 0; i < state->owner_count; i++)
-        rp_spans_release(&state->owners[i].spans);
-    free(state->found);
-    free(state->owners);
-    free(state);
-}
-
 static struct owner *owner_find(const struct rp_state *state, rp_alloc_id id)
 {
     for (size_t i = 0; i < state->owner_count; i++)

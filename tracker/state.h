@@ -3,7 +3,8 @@
  *
  * A buffer may be found many times (a family: one kernel, twelve layers); each finding is a
  * range of one allocation under the family's name. Ranges may overlap; the first name wins
- * in messages. Not thread-safe; the owner holds one lock around all calls. */
+ * in messages. It lasts as long as the process. Not thread-safe; the owner holds one lock around
+ * all calls. */
 #ifndef RP_TRACKER_STATE_H
 #define RP_TRACKER_STATE_H
 
@@ -13,7 +14,6 @@
 struct rp_state;
 
 enum rp_status rp_state_create(struct rp_state **out);
-void rp_state_destroy(struct rp_state *state);
 
 /* Declares [lo, hi) of `id` under `name` (copied). *added tells whether this range is new
  * under that name; a range found again changes nothing. May be NULL. */
