@@ -318,14 +318,22 @@ bool rp_order_is_done(struct rp_order *order, rp_stream stream)
     return driver->event_done(driver->self, line->event);
 }
 
+/* A stream that began a capture and goes with it was sealed for that, or never given anything that
+ * runs: its event would only become the capture's. */
 enum rp_status rp_order_retire(struct rp_order *order, rp_stream stream)
 {
-    struct line *line;
-    enum rp_status status = line_get(order, stream, &line);
-    if (status != RP_OK)
-        return status;
-    status = order->driver->event_record(order->driver->self, line->event, stream);
-    line->retired = status == RP_OK;
+    const struct rp_driver *driver = order->driver;
+    struct line *line = line_find(order, stream);
+    bool captures = false;
+    enum rp_status status = RP_OK;
+    if (!line || line->retired || line->sealed)
+        status = driver->capturing(driver->self, stream, &captures);
+    if (status == RP_OK && !captures)
+        status = line_get(order, stream, &line);
+    if (status == RP_OK && !captures)
+        status = driver->event_record(driver->self, line->event, stream);
+    if (status == RP_OK && line)
+        line->retired = true;
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "interpose/calls/context.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/refuge.h"
+#include "interpose/recompute/capture.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/budget.h"
 #include "interpose/run/execution.h"
@@ -112,9 +113,16 @@ static bool has_worked_in(uint64_t context)
            rp_order_knows(rp_core.bench.order, is_in, number);
 }
 
+static void end_captures(uint64_t context)
+{
+    while (rp_capture_lose_one(rp_context_number(context)))
+        rp_recompute_look_ends();
+}
+
 static void gone(uint64_t context)
 {
     rp_core_lock();
+    end_captures(context);
     bool worked = has_worked_in(context);
     rp_context_gone(context);
     rp_audit_lost((CUcontext)(uintptr_t)context);

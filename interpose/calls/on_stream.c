@@ -21,17 +21,37 @@ static rp_stream stream_of(CUstream stream)
     return rp_context_stream(RP_HANDLE(stream));
 }
 
-void rp_on_stream_destroy(struct rp_frame *frame)
+static void retire(rp_stream stream)
 {
-    const struct rp_args_cuStreamDestroy_v2 *args = frame->args;
-    if (!args->hStream || !is_guarding())
-        return;
-    rp_core_lock();
-    rp_stream stream = stream_of(args->hStream);
     if (rp_order_retire(rp_core.bench.order, stream) != RP_OK)
         rp_remark("cuStreamDestroy", "the end of a stream could not be marked");
     else
         rp_guard_stream_ends(stream, rp_driver_legacy_of(stream));
+}
+
+enum { CAPTURING = 0 }; /* the frame's scratch that has the stream, where that captures */
+
+void rp_on_stream_destroy(struct rp_frame *frame)
+{
+    const struct rp_args_cuStreamDestroy_v2 *args = frame->args;
+    if (!args->hStream)
+        return;
+    rp_core_lock();
+    if (is_guarding())
+        retire(stream_of(args->hStream));
+    if (rp_core.captures && rp_capture_is_in(stream_of(args->hStream)))
+        frame->scratch[CAPTURING] = (void *)(uintptr_t)stream_of(args->hStream);
+    rp_core_unlock();
+}
+
+/* Nobody can end its capture any more. */
+void rp_on_stream_destroyed(struct rp_frame *frame)
+{
+    if (frame->result != CUDA_SUCCESS || !frame->scratch[CAPTURING])
+        return;
+    rp_core_lock();
+    rp_capture_ended(RP_HANDLE(frame->scratch[CAPTURING]));
+    rp_recompute_look_ends();
     rp_core_unlock();
 }
 
@@ -66,22 +86,11 @@ void rp_on_capture_begins(struct rp_frame *frame)
     rp_core_unlock();
 }
 
-static void note_capture(const struct rp_frame *frame, bool begins)
-{
-    rp_stream stream = rp_handler_stream(frame);
-    rp_core.captures += begins;
-    rp_core.captures -= !begins;
-    if (begins)
-        rp_capture_begun(stream);
-    else
-        rp_capture_ended(stream);
-}
-
 void rp_on_capture_begun(struct rp_frame *frame)
 {
     rp_core_lock();
     if (frame->result == CUDA_SUCCESS)
-        note_capture(frame, true);
+        rp_capture_begun(rp_handler_stream(frame));
     else
         rp_recompute_look_ends();
     rp_core_unlock();
@@ -101,7 +110,7 @@ void rp_on_capture_ended(struct rp_frame *frame)
 {
     rp_core_lock();
     if (rp_core.captures && has_ended(frame->result)) {
-        note_capture(frame, false);
+        rp_capture_ended(rp_handler_stream(frame));
         rp_recompute_look_ends();
     }
     rp_core_unlock();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/recompute/capture.h"
 
+#include "cuda/driver_real.h"
 #include "cuda/switches.h"
 #include "interpose/recompute/gate.h"
 #include "interpose/run/core.h"
@@ -25,6 +26,7 @@ void rp_captures_forget(void)
 
 void rp_capture_begun(rp_stream stream)
 {
+    rp_core.captures++;
     if (captures.count == MOST) {
         captures.crowded = true;
         return;
@@ -33,13 +35,43 @@ void rp_capture_begun(rp_stream stream)
     captures.items[captures.count++].thread = rp_thread_self();
 }
 
+static void remove_at(size_t at)
+{
+    captures.items[at] = captures.items[--captures.count];
+}
+
+static void count_down(void)
+{
+    if (--rp_core.captures == 0)
+        rp_captures_forget();
+}
+
 void rp_capture_ended(rp_stream stream)
 {
     for (size_t i = captures.count; i-- > 0;)
         if (captures.items[i].stream == stream)
-            captures.items[i] = captures.items[--captures.count];
-    if (!rp_core.captures)
-        rp_captures_forget();
+            remove_at(i);
+    count_down();
+}
+
+bool rp_capture_is_in(rp_stream stream)
+{
+    for (size_t i = 0; i < captures.count; i++)
+        if (captures.items[i].stream == stream)
+            return true;
+    return false;
+}
+
+bool rp_capture_lose_one(unsigned context)
+{
+    for (size_t i = captures.count; i-- > 0;) {
+        if (rp_driver_context_of(captures.items[i].stream) != context)
+            continue;
+        remove_at(i);
+        count_down();
+        return true;
+    }
+    return false;
 }
 
 bool rp_capture_is_others(void)

@@ -11,9 +11,14 @@
 
 #include "cuda/driver.h"
 
-/* The calling thread has `stream` capture; whoever ends it. */
+/* The calling thread has `stream` capture; whoever ends it. Both count in rp_core.captures. */
 void rp_capture_begun(rp_stream stream);
 void rp_capture_ended(rp_stream stream);
+/* True of a stream that began a capture which has not ended. */
+bool rp_capture_is_in(rp_stream stream);
+/* The context of this number is gone, and with it the captures in its streams: one of them has
+ * ended. False when there is none left. */
+bool rp_capture_lose_one(unsigned context);
 /* True when streams of other threads capture, and none of this one's. */
 bool rp_capture_is_others(void);
 /* Waits until that is no longer so, without the lock meanwhile. False where that takes too long

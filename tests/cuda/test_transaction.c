@@ -473,6 +473,28 @@ static void a_stream_by_an_old_handle_comes_after_what_that_one_held(void **stat
     end_world(&world);
 }
 
+static enum rp_status unwanted_record(void *self, rp_event_handle event, rp_stream stream)
+{
+    (void)self, (void)event, (void)stream;
+    fail_msg("it would be a part of the capture");
+    return RP_OK;
+}
+
+static void a_stream_that_goes_while_it_captures_is_waited_for_as_it_was(void **state)
+{
+    (void)state;
+    struct world world = begin_world();
+    count_waits(&world);
+    assert_int_equal(rp_order_seal(world.bench.order, 2), RP_OK);
+    rp_host_capture(world.host, 2);
+    world.driver.event_record = unwanted_record;
+    assert_int_equal(rp_order_retire(world.bench.order, 2), RP_OK);
+    rp_host_capture(world.host, 0);
+    assert_int_equal(rp_order_after(world.bench.order, 1, 2), RP_OK);
+    assert_int_equal(waits, 1);
+    end_world(&world);
+}
+
 static void what_is_restored_late_is_seen_by_all_streams_of_the_replay(void **state)
 {
     (void)state;
@@ -642,6 +664,7 @@ int main(void)
         cmocka_unit_test(a_stream_that_captured_waits_for_what_was_released_meanwhile),
         cmocka_unit_test(what_a_stream_held_when_it_began_to_capture_is_waited_for),
         cmocka_unit_test(a_stream_by_an_old_handle_comes_after_what_that_one_held),
+        cmocka_unit_test(a_stream_that_goes_while_it_captures_is_waited_for_as_it_was),
         cmocka_unit_test(what_is_restored_late_is_seen_by_all_streams_of_the_replay),
         cmocka_unit_test(halves_hold_what_a_single_copy_holds),
         cmocka_unit_test(what_the_store_has_no_room_for_takes_refuge),

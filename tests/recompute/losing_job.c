@@ -5,6 +5,7 @@
 
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -673,6 +674,38 @@ static void in_another_context(void)
     show("out", out);
 }
 
+/* The context goes while a stream of it captures, or that stream alone; all the same what comes
+ * later is dropped. */
+static void lost_while_capturing(bool context_goes)
+{
+    CUstream capturing;
+    CUcontext context;
+    CU(cuCtxGetCurrent(&context));
+    CU(cuStreamCreate(&capturing, CU_STREAM_NON_BLOCKING));
+    CU(cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_RELAXED));
+    if (context_goes) {
+        CU(cuCtxDestroy(context));
+        CU(cuCtxCreate(&context, NULL, 0, 0));
+        CU(cuModuleLoad(&module, kernels));
+        CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    } else {
+        CU(cuStreamDestroy(capturing));
+    }
+    CUdeviceptr in = device_words(7), out = device_words(0);
+    forward("forward/0", out, in);
+    show("out", out);
+}
+
+static void context_lost_while_capturing(void)
+{
+    lost_while_capturing(true);
+}
+
+static void stream_lost_while_capturing(void)
+{
+    lost_while_capturing(false);
+}
+
 /* More and more, until there is no more: as many blocks as the device would hold. */
 static void asked_until_refused(void)
 {
@@ -759,6 +792,8 @@ static const struct job_case cases[] = {
     {"used-while-captured", used_while_captured}, {"used-while-capturing", used_while_capturing},
     {"given-while-captured", given_while_captured}, {"failing", failing},
     {"in-another-context", in_another_context},
+    {"context-lost-while-capturing", context_lost_while_capturing},
+    {"stream-lost-while-capturing", stream_lost_while_capturing},
     {"asked-until-refused", asked_until_refused}, {"ended-elsewhere", ended_elsewhere},
     {"loaded-late", loaded_late}, {NULL, NULL},
 };

@@ -172,6 +172,10 @@ class Losses(unittest.TestCase):
     def test_a_job_that_asks_until_it_is_refused_is_refused_where_the_device_would(self):
         self.same("asked-until-refused", "-b", "256KiB", disabled="")
 
+    def test_a_capture_ends_with_its_stream_and_its_context(self):
+        self.recalled("stream-lost-while-capturing")
+        self.recalled("context-lost-while-capturing")
+
     def test_a_capture_ends_where_it_began(self):
         self.same("ended-elsewhere")
 
