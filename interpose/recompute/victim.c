@@ -6,6 +6,7 @@
 #include "interpose/recompute/behind.h"
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/fence.h"
+#include "interpose/recompute/granule.h"
 #include "interpose/recompute/liveness.h"
 #include "interpose/recompute/recall.h"
 #include "interpose/recompute/recipe.h"
@@ -42,9 +43,13 @@ static bool is_wanted_by_busy(const struct rp_holding *holding)
     return false;
 }
 
+/* Of what was dropped there may be a part: where the device had less than the budget leaves. */
 static bool has_memory(const struct rp_holding *holding)
 {
-    return rp_backing_missing(holding->backed, holding->lo, holding->hi) == 0;
+    uint64_t missing = rp_backing_missing(holding->backed, holding->lo, holding->hi);
+    return holding->state == RP_HOLDING_DROPPED
+               ? missing < rp_granule_span(holding->hi - holding->lo)
+               : missing == 0;
 }
 
 static uint64_t reach; /* see rp_fence_reach */

@@ -129,6 +129,26 @@ static void refused(void)
     show("in", in);
 }
 
+/* The device has half of what the output takes. That is the job's own when it asks for it. */
+static void half_refilled(void)
+{
+    enum { MOST = 512, GRANULE = 4096, LEFT = BYTES / GRANULE / 2 };
+    CUdeviceptr in = device_words(7), out = device_words(0), ballast[MOST];
+    static unsigned words[WORDS];
+    int count = 0;
+    forward("forward/0", out, in);
+    while (count < MOST && cuMemAlloc(&ballast[count], GRANULE) == CUDA_SUCCESS)
+        count++;
+    for (int i = 0; i < LEFT; i++)
+        CU(cuMemFree(ballast[--count]));
+    (void)cuMemcpyDtoH(words, out, BYTES); /* finds no room, under a budget */
+    for (int i = 0; i < LEFT; i++)
+        CU(cuMemAlloc(&ballast[count++], GRANULE));
+    while (count)
+        CU(cuMemFree(ballast[--count]));
+    show("out", out);
+}
+
 /* In the end the job only looks at what it has made, step by step. */
 static void evaluated(void)
 {
@@ -782,7 +802,7 @@ static void failing(void)
 
 static const struct job_case cases[] = {
     {"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
-    {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
+    {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused}, {"half-refilled", half_refilled},
     {"pinned", pinned}, {"loader", loader}, {"exported", exported}, {"timed", timed},
     {"counted", counted}, {"asked", asked}, {"evaluated", evaluated}, {"opened", opened}, {"neighbour", neighbour},
     {"called", called}, {"made-once", made_once}, {"stepped", stepped},

@@ -78,6 +78,14 @@ class Losses(unittest.TestCase):
         self.assertGreater(figures["needed_bytes"], 0)
         self.assertEqual(figures["recalls"], 1)
 
+    def test_what_was_filled_in_part_can_be_had_again(self):
+        bare = self.bare("half-refilled")
+        run, summary = self.under("half-refilled", "-b", "2MiB", REPRISE_SOFT_MEMORY="1MiB",
+                                  REPRISE_TEST_DISABLE="refuge,worth")
+        self.assertEqual((run.returncode, run.stdout), (0, bare.stdout), run.stderr)
+        self.assertEqual(summary["recompute"]["recalls"], 1)
+        self.assertGreater(summary["recompute"]["needed_bytes"], 0)
+
     def test_memory_of_the_host_serves_instead(self):
         summary = self.same("refused", "-b", "128KiB", disabled="worth")
         self.assertGreater(summary["bytes_kept_on_host"], 0)
