@@ -43,13 +43,17 @@ void rp_on_pointer_attributes(struct rp_frame *frame)
 {
     const struct rp_args_cuPointerGetAttributes *args = frame->args;
     CUresult result = CUDA_SUCCESS;
+    if (!args->attributes || !args->data)
+        return;
     rp_core_lock();
     const struct rp_backed *backed = rp_answer_for(args->ptr);
-    for (unsigned i = 0; backed && args->attributes && args->data && i < args->numAttributes; i++)
-        if (result == CUDA_SUCCESS)
-            result = rp_answer_one_of(backed, args->ptr, args->attributes[i], args->data[i]);
-    if (backed && args->attributes && args->data)
+    for (unsigned i = 0; backed && result == CUDA_SUCCESS && i < args->numAttributes; i++)
+        result = rp_answer_one_of(backed, args->ptr, args->attributes[i], args->data[i]);
+    if (backed)
         answer(frame, result);
+    else if (rp_answer_is_past(args->ptr))
+        answer(frame, rp_answer_of_nothing(args->ptr, args->numAttributes, args->attributes,
+                                           args->data));
     rp_core_unlock();
 }
 

@@ -98,3 +98,16 @@ CUresult rp_answer_one_of(const struct rp_backed *backed, uint64_t address,
         return result;
     GIVE(void *, NULL);
 }
+
+CUresult rp_answer_of_nothing(uint64_t address, unsigned count, CUpointer_attribute *attributes,
+                              void **data)
+{
+    const struct rp_backed *backed = around(address);
+    CUdeviceptr nowhere = rp_backing_end(backed);
+    CUresult result = rp_real.cuPointerGetAttributes(count, attributes, data, nowhere);
+    for (unsigned i = 0; result == CUDA_SUCCESS && i < count; i++)
+        if (attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER &&
+            memcmp(data[i], &nowhere, sizeof nowhere) == 0)
+            memcpy(data[i], &address, sizeof address);
+    return result;
+}

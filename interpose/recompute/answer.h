@@ -24,5 +24,9 @@ CUresult rp_answer_set(struct rp_backed *backed, CUpointer_attribute attribute,
 /* rp_answer_attribute of one among several, where what is not there reads as nothing. */
 CUresult rp_answer_one_of(const struct rp_backed *backed, uint64_t address,
                           CUpointer_attribute attribute, void *data);
+/* cuPointerGetAttributes of an address past such an allocation's end: the driver is asked of one
+ * nearby where there never is memory. */
+CUresult rp_answer_of_nothing(uint64_t address, unsigned count, CUpointer_attribute *attributes,
+                              void **data);
 
 #endif

@@ -260,6 +260,11 @@ uint64_t rp_backing_bytes(const struct rp_backed *backed)
     return backed->bytes;
 }
 
+uint64_t rp_backing_end(const struct rp_backed *backed)
+{
+    return backed->address + backed->span;
+}
+
 uint64_t rp_backing_owner(const struct rp_backed *backed)
 {
     return backed->context;

@@ -52,6 +52,7 @@ struct rp_backed *rp_backing_find(uint64_t address);
 struct rp_backed *rp_backing_of(rp_alloc_id id);
 uint64_t rp_backing_address(const struct rp_backed *backed);
 uint64_t rp_backing_bytes(const struct rp_backed *backed); /* as the job asked for */
+uint64_t rp_backing_end(const struct rp_backed *backed); /* of its granules: no memory is there */
 uint64_t rp_backing_owner(const struct rp_backed *backed); /* the context it was made in */
 uint64_t rp_backing_number(const struct rp_backed *backed); /* of its own, for ever */
 int rp_backing_device(const struct rp_backed *backed);

@@ -67,6 +67,23 @@ static void free_wrongly(CUdeviceptr memory)
     printf("free as the host's: %d\n", (int)cuMemFreeHost((void *)(size_t)memory));
 }
 
+/* Several at a time are answered wherever the address leads. */
+static void ask_many_of_nothing(CUdeviceptr address)
+{
+    unsigned type = 7;
+    int ordinal = 7;
+    size_t bytes = 7;
+    CUdeviceptr base = 7, itself = 7, on_host = 7;
+    CUpointer_attribute which[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+        CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER};
+    void *data[] = {&type, &ordinal, &bytes, &base, &itself, &on_host};
+    CUresult result = cuPointerGetAttributes(6, which, data, address);
+    printf("of nothing: %d, %u %d %zu %llu %llu %d\n", (int)result, type, ordinal, bytes, base,
+           itself, on_host == address);
+}
+
 /* Where it ends with a granule another's memory may begin. */
 static void ask_past(CUdeviceptr end)
 {
@@ -79,6 +96,7 @@ static void ask_past(CUdeviceptr end)
     printf("type: %d\n",
            (int)cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, end));
     printf("set nowhere: %d\n", (int)cuMemsetD8(end, 1, 1));
+    ask_many_of_nothing(end);
 }
 
 /* Past its end, where there may be memory all the same. */
