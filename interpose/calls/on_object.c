@@ -31,10 +31,12 @@ void rp_on_texture_before(struct rp_frame *frame)
     if (!is || !rp_recompute_is_on() ||
         (is->resType != CU_RESOURCE_TYPE_LINEAR && is->resType != CU_RESOURCE_TYPE_PITCH2D))
         return;
+    uint64_t address = is->resType == CU_RESOURCE_TYPE_LINEAR ? is->res.linear.devPtr
+                                                              : is->res.pitch2D.devPtr;
     rp_core_lock();
-    struct rp_backed *backed = rp_backing_find(is->resType == CU_RESOURCE_TYPE_LINEAR
-                                                   ? is->res.linear.devPtr
-                                                   : is->res.pitch2D.devPtr);
+    if (rp_backing_find(address))
+        rp_recompute_await_others(); /* without the lock: it may be gone by now */
+    struct rp_backed *backed = rp_backing_find(address);
     bool stands = !backed || rp_recompute_stays(backed, rp_handler_name(frame->id));
     rp_core_unlock();
     if (stands)

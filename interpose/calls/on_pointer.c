@@ -4,6 +4,7 @@
 #include "interpose/calls/handlers.h"
 
 #include "interpose/recompute/answer.h"
+#include "interpose/recompute/recompute.h"
 
 static void answer(struct rp_frame *frame, CUresult result)
 {
@@ -61,6 +62,8 @@ void rp_on_pointer_set(struct rp_frame *frame)
 {
     const struct rp_args_cuPointerSetAttribute *args = frame->args;
     rp_core_lock();
+    if (rp_answer_for(args->ptr))
+        rp_recompute_await_others(); /* without the lock: it may be gone by now */
     struct rp_backed *backed = rp_answer_for(args->ptr);
     if (backed)
         answer(frame, rp_answer_set(backed, args->attribute, args->value));

@@ -319,13 +319,20 @@ static bool all_stands(void)
     return true;
 }
 
+void rp_recompute_await_others(void)
+{
+    if (!rp_recompute_is_on())
+        return;
+    if (rp_capture_is_others() && !all_stands())
+        (void)rp_capture_let_pass();
+    (void)rp_drop_let_others_pass();
+}
+
 bool rp_recompute_graph_begins(rp_stream stream)
 {
     if (!rp_recompute_is_on())
         return true;
-    if (rp_capture_is_others() && !all_stands())
-        (void)rp_capture_let_pass();
-    rp_drop_let_others_pass();
+    rp_recompute_await_others();
     rp_drop_hold(true);
     if (rp_recall_all(stream) == RP_OK) {
         rp_behind_anything();

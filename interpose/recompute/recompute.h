@@ -54,6 +54,9 @@ void rp_recompute_await(const struct rp_footprint *call);
  * one has none. True when the lock was given up for that: what was gathered of the call may be
  * another's. Part of rp_recompute_await but for launches. */
 bool rp_recompute_await_captures(const struct rp_footprint *call);
+/* The same before a call that the driver looks at memory for, and that has no footprint: whatever
+ * is away may have to stand for it. The lock is given up meanwhile. */
+void rp_recompute_await_others(void);
 /* Makes stand what `call` may meet. False when the device has no memory left for that: the call
  * is to be answered so, and must not go out. rp_recompute_done in either case. */
 bool rp_recompute_before(const struct rp_footprint *call);

@@ -437,6 +437,44 @@ static void stepped_slowly(void)
     show("state", state);
 }
 
+static void *look_at_meanwhile(void *looked)
+{
+    const struct timespec until_the_call_is_under_way = {.tv_nsec = 20000000};
+    const CUDA_TEXTURE_DESC how = {.flags = CU_TRSF_READ_AS_INTEGER};
+    const CUDA_RESOURCE_DESC is = {.resType = CU_RESOURCE_TYPE_LINEAR,
+                                   .res.linear = {.devPtr = outputs[0],
+                                                  .format = CU_AD_FORMAT_UNSIGNED_INT32,
+                                                  .numChannels = 1,
+                                                  .sizeInBytes = BYTES}};
+    CUtexObject texture;
+    unsigned on = 1;
+    CU(cuCtxSetCurrent(loading));
+    nanosleep(&until_the_call_is_under_way, NULL);
+    if (*(bool *)looked)
+        CU(cuTexObjectCreate(&texture, &is, &how, NULL));
+    else
+        CU(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, outputs[0]));
+    return NULL;
+}
+
+/* One thread is about to go on with what the forward has read, when the driver is to look for
+ * memory behind what that has made. */
+static void looked_at_slowly(void)
+{
+    CUdeviceptr state = device_words(3);
+    pthread_t thread;
+    CU(cuCtxGetCurrent(&loading));
+    for (int as_texture = 0; as_texture < 2; as_texture++) {
+        bool looked = as_texture;
+        outputs[0] = device_words(0);
+        forward("forward/0", outputs[0], state);
+        pthread_create(&thread, NULL, look_at_meanwhile, &looked);
+        affine(state, state, 9);
+        pthread_join(thread, NULL);
+        show("out", outputs[0]);
+    }
+}
+
 /* The same, of memory that is given to other processes after the forward. */
 static void exported(void)
 {
@@ -806,7 +844,7 @@ static const struct job_case cases[] = {
     {"pinned", pinned}, {"loader", loader}, {"exported", exported}, {"timed", timed},
     {"counted", counted}, {"asked", asked}, {"evaluated", evaluated}, {"opened", opened}, {"neighbour", neighbour},
     {"called", called}, {"made-once", made_once}, {"stepped", stepped},
-    {"stepped-slowly", stepped_slowly},
+    {"stepped-slowly", stepped_slowly}, {"looked-at-slowly", looked_at_slowly},
     {"large-block", large_block}, {"larger", larger},
     {"freed-while-captured", freed_while_captured},
     {"used-while-captured", used_while_captured}, {"used-while-capturing", used_while_capturing},

@@ -165,6 +165,12 @@ class Losses(unittest.TestCase):
         run, _ = self.under("stepped-slowly", REPRISE_TEST_DISABLE=f"{SLOWLY},in-flight")
         self.assertNotEqual(run.stdout, self.bare("stepped-slowly").stdout)
 
+    def test_it_comes_before_what_the_driver_looks_at(self):
+        figures = self.same("looked-at-slowly", disabled=SLOWLY)["recompute"]
+        self.assertGreater(figures["recalls"], 0)
+        run, _ = self.under("looked-at-slowly", REPRISE_TEST_DISABLE=f"{SLOWLY},in-flight")
+        self.assertNotEqual(run.stdout, self.bare("looked-at-slowly").stdout)
+
     def test_a_context_after_the_first_is_as_good(self):
         self.assertEqual(self.same("in-another-context")["recompute"]["recalls"], 1)
         budget = 40 << 10
