@@ -59,9 +59,9 @@ uint32_t rp_value_guard(struct rp_builder *build, uint32_t node, const struct rp
 
 static uint32_t sreg_value(struct rp_builder *build, enum rp_ptx_sreg sreg, unsigned bits)
 {
-    uint64_t key = UINT64_MAX - (uint64_t)sreg * 256 - bits;
+    uint64_t key = UINT64_MAX - (uint64_t)sreg * 256 - bits; /* some constant may have it, too */
     uint32_t value = rp_map_get(build->constants, key);
-    if (value == RP_NONE) {
+    if (value == RP_NONE || RP_ITEMS(build->ops, struct rp_op)[value].kind != RP_OP_SREG) {
         value = rp_ssa_op(build, (struct rp_op){.kind = RP_OP_SREG, .bits = (uint8_t)bits,
                                                 .imm = sreg, .block = RP_ENTRY_NODE, .stage = 2});
         rp_map_set(build, build->constants, key, value);

@@ -94,6 +94,24 @@ static void a_value_equals_itself(void **state)
           STORE("%r4"), 1, 64, words, CLAIMS(MAY_WRITE('A', 0, 256)));
 }
 
+/* -43 and %nctaid.z have one key where constants and special registers are kept. */
+static void a_special_register_is_no_constant(void **state)
+{
+    (void)state;
+    const char *words = "A B C 100 7 0 0 D 0";
+    const char *end = "setp.lt.s32 %p1, %r10, 0; @%p1 ret; mul.wide.s32 %rd9, %r10, 4;"
+                      "add.s64 %rd9, %rd9, %rd1; st.global.u32 [%rd9], 0;";
+    static const char *const starts[] = {
+        "mov.u32 %r9, -43; mov.u32 %r10, %nctaid.z;",
+        "mov.u32 %r10, %nctaid.z; mov.u32 %r9, -43; mov.u32 %r10, %nctaid.z;",
+    };
+    char body[512];
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        snprintf(body, sizeof body, "%s %s", starts[i], end);
+        prove(body, 1, 1, words, CLAIMS(WRITES('A', 4, 8)));
+    }
+}
+
 /* Where who gets there is not known, the bounds stay and exactness goes. */
 static void doubtful_guards_are_not_exact(void **state)
 {
@@ -354,6 +372,7 @@ int main(void)
         cmocka_unit_test(guards_become_bounds),
         cmocka_unit_test(nobody_gets_there),
         cmocka_unit_test(a_value_equals_itself),
+        cmocka_unit_test(a_special_register_is_no_constant),
         cmocka_unit_test(doubtful_guards_are_not_exact),
         cmocka_unit_test(gaps_are_not_claimed),
         cmocka_unit_test(gaps_of_what_is_not_exact_are_no_more),
