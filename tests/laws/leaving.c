@@ -225,7 +225,7 @@ void scenario_throng(void)
 /* ---- functions of the host's ------------------------------------------------------------- */
 
 static struct {
-    unsigned calls;
+    atomic_uint calls; /* functions in several streams may run at the same time */
 } stepped_late;
 
 static void step_late(void *unused)
