@@ -18,6 +18,8 @@ rp_stream rp_handler_stream_of(CUstream stream, const struct rp_call_info *info)
 /* A footprint, begun for this call, under the lock. It goes with the frame to rp_on_tracked,
  * which must be the call's after(), or end it: there the call becomes history, or was rejected. */
 struct rp_footprint *rp_handler_footprint(struct rp_frame *frame);
+/* Remarks what the call does unseen; in a job with segments that is a hazard. Wants the lock. */
+void rp_handler_not_followed(const struct rp_frame *frame, const char *why);
 /* rp_track, unless the call is captured; `status` tells whether its footprint is whole. Where
  * that has served the call, the driver is not asked. Wants the lock. */
 void rp_handler_track(struct rp_frame *frame, struct rp_footprint *call, enum rp_status status);

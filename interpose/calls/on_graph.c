@@ -30,10 +30,9 @@ static void refuse_device_launch(const struct rp_frame *frame, CUgraphExec exec)
     if (rp_real.cuGraphExecGetFlags(exec, &flags) != CUDA_SUCCESS ||
         !(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH))
         return;
-    const struct rp_footprint call = {.name = rp_handler_name(frame->id)};
-    rp_remark(rp_calls[frame->id].name, "device code may launch the graph unseen");
-    if (rp_core.segments_wanted)
-        rp_report(RP_HAZARD_UNPROVED, NULL, &call, 0, 0, 0, NULL, NULL);
+    rp_handler_not_followed(frame, "device code may launch the graph unseen: instantiate it "
+                                   "without CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, and let "
+                                   "the host launch it");
 }
 
 /* All forms start with the place for the handle and the graph. */

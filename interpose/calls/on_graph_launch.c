@@ -338,10 +338,7 @@ void rp_on_graph_launch(struct rp_frame *frame)
 static void doubt(const struct rp_frame *frame, const char *why)
 {
     rp_core_lock();
-    const struct rp_footprint call = {.name = rp_handler_name(frame->id)};
-    rp_remark(rp_calls[frame->id].name, why);
-    if (rp_core.segments_wanted)
-        rp_report(RP_HAZARD_UNPROVED, NULL, &call, 0, 0, 0, NULL, NULL);
+    rp_handler_not_followed(frame, why);
     rp_core_unlock();
 }
 
@@ -359,9 +356,11 @@ void rp_on_graph_launch_done(struct rp_frame *frame)
         rp_core_unlock();
     }
     if (frame->scratch[TRACKED_NODES] && !ran)
-        doubt(frame, "a graph launch failed: what it wrote is not known");
+        doubt(frame, "a graph launch failed, and its nodes were already counted as run: what it "
+                     "wrote is not known; look for the cause of the error that it returned");
     if (frame->scratch[EXPECTED_TO_FAIL] && ran)
-        doubt(frame, "a graph was launched in a stream that was none: what it wrote is not known");
+        doubt(frame, "a graph was launched in a stream that was none just before: what it wrote "
+                     "is not known; let the stream be made before the launch begins");
     bool was_followed = frame->scratch[TRACKED_NODES] || rp_handler_tracked(frame);
     rp_on_tracked(frame);
     if (was_followed)

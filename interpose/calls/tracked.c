@@ -60,6 +60,14 @@ struct rp_footprint *rp_handler_tracked(const struct rp_frame *frame)
     return frame->scratch[TRACKED];
 }
 
+void rp_handler_not_followed(const struct rp_frame *frame, const char *why)
+{
+    const struct rp_footprint call = {.name = rp_handler_name(frame->id)};
+    rp_remark(rp_calls[frame->id].name, why);
+    if (rp_core.segments_wanted)
+        rp_report_unfollowed(&call, why);
+}
+
 /* What the layer cannot follow for want of memory is as good as unknown. */
 void rp_handler_track(struct rp_frame *frame, struct rp_footprint *call, enum rp_status status)
 {

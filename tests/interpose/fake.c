@@ -7,7 +7,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static struct fake_state state = {.entries = fake_entries, .last = RP_CALL_NONE};
+static struct fake_state state = {.entries = fake_entries, .last = RP_CALL_NONE,
+                                  .failing = RP_CALL_NONE};
 
 EXPORT struct fake_state *fake_state(void);
 struct fake_state *fake_state(void)
@@ -22,7 +23,7 @@ CUresult fake_called(enum rp_call_id id, const void *args, size_t bytes)
     state.counts[id]++;
     state.last = id;
     memcpy(state.args, args, bytes);
-    return state.succeed ? CUDA_SUCCESS : FAKE_RESULT(id);
+    return state.succeed && id != state.failing ? CUDA_SUCCESS : FAKE_RESULT(id);
 }
 
 /* A call that the table does not know: from a driver younger than the layer. */

@@ -32,6 +32,7 @@ struct fake_state {
     unsigned long counts[RP_CALL_COUNT];
     enum rp_call_id last;
     _Alignas(16) unsigned char args[FAKE_ARGS_MAX]; /* struct rp_args_<last> */
+    enum rp_call_id failing; /* even where it succeeds */
     bool succeed;         /* answer CUDA_SUCCESS, and leave what is asked for as it is */
     bool hand_out_thunks; /* cuGetProcAddress answers other pointers than dlsym */
     bool found_itself;    /* cuInit looked itself up, and found itself each time */

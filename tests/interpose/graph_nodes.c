@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches a graph of two nodes, of kinds that the software device does not have.
+/* Launches a graph of two nodes, of kinds that the software device does not have, or an empty one
+ * while one of the driver's calls fails.
  *
  * usage: graph_nodes KERNELS KIND, with the layer in LD_PRELOAD and the driver in REPRISE_DRIVER */
 #include "tests/interpose/fake_job.h"
@@ -26,6 +27,11 @@ static const struct kind {
      .flags = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH},
 };
 
+static const struct failure {
+    const char *name;
+    enum rp_call_id call;
+} failures[] = {{"rejected", RP_CALL_cuGraphLaunch}, {"nowhere", RP_CALL_cuStreamGetFlags}};
+
 int main(int argc, char **argv)
 {
     static struct door bare, layered;
@@ -41,6 +47,9 @@ int main(int argc, char **argv)
         fake->node_count = 2;
         fake->graph_flags = kinds[i].flags;
     }
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
+        if (strcmp(failures[i].name, argv[2]) == 0)
+            fake->failing = failures[i].call;
     layered.calls.cuGraphInstantiateWithFlags(&exec, NULL, 0);
     layered.calls.cuGraphLaunch(exec, NULL);
     layered.calls.cuGraphLaunch(exec, NULL);

@@ -39,11 +39,21 @@ def notes(place):
 class Graphs(unittest.TestCase):
     """Nodes that the software device does not have."""
 
-    def job(self, kind):
+    def summary(self, kind):
         with tempfile.TemporaryDirectory() as place:
             done, summary = run(place, "check", NODES, KERNELS, kind)
             self.assertEqual(done.returncode, 0, done.stderr)
-        return {item["call"]: item["reason"] for item in summary["unknown"]}
+        return summary
+
+    def job(self, kind):
+        return {item["call"]: item["reason"] for item in self.summary(kind)["unknown"]}
+
+    def advice(self, kind, call):
+        """What helps where the call is a hazard."""
+        told, = {(hazard["hazard"], hazard["advice"]) for hazard in self.summary(kind)["hazards"]
+                 if hazard["reader"] == call}
+        self.assertEqual(told[0], "unproved")
+        return told[1]
 
     def test_what_a_conditional_node_runs_is_not_known(self):
         self.assertIn("the device decides", self.job("conditional")["(conditional node)"])
@@ -56,6 +66,17 @@ class Graphs(unittest.TestCase):
 
     def test_a_graph_that_device_code_may_launch_is_not_followed(self):
         self.assertIn("device code", self.job("device")["cuGraphInstantiateWithFlags"])
+
+        self.assertIn("let the host launch it",
+                      self.advice("device", "cuGraphInstantiateWithFlags"))
+
+    def test_what_a_graph_wrote_whose_launch_failed_is_not_known(self):
+        self.assertIn("a graph launch failed", self.job("rejected")["cuGraphLaunch"])
+        self.assertIn("look for the cause of the error", self.advice("rejected", "cuGraphLaunch"))
+
+    def test_nor_what_one_wrote_that_was_expected_to_fail(self):
+        self.assertIn("a stream that was none", self.job("nowhere")["cuGraphLaunch"])
+        self.assertIn("let the stream be made before", self.advice("nowhere", "cuGraphLaunch"))
 
     def test_memory_of_a_graph_lives_from_node_to_node_in_each_launch(self):
         with tempfile.TemporaryDirectory() as place:
