@@ -644,6 +644,12 @@ def words():
     claim("context-each-time: the line says that there were too many contexts, and what helps",
           "in a context past the 64th" in run.stderr and "let contexts stay" in run.stderr,
           run.stderr)
+    for name in ("context-gone-in-forward", "context-gone-in-replay"):
+        run, summary = guarded(name, "replay", contract_of({"buffers": [STATE]}, "declared",
+                                                           "regions"))
+        claim(f"{name}: the line says that a context was destroyed in the segment, and what helps",
+              "a context was destroyed while the segment ran" in run.stderr and
+              "destroy contexts before a forward or after its replay" in run.stderr, run.stderr)
     run, summary = guarded("never-replayed", "eager",
                            contract_of({"buffers": [STATE]}, "declared", "regions"))
     claim("never-replayed: ten thousand forwards, and what is held stays within bounds",
