@@ -10,6 +10,7 @@
 #include "interpose/recompute/capture.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/budget.h"
+#include "interpose/run/errand.h"
 #include "interpose/run/execution.h"
 #include "interpose/run/guard.h"
 #include "interpose/run/report.h"
@@ -124,6 +125,7 @@ static void gone(uint64_t context)
     rp_core_lock();
     end_captures(context);
     bool worked = has_worked_in(context);
+    rp_errands_context_gone(rp_context_number(context));
     rp_context_gone(context);
     rp_audit_lost((CUcontext)(uintptr_t)context);
     if (worked)

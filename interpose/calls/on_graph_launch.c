@@ -162,7 +162,8 @@ static void note_launch(const struct rp_node *node, const struct rp_footprint *c
 
 static bool has_effect(const struct rp_node *node, const struct rp_footprint *call)
 {
-    return call->count || node->unknown || node->type == CU_GRAPH_NODE_TYPE_KERNEL;
+    return call->count || call->on_host || node->unknown ||
+           node->type == CU_GRAPH_NODE_TYPE_KERNEL;
 }
 
 /* What a node writes, to what its graph writes. */

@@ -6,6 +6,7 @@
 #include "interpose/calls/context.h"
 #include "interpose/recompute/capture.h"
 #include "interpose/recompute/recompute.h"
+#include "interpose/run/errand.h"
 #include "interpose/run/guard.h"
 #include "interpose/run/overtake.h"
 #include "interpose/run/report.h"
@@ -27,6 +28,7 @@ static void retire(rp_stream stream)
         rp_remark("cuStreamDestroy", "the end of a stream could not be marked");
     else
         rp_guard_stream_ends(stream, rp_driver_legacy_of(stream));
+    rp_errands_stream_ends(stream);
 }
 
 enum { CAPTURING = 0 }; /* the frame's scratch that has the stream, where that captures */

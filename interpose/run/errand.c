@@ -7,8 +7,8 @@
 
 /* Those of a stream that may wait, from the first to the last. All times are moments. */
 struct errand {
-    rp_stream stream;
-    rp_event_handle event; /* behind the last; recorded again for the next */
+    rp_stream stream;      /* none_in() its context where it has been destroyed */
+    rp_event_handle event; /* behind the last; recorded again for the next; 0: none, as it went */
     uint64_t first, last;  /* when they were given */
     uint64_t over;         /* when they were found to be over, 0: they wait, as far as is known */
     bool is_late;          /* the last is a graph's: the event is still to be recorded */
@@ -16,7 +16,7 @@ struct errand {
 };
 
 static struct {
-    struct errand *items; /* one a stream */
+    struct errand *items; /* one a stream, and those of streams that are gone */
     size_t count, capacity;
     struct errand beyond; /* what could not be noted: nothing is known of it */
     uint64_t now;
@@ -29,11 +29,18 @@ static const struct rp_driver *driver(void)
     return rp_core.bench.driver;
 }
 
+/* No stream, but of the same context: an event is of use there only. */
+static rp_stream none_in(rp_stream stream)
+{
+    return rp_driver_stream_in(0, rp_driver_context_of(stream));
+}
+
 static bool mark(struct errand *errand)
 {
     const struct rp_driver *real = driver();
     bool captures = true;
-    errand->is_late = real->capturing(real->self, errand->stream, &captures) != RP_OK || captures ||
+    errand->is_late = errand->stream == none_in(errand->stream) ||
+                      real->capturing(real->self, errand->stream, &captures) != RP_OK || captures ||
                       real->event_record(real->self, errand->event, errand->stream) != RP_OK;
     return !errand->is_late;
 }
@@ -54,39 +61,50 @@ static bool is_idle(struct errand *errand)
     return !still_waits(errand) && (!errands.watches || errand->over < errands.watched);
 }
 
-/* Streams come and go. An event is of its context. */
+static struct errand *find(rp_stream stream)
+{
+    for (size_t i = 0; i < errands.count; i++)
+        if (errands.items[i].stream == stream)
+            return &errands.items[i];
+    return NULL;
+}
+
+/* Streams come and go. */
 static struct errand *find_idle(rp_stream stream)
 {
     for (size_t i = 0; i < errands.count; i++)
-        if (rp_driver_context_of(errands.items[i].stream) == rp_driver_context_of(stream) &&
+        if ((!errands.items[i].event || none_in(errands.items[i].stream) == none_in(stream)) &&
             is_idle(&errands.items[i]))
             return &errands.items[i];
     return NULL;
 }
 
-static struct errand *add(rp_stream stream)
+static struct errand *add(void)
 {
     struct errand *bigger = rp_array_reserve(errands.items, &errands.capacity, errands.count + 1,
                                              sizeof *bigger);
     if (!bigger)
-        return &errands.beyond;
+        return NULL;
     errands.items = bigger;
-    bigger[errands.count] = (struct errand){.stream = stream, .over = 1};
-    if (driver()->event_create(driver()->self, stream, &bigger[errands.count].event) != RP_OK)
-        return &errands.beyond;
+    bigger[errands.count] = (struct errand){.over = 1};
     return &bigger[errands.count++];
+}
+
+static bool settle_in(struct errand *errand, rp_stream stream)
+{
+    errand->stream = stream;
+    return errand->event ||
+           driver()->event_create(driver()->self, stream, &errand->event) == RP_OK;
 }
 
 static struct errand *errand_of(rp_stream stream)
 {
-    for (size_t i = 0; i < errands.count; i++)
-        if (errands.items[i].stream == stream)
-            return &errands.items[i];
-    struct errand *idle = find_idle(stream);
-    if (!idle)
-        return add(stream);
-    idle->stream = stream;
-    return idle;
+    struct errand *errand = find(stream);
+    if (!errand)
+        errand = find_idle(stream);
+    if (!errand)
+        errand = add();
+    return errand && settle_in(errand, stream) ? errand : &errands.beyond;
 }
 
 void rp_errand_given(const struct rp_footprint *call)
@@ -102,6 +120,30 @@ void rp_errand_given(const struct rp_footprint *call)
     errand->of_replay = call->replay || (waits && errand->of_replay);
     if (errand != &errands.beyond && !call->in_graph)
         mark(errand);
+}
+
+/* What is given to the handle from now on is another stream's. */
+void rp_errands_stream_ends(rp_stream stream)
+{
+    struct errand *errand = find(stream);
+    if (!errand)
+        return;
+    if (!errand->over && errand->is_late)
+        mark(errand);
+    errand->stream = none_in(stream);
+}
+
+void rp_errands_context_gone(unsigned context)
+{
+    uint64_t now = ++errands.now;
+    for (size_t i = 0; i < errands.count; i++) {
+        struct errand *errand = &errands.items[i];
+        if (rp_driver_context_of(errand->stream) != context)
+            continue;
+        errand->over = errand->over ? errand->over : now;
+        errand->event = 0;
+        errand->stream = none_in(errand->stream);
+    }
 }
 
 /* ---- what is asked of them ---------------------------------------------------------------- */

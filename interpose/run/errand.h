@@ -10,6 +10,11 @@
 /* `call` is one, and was taken by the driver, or is a node of a graph that will be. */
 void rp_errand_given(const struct rp_footprint *call);
 
+/* `stream` is about to be destroyed: what waits there goes on waiting. */
+void rp_errands_stream_ends(rp_stream stream);
+/* The context of this number is gone, and nothing waits in it any more. */
+void rp_errands_context_gone(unsigned context);
+
 /* Whether one that a replay has given may still wait. */
 bool rp_errands_wait(void);
 /* The replay is over: those of it are like any other. */

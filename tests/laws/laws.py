@@ -167,6 +167,10 @@ SCENARIOS = {
     "stepped-behind": dict(buffers=[STATE, LATE], finds={("stale-read", "state")}),
     "errands": dict(buffers=[STATE, LATE], finds={("stale-read", "state"), ("stale-read", "late"),
                                                   ("state-left", "late")}),
+    "errand-left": dict(buffers=[STATE, LATE], finds={("stale-read", "state"),
+                                                      ("stale-read", "late")}),
+    "errands-gone": dict(buffers=[STATE, LATE], finds={("stale-read", "state"),
+                                                       ("stale-read", "late")}),
     "host-generator": dict(buffers=[HOST], finds={("stale-read", "host"), ("state-left", "host")}),
 }
 # Jobs that no layer can put right, or that discovery cannot prove: reported, and stopped.
@@ -191,6 +195,8 @@ REFUSED = {
     "context-gone-in-replay": dict(buffers=[STATE], discover=True, kind="state-left"),
     "stepped-late": dict(buffers=[STATE, LATE], kind="unproved"),
     "stepped-inside": dict(buffers=[STATE, LATE], kind="unproved"),
+    "stepped-late-by-graph": dict(buffers=[STATE, LATE], kind="unproved"),
+    "errand-gone-inside": dict(buffers=[LATE], kind="unproved"),
     "written-between": dict(buffers=[TABLES], discover=True, kind="diverged"),
     "stepped-between": dict(buffers=[STATE], discover=True, kind="diverged"),
     "forward-ends-early": dict(buffers=[GENERATOR], discover=True, kind="live-read"),
@@ -650,6 +656,11 @@ def words():
         claim(f"{name}: the line says that a context was destroyed in the segment, and what helps",
               "a context was destroyed while the segment ran" in run.stderr and
               "destroy contexts before a forward or after its replay" in run.stderr, run.stderr)
+    for name, told in (("stepped-late-by-graph", "still waits there"),
+                       ("errand-gone-inside", "has perhaps run in its midst")):
+        run, summary = guarded(name, "replay", contract_of(REFUSED[name], "declared", "regions"))
+        claim(f"{name}: the line says of the host function that it {told}", told in run.stderr,
+              run.stderr)
     run, summary = guarded("never-replayed", "eager",
                            contract_of({"buffers": [STATE]}, "declared", "regions"))
     claim("never-replayed: ten thousand forwards, and what is held stays within bounds",

@@ -357,3 +357,123 @@ void scenario_errands(void)
     }
     end_late();
 }
+
+/* ---- ... that streams and contexts take along ------------------------------------------------ */
+
+static CUgraphExec stepping; /* a graph that steps late */
+
+static void make_stepping(void)
+{
+    CUgraph graph;
+    CU(StreamBeginCapture, passing, CU_STREAM_CAPTURE_MODE_RELAXED);
+    CU(LaunchHostFunc, passing, step_late, NULL);
+    CU(StreamEndCapture, passing, &graph);
+    CU(GraphInstantiate, &stepping, graph, 0);
+}
+
+static void late_forward_by_graph(void)
+{
+    LAUNCH_IN(passing, "slow_fill", n, &scratch, &draws, &n, &rounds);
+    LAUNCH_IN(passing, "step_state", n, &state_, &x, &y, &n);
+    CU(GraphLaunch, stepping, passing);
+}
+
+/* The function is a node of a graph, which still waits when the replay is over. */
+void scenario_stepped_late_by_graph(void)
+{
+    begin_late();
+    make_stepping();
+    run_steps(late_forward_by_graph, settle);
+    end_late();
+}
+
+static void stepping_forward(void)
+{
+    CUstream own;
+    step_forward();
+    CU(StreamCreate, &own, CU_STREAM_DEFAULT);
+    CU(GraphLaunch, stepping, own);
+    CU(StreamSynchronize, own);
+    CU(StreamDestroy, own);
+}
+
+/* A graph's, in a stream that is gone before the range ends. */
+void scenario_errand_left(void)
+{
+    begin_late();
+    make_stepping();
+    run_steps(stepping_forward, overwrite);
+    end_late();
+}
+
+static void short_forward(void)
+{
+    step_forward();
+    CU(LaunchHostFunc, passing, step_late, NULL);
+    settle();
+}
+
+static CUcontext open_beside(void)
+{
+    CUcontext beside;
+    CU(CtxCreate, &beside, NULL, 0, 0);
+    CU(StreamCreate, &aside, CU_STREAM_NON_BLOCKING);
+    return beside;
+}
+
+static void close_beside(CUcontext beside)
+{
+    CU(CtxDestroy, beside);
+    CU(CtxSetCurrent, context);
+}
+
+/* They ran in a context that is gone before the forward. */
+void scenario_errands_gone(void)
+{
+    begin_late();
+    for (int step = 1; step <= STEPS; step++) {
+        CUcontext beside = open_beside();
+        CU(LaunchHostFunc, aside, step_late, NULL);
+        CU(LaunchHostFunc, aside, step_late, NULL);
+        CU(StreamSynchronize, aside);
+        close_beside(beside);
+        run_step(step, short_forward, overwrite);
+    }
+    end_late();
+}
+
+static CUcontext to_close;
+
+static void closing_forward(void)
+{
+    LAUNCH("read_queue", n, &queue, &x, &y, &rows, &n);
+    if (!tells)
+        return;
+    is_told = true;
+    close_beside(to_close);
+}
+
+/* One waits when the replay begins, and runs in its midst: the context goes there, too. */
+void scenario_errand_gone_inside(void)
+{
+    begin_late();
+    queue = allocate(WORDS(ROWS * n));
+    for (int step = 1; step <= STEPS; step++) {
+        nvtxRangePushA("step");
+        set_input(step);
+        tells = false;
+        in_range("forward/only", closing_forward);
+        to_close = open_beside();
+        is_told = false;
+        CU(LaunchHostFunc, aside, step_when_told, NULL);
+        CU(CtxSetCurrent, context);
+        tells = true;
+        if (replaying)
+            in_range("recompute/only", closing_forward);
+        else
+            closing_forward();
+        backward();
+        nvtxRangePop();
+    }
+    end_late();
+}

@@ -104,7 +104,9 @@
     X("reset-beside", reset_beside)                                                               \
     X("stepped-late", stepped_late) X("read-before-put", read_before_put)                         \
     X("stepped-inside", stepped_inside) X("stepped-behind", stepped_behind)                       \
-    X("errands", errands)                                                                         \
+    X("errands", errands) X("errand-left", errand_left) X("errands-gone", errands_gone)           \
+    X("errand-gone-inside", errand_gone_inside)                                                   \
+    X("stepped-late-by-graph", stepped_late_by_graph)                                             \
     X("replayed-elsewhere", replayed_elsewhere) X("loaded-inside", loaded_inside)                 \
     X("copied-inside", copied_inside) X("reset-inside", reset_inside) X("neighbours", neighbours) \
     X("helped", helped) X("copied-elsewhere", copied_elsewhere) X("set-meanwhile", set_meanwhile) \
