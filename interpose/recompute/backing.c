@@ -378,6 +378,16 @@ enum rp_status rp_backing_create_absent(uint64_t bytes, uint64_t *address)
     return create(bytes, true, address);
 }
 
+uint64_t rp_backing_make_absent(struct rp_backed *backed, uint64_t lo, uint64_t hi)
+{
+    size_t first, end;
+    touched(backed, lo, hi, &first, &end);
+    uint64_t bytes = rp_backing_empty(backed, lo, hi);
+    for (size_t i = first; i < end; i++)
+        backed->granules[i].absent = !backed->granules[i].handle;
+    return bytes;
+}
+
 bool rp_backing_is_absent(const struct rp_backed *backed, uint64_t lo, uint64_t hi)
 {
     size_t first, end;

@@ -30,6 +30,8 @@ enum rp_status rp_backing_create(uint64_t bytes, uint64_t *address);
 /* The same of one that no budget has room for as a whole: a granule has its memory when it is first
  * needed, and is absent until then. */
 enum rp_status rp_backing_create_absent(uint64_t bytes, uint64_t *address);
+/* Takes the memory of granules that nobody has used yet, as rp_backing_empty does. */
+uint64_t rp_backing_make_absent(struct rp_backed *backed, uint64_t lo, uint64_t hi);
 bool rp_backing_is_absent(const struct rp_backed *backed, uint64_t lo, uint64_t hi); /* any of it */
 void rp_backing_destroy(struct rp_backed *backed);
 

@@ -4,9 +4,19 @@
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/exile.h"
 #include "interpose/recompute/fence.h"
+#include "interpose/recompute/granule.h"
 #include "interpose/recompute/holding.h"
+#include "interpose/recompute/need.h"
 #include "interpose/run/core.h"
 #include "tracker/array.h"
+
+void rp_candidate_shorten(struct rp_candidate *one, uint64_t wanted)
+{
+    if (wanted >= one->hi - one->lo)
+        return;
+    uint64_t hi = one->lo + rp_granule_span(wanted);
+    one->hi = hi < one->hi ? hi : one->hi;
+}
 
 static bool candidates_add(struct rp_candidates *all, const struct rp_candidate *one)
 {
@@ -70,4 +80,37 @@ void rp_candidates_find(struct rp_candidates *all)
             add_free_part(all, rp_backings_at(i));
     if (all->count)
         qsort(all->items, all->count, sizeof *all->items, by_use);
+}
+
+/* ---- what nobody has used yet ------------------------------------------------------------ */
+
+static enum rp_status check_unwritten(void *ctx, uint64_t lo, uint64_t hi,
+                                      const struct rp_writer *writer)
+{
+    (void)ctx, (void)lo, (void)hi;
+    return writer->version ? RP_INVALID : RP_OK;
+}
+
+static bool is_unused(const struct rp_candidate *one)
+{
+    return !one->used.call && rp_versions_read(rp_core.bench.versions, one->id, one->lo, one->hi,
+                                               check_unwritten, NULL) == RP_OK;
+}
+
+uint64_t rp_candidates_spare_unused(struct rp_candidates *all, uint64_t bytes)
+{
+    size_t kept = 0;
+    uint64_t freed = 0;
+    bool may_be = !rp_core.captures && rp_need_fits_device(0);
+    for (size_t i = 0; i < all->count; i++) {
+        struct rp_candidate one = all->items[i];
+        if (may_be && freed < bytes && is_unused(&one)) {
+            rp_candidate_shorten(&one, bytes - freed);
+            freed += rp_backing_make_absent(one.backed, one.lo, one.hi);
+        } else {
+            all->items[kept++] = one;
+        }
+    }
+    all->count = kept;
+    return freed;
 }

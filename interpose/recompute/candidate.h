@@ -24,5 +24,11 @@ struct rp_candidates {
 
 /* Into an empty list. Fewer where the host is short of memory. */
 void rp_candidates_find(struct rp_candidates *all);
+/* No more of it than is wanted, in whole granules. */
+void rp_candidate_shorten(struct rp_candidate *one, uint64_t wanted);
+/* What nobody has used yet has no content to be moved: its memory goes, up to `bytes`, and comes
+ * with its first use. Only where the device could hold all that the job has: beyond that there has
+ * to be a place for it. Returns how much went; the rest is left in the list. */
+uint64_t rp_candidates_spare_unused(struct rp_candidates *all, uint64_t bytes);
 
 #endif

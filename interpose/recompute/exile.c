@@ -11,6 +11,7 @@
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/granule.h"
 #include "interpose/recompute/holding.h"
+#include "interpose/recompute/host.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/shelf.h"
 #include "interpose/run/core.h"
@@ -82,27 +83,26 @@ static uint64_t give_memory(size_t from, const struct rp_bench *bench)
     return freed;
 }
 
-/* No more of it than is wanted, in whole granules. */
-static void shorten(struct rp_candidate *one, uint64_t wanted)
+/* How much more the host is to hold. */
+static uint64_t host_room(const struct rp_bench *bench)
 {
-    if (wanted >= one->hi - one->lo)
-        return;
-    uint64_t hi = one->lo + rp_granule_span(wanted);
-    one->hi = hi < one->hi ? hi : one->hi;
+    uint64_t share = rp_host_share(rp_store_reserved(bench->store)), used = rp_exile_bytes();
+    return share > used ? share - used : 0;
 }
 
 static uint64_t move(const struct rp_candidates *all, const struct rp_bench *bench, uint64_t bytes)
 {
     size_t from = exiles.count;
-    uint64_t copied = 0;
+    uint64_t copied = 0, room = all->count ? host_room(bench) : 0;
     rp_stream line;
     if (!rp_drop_mover(&line))
         return 0;
+    bytes = bytes < room ? bytes : room;
     /* Else what goes is idle. */
     if (all->reach == UINT64_MAX && rp_order_gather(rp_core.bench.order, line) != RP_OK)
         return 0;
     for (size_t i = 0; i < all->count && copied < bytes; i++) {
-        shorten(&all->items[i], bytes - copied);
+        rp_candidate_shorten(&all->items[i], bytes - copied);
         if (copy_out(bench, &all->items[i], line) != RP_OK)
             break;
         copied += all->items[i].hi - all->items[i].lo;
@@ -112,23 +112,31 @@ static uint64_t move(const struct rp_candidates *all, const struct rp_bench *ben
 
 /* Host memory goes with the context that was current when it was made: that has to be the one of
  * what is moved, wherever the call works that wants its place. */
-uint64_t rp_exile_make_room(uint64_t bytes)
+static uint64_t move_in_its_context(const struct rp_candidates *all, uint64_t bytes)
 {
     const struct rp_bench *bench = rp_refuge();
-    struct rp_candidates all = {0};
-    uint64_t freed = 0, owner;
+    uint64_t freed = 0, owner = all->count ? rp_backing_owner(all->items[0].backed) : 0;
     CUcontext left;
-    if (!bench || !rp_switch_on(RP_SWITCH_EXILE) || rp_backing_is_shared())
+    if (!bench || !owner)
         return 0;
-    rp_candidates_find(&all);
-    owner = all.count ? rp_backing_owner(all.items[0].backed) : 0;
-    if (owner && owner == rp_backing_context())
-        freed = move(&all, bench, bytes);
-    else if (owner &&
-             rp_real.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)owner) == CUDA_SUCCESS) {
-        freed = move(&all, bench, bytes);
+    if (owner == rp_backing_context())
+        return move(all, bench, bytes);
+    if (rp_real.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)owner) == CUDA_SUCCESS) {
+        freed = move(all, bench, bytes);
         rp_real.cuCtxPopCurrent_v2(&left);
     }
+    return freed;
+}
+
+uint64_t rp_exile_make_room(uint64_t bytes)
+{
+    struct rp_candidates all = {0};
+    if (!rp_switch_on(RP_SWITCH_EXILE) || rp_backing_is_shared())
+        return 0;
+    rp_candidates_find(&all);
+    uint64_t freed = rp_candidates_spare_unused(&all, bytes);
+    if (freed < bytes)
+        freed += move_in_its_context(&all, bytes - freed);
     free(all.items);
     return freed;
 }

@@ -12,8 +12,8 @@
 
 #include "interpose/run/execution.h"
 
-/* Moves at least `bytes` off the device, or as much as may go; returns how much. The host waits
- * for the copies. */
+/* Moves at least `bytes` off the device, or as much as may go, and as the host has room for
+ * (host.h); returns how much. The host waits for the copies. */
 uint64_t rp_exile_make_room(uint64_t bytes);
 
 /* Brings back what `call` may look at, in its stream, and puts memory where it only overwrites:

@@ -78,21 +78,12 @@ static bool is_broken(void)
     return !rp_core.captures && answers_fault() && answers_fault();
 }
 
-/* As a job finds that asks for more until it is refused. */
-static bool device_would_hold(uint64_t bytes)
-{
-    size_t left, total;
-    uint64_t all = rp_need_of_everything();
-    return rp_real.cuMemGetInfo_v2(&left, &total) == CUDA_SUCCESS && all <= total &&
-           bytes <= total - all;
-}
-
 bool rp_recompute_outgrows(uint64_t bytes)
 {
     uint64_t budget = rp_core.config.budget, fixed = rp_need_fixed();
     return rp_recompute_is_on() && budget != UINT64_MAX && rp_backing_suits(bytes) &&
            (fixed > budget || rp_granule_span(bytes) > budget - fixed) &&
-           device_would_hold(bytes);
+           rp_need_fits_device(bytes);
 }
 
 CUresult rp_recompute_alloc(uint64_t bytes, CUdeviceptr *address)

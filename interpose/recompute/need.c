@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/recompute/need.h"
 
+#include "cuda/driver_real.h"
+#include "interpose/door/real.h"
 #include "interpose/recompute/granule.h"
 #include "interpose/run/core.h"
 
@@ -50,6 +52,15 @@ static bool all_stays(void)
 uint64_t rp_need_of_everything(void)
 {
     return rp_need_fixed() - rp_backings_staying() + rp_backings_span();
+}
+
+/* As a job finds that asks for more until it is refused. */
+bool rp_need_fits_device(uint64_t more)
+{
+    size_t left, total;
+    uint64_t all = rp_need_of_everything();
+    return rp_real.cuMemGetInfo_v2(&left, &total) == CUDA_SUCCESS && all <= total &&
+           more <= total - all;
 }
 
 void rp_need_everything(void)

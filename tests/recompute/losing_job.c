@@ -123,7 +123,8 @@ static void refused(void)
     nvtxRangePop();
     CU(cuMemsetD32Async(in, 1234, WORDS, stream));
     CU(cuStreamSynchronize(stream));
-    while (count < MOST && cuMemAlloc(&ballast[count], BYTES) == CUDA_SUCCESS)
+    while (count < MOST && cuMemAlloc(&ballast[count], BYTES) == CUDA_SUCCESS &&
+           cuMemsetD32(ballast[count], 9, WORDS) == CUDA_SUCCESS)
         count++;
     show_somehow("out", out, ballast, count);
     show("in", in);
@@ -776,6 +777,31 @@ static void asked_until_refused(void)
     printf("out %d\n", count);
 }
 
+/* Each piece has room in the budget, and all of them on the device. Few are used. */
+static void asked_in_pieces(void)
+{
+    enum { PIECES = 44 };
+    CUdeviceptr pieces[PIECES];
+    for (int i = 0; i < PIECES; i++)
+        CU(cuMemAlloc(&pieces[i], BYTES));
+    for (int i = 0; i < PIECES; i += PIECES / 4) {
+        CU(cuMemsetD32(pieces[i], (unsigned)i, WORDS));
+        show("out", pieces[i]);
+    }
+}
+
+/* More and more, until there is no more room for what they hold. */
+static void filled_until_refused(void)
+{
+    enum { MOST = 400 };
+    CUdeviceptr piece;
+    int count = 0;
+    while (count < MOST && cuMemAlloc(&piece, BYTES) == CUDA_SUCCESS &&
+           cuMemsetD32(piece, (unsigned)count, WORDS) == CUDA_SUCCESS)
+        count++;
+    printf("out %d\n", count);
+}
+
 /* The device is full of outputs when the driver needs memory of its own. */
 static void loaded_late(void)
 {
@@ -852,6 +878,7 @@ static const struct job_case cases[] = {
     {"in-another-context", in_another_context},
     {"context-lost-while-capturing", context_lost_while_capturing},
     {"stream-lost-while-capturing", stream_lost_while_capturing},
+    {"asked-in-pieces", asked_in_pieces}, {"filled-until-refused", filled_until_refused},
     {"asked-until-refused", asked_until_refused}, {"ended-elsewhere", ended_elsewhere},
     {"loaded-late", loaded_late}, {NULL, NULL},
 };

@@ -186,6 +186,22 @@ class Losses(unittest.TestCase):
     def test_a_job_that_asks_until_it_is_refused_is_refused_where_the_device_would(self):
         self.same("asked-until-refused", "-b", "256KiB", disabled="")
 
+    def test_what_was_never_used_is_not_moved(self):
+        summary = self.same("asked-in-pieces", "-b", "256KiB", disabled="")
+        self.assertEqual(summary["bytes_kept_on_host"], 0)
+
+    def test_no_more_is_moved_than_the_host_has_room_for(self):
+        piece, budget, host = 16, 256, 2048  # KiB
+        with tempfile.NamedTemporaryFile("w") as told:
+            told.write(f"MemTotal: 9999 kB\nMemAvailable: {host} kB\n")
+            told.flush()
+            run, summary = self.under("filled-until-refused", "-b", f"{budget}KiB",
+                                      REPRISE_TEST_MEMINFO=told.name)
+        count = int(run.stdout.split()[1])
+        self.assertGreater(count, (budget + host / 2) // piece)
+        self.assertLessEqual(count, (budget + host) // piece)
+        self.assertGreater(summary["bytes_kept_on_host"], host * 1024 / 2)
+
     def test_a_capture_ends_with_its_stream_and_its_context(self):
         self.recalled("stream-lost-while-capturing")
         self.recalled("context-lost-while-capturing")
