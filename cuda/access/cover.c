@@ -6,6 +6,7 @@
 
 static const char data_address[] = "an address depends on data";
 static const char unknown_origin[] = "an address comes from memory or from several pointers";
+static const char unknown_pointer[] = "an address is counted from a number that is no pointer";
 static const char unknown_map[] = "it copies through a tensor map that is not known";
 static const char unknown_global[] = "where a module global stands is not known";
 static const char uncertain[] = "who gets to an access depends on data or is not linear";
@@ -18,20 +19,28 @@ static void note(struct rp_run *run, enum rp_verdict verdict, const char *reason
     }
 }
 
+/* It is a number: the pointer that belongs to it is not seen. */
+static bool is_offset(const struct rp_run *run, int32_t root)
+{
+    bool is = run->root_known[root - 1] && rp_is_offset((uint64_t)run->root_numbers[root - 1]);
+    run->root_used[root - 1] |= is;
+    return is;
+}
+
 /* A touch of which only the root is known, if that. */
 static void give_root(struct rp_run *run, const struct rp_touch *touch,
                       const struct rp_form *address, const char *reason)
 {
     run->lacks_walk |= touch->walks && !rp_run_is_untold(run, touch);
-    bool rooted = address->root && !(address->flags & RP_FORM_WILD) &&
-                  run->root_known[address->root - 1];
-    if (!rooted) {
-        bool global = address->root && !(address->flags & RP_FORM_WILD);
+    bool named = address->root && !(address->flags & RP_FORM_WILD);
+    bool offset = named && is_offset(run, address->root);
+    if (!named || offset || !run->root_known[address->root - 1]) {
         enum rp_verdict worst = touch->by_map && touch->effect == RP_WRITE ? RP_VERDICT_EVERYTHING
                                                                            : RP_VERDICT_REACHABLE;
         if (run->found.worst[touch->effect] < worst)
             run->found.worst[touch->effect] = (uint8_t)worst;
-        note(run, worst, touch->by_map ? unknown_map : global ? unknown_global : unknown_origin);
+        note(run, worst, touch->by_map ? unknown_map : offset ? unknown_pointer
+                         : named ? unknown_global : unknown_origin);
         return;
     }
     if (!touch->width)

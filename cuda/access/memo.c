@@ -57,8 +57,9 @@ uint64_t rp_memo_pointer(const struct rp_access *access, const struct rp_launch 
     return pointer;
 }
 
-/* False where the set would reach over the end of the address space, or where it is not what the
- * evaluation was told: then that says what this means. */
+/* False where the set would reach over the end of the address space, where all about a pointer is
+ * all about a number now, or where it is not what the evaluation was told: then that says what this
+ * means. */
 static bool holds(const struct rp_evaluation *made, const struct rp_launch *launch)
 {
     for (size_t i = 0; i < made->what.count; i++) {
@@ -66,7 +67,8 @@ static bool holds(const struct rp_evaluation *made, const struct rp_launch *laun
         uint64_t pointer = rp_memo_pointer(item, launch);
         bool absolute = item->root_param == UINT32_MAX;
         uint64_t lo = item->lo + pointer, hi = item->hi + pointer;
-        if (!absolute && (lo > hi || hi > HIGHEST_ADDRESS))
+        if (!absolute && (lo > hi || hi > HIGHEST_ADDRESS ||
+                          (item->verdict == RP_VERDICT_ROOT && rp_is_offset(pointer))))
             return false;
         if (made->told && !made->told->unheard && item->effect == RP_WRITE &&
             rp_told_meets(made->told, launch, lo, hi))

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#define LEAST_ADDRESS (INT64_C(1) << 16)
-
 bool rp_op_number(const struct rp_form *form, unsigned bits, bool is_signed, int64_t *number)
 {
     if (!rp_form_is_number(form))
@@ -19,8 +17,8 @@ bool rp_op_number(const struct rp_form *form, unsigned bits, bool is_signed, int
 bool rp_op_is_small(const struct rp_run *run, int32_t root)
 {
     run->root_used[root - 1] = true;
-    return run->root_known[root - 1] && run->root_numbers[root - 1] >= 0 &&
-           run->root_numbers[root - 1] < LEAST_ADDRESS;
+    return run->root_known[root - 1] &&
+           (uint64_t)run->root_numbers[root - 1] < RP_LEAST_ADDRESS;
 }
 
 void rp_op_unroot(const struct rp_run *run, struct rp_form *form)

@@ -8,8 +8,8 @@
 /* op.c: what the kinds share */
 /* The number that the form is, as one of `bits` bits with or without a sign. */
 bool rp_op_number(const struct rp_form *form, unsigned bits, bool is_signed, int64_t *number);
-/* Where the root points there can be no memory: no driver gives out the first 64 KiB, nor does the
- * host (vm.mmap_min_addr). It is a number of 64 bits, such as a size. Who asks uses its number. */
+/* Where the root points there can be no memory. It is a number of 64 bits, such as a size. Who asks
+ * uses its number. */
 bool rp_op_is_small(const struct rp_run *run, int32_t root);
 /* Takes the root into the number: the value is used as one. */
 void rp_op_unroot(const struct rp_run *run, struct rp_form *form);

@@ -174,6 +174,16 @@ static inline struct rp_box *rp_run_box(const struct rp_run *run)
     return &run->boxes[run->now->box];
 }
 
+/* No memory lies below: no driver gives out the first 64 KiB, nor does the host
+ * (vm.mmap_min_addr). */
+#define RP_LEAST_ADDRESS (UINT64_C(1) << 16)
+
+/* What stands where a pointer could is a number beyond doubt; 0 is the pointer to nothing. */
+static inline bool rp_is_offset(uint64_t number)
+{
+    return number && number < RP_LEAST_ADDRESS;
+}
+
 /* How many there can be of a proof. */
 static inline size_t rp_root_limit(const struct rp_proof *proof)
 {

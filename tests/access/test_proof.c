@@ -208,6 +208,15 @@ static void a_small_parameter_is_no_pointer(void **state)
             prove(body, 1, 1, large[j], CLAIMS(READS('B', 0, 4), WRITES_ANY));
         }
     }
+    /* nothing is where it points: who counts from it by data has a pointer in the data */
+    for (int i = 0; i < 3; i++) {
+        static const char *const none[] = {"A B C 20 7 1 0 D 0", "A B C 20 7 65535 0 D 0",
+                                           "A B C 20 7 0 0 D 0"};
+        prove("ld.param.u64 %rd10, [l]; ld.global.u32 %r9, [%rd2]; mul.wide.u32 %rd9, %r9, 8;"
+              "add.s64 %rd9, %rd9, %rd10; st.global.u32 [%rd9], 0;", 1, 1, none[i],
+              i < 2 ? CLAIMS(READS('B', 0, 4), WRITES_ANY)
+                    : CLAIMS(READS('B', 0, 4), {RP_WRITE, '?', RP_VERDICT_ROOT, 0, 0, false}));
+    }
     /* nor is a pointer from memory with it */
     prove("ld.param.u64 %rd10, [l]; ld.global.u64 %rd9, [%rd2]; add.s64 %rd9, %rd9, %rd10;"
           "st.global.u32 [%rd9], 0;", 1, 1, small[1], CLAIMS(READS('B', 0, 8), WRITES_ANY));
