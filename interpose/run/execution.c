@@ -363,9 +363,17 @@ static enum rp_status bereave(struct rp_execution *execution)
     return rp_kept_clear(execution->kept);
 }
 
+static void note_lost(const struct rp_execution *execution)
+{
+    if (is_pending(execution) && !execution->replays)
+        rp_segment_figures(segment_of(execution))->lost_in = rp_core.step + 1;
+}
+
 enum rp_status rp_executions_lose(void)
 {
     enum rp_status status = RP_OK;
+    for (size_t i = 0; i < executions.count; i++)
+        note_lost(executions.alive[i]);
     rp_executions_expire();
     for (size_t i = 0; status == RP_OK && i < executions.count; i++)
         status = bereave(executions.alive[i]);

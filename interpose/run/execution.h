@@ -139,6 +139,9 @@ uint64_t rp_executions_recalled_bytes(void);
 #define RP_CROWDED                                                                               \
     "more forwards waited for a replay than are kept (512, or 8192 of one step), and the oldest " \
     "are given up: name the job's steps in the contract"
+#define RP_LOST                                                                                  \
+    "what waited for a replay was given up when a context was destroyed, and what is kept goes "  \
+    "along: destroy contexts before a forward or after its replay"
 /* Per segment rule, for the summary. */
 struct rp_segment_figures {
     uint64_t forwards, replays;
@@ -151,6 +154,7 @@ struct rp_segment_figures {
     uint64_t since;         /* the last call before its latest forward */
     uint64_t first_matches; /* launches of the rule's first kernel in this step, for `nth` */
     bool is_crowded;        /* some were given up because too many waited */
+    uint64_t lost_in;       /* some were given up with a context in the step before this, or 0 */
     const char *refused;
     const char *unserved;   /* why a replay that was to be served was not */
 };

@@ -122,6 +122,12 @@ static bool open_forward(struct rp_thread *thread, uint32_t segment, const char 
                                                 .by_launch = by_launch});
 }
 
+/* Why none waits, as far as that is known. */
+static const char *why_unpaired(uint32_t segment)
+{
+    return rp_segment_figures(segment)->lost_in == rp_core.step + 1 ? RP_LOST : NULL;
+}
+
 static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *key,
                         struct rp_pairing pairing, bool by_launch)
 {
@@ -132,7 +138,7 @@ static bool open_replay(struct rp_thread *thread, uint32_t segment, const char *
                              .by_launch = by_launch};
     snprintf(scope.key, sizeof scope.key, "%s", key);
     if (!pairing.execution)
-        rp_report_unpaired(rule_of(segment)->name, key, NULL, NULL);
+        rp_report_unpaired(rule_of(segment)->name, key, NULL, why_unpaired(segment));
     rp_segment_figures(segment)->replays++;
     if (!open_scope(thread, scope))
         return false;

@@ -193,6 +193,7 @@ REFUSED = {
     "context-gone-in-forward": dict(buffers=[STATE], discover=True, kind="not-preserved"),
     "context-each-time": dict(buffers=[STATE], kind="unproved"),
     "context-gone-in-replay": dict(buffers=[STATE], discover=True, kind="state-left"),
+    "context-gone-between": dict(buffers=[STATE], discover=True, kind="unpaired"),
     "stepped-late": dict(buffers=[STATE, LATE], kind="unproved"),
     "stepped-inside": dict(buffers=[STATE, LATE], kind="unproved"),
     "stepped-late-by-graph": dict(buffers=[STATE, LATE], kind="unproved"),
@@ -650,11 +651,13 @@ def words():
     claim("context-each-time: the line says that there were too many contexts, and what helps",
           "in a context past the 64th" in run.stderr and "let contexts stay" in run.stderr,
           run.stderr)
-    for name in ("context-gone-in-forward", "context-gone-in-replay"):
+    for name, when in (("context-gone-in-forward", "while the segment ran"),
+                       ("context-gone-in-replay", "while the segment ran"),
+                       ("context-gone-between", "and what is kept goes along")):
         run, summary = guarded(name, "replay", contract_of({"buffers": [STATE]}, "declared",
                                                            "regions"))
-        claim(f"{name}: the line says that a context was destroyed in the segment, and what helps",
-              "a context was destroyed while the segment ran" in run.stderr and
+        claim(f"{name}: the line says that a context was destroyed, and what helps",
+              "a context was destroyed" in run.stderr and when in run.stderr and
               "destroy contexts before a forward or after its replay" in run.stderr, run.stderr)
     for name, told in (("stepped-late-by-graph", "still waits there"),
                        ("errand-gone-inside", "has perhaps run in its midst")):

@@ -132,6 +132,20 @@ void scenario_context_gone_in_replay(void)
     run_step(2, step_forward, overwrite);
 }
 
+static void overwrite_while_context_goes(void)
+{
+    overwrite();
+    let_context_go();
+}
+
+/* ... or between the two. */
+void scenario_context_gone_between(void)
+{
+    begin_in_second_context();
+    run_step(1, step_forward, overwrite_while_context_goes);
+    run_step(2, step_forward, overwrite);
+}
+
 static void work_in_passing_context(void)
 {
     CUcontext passing_by;

@@ -100,6 +100,7 @@
     X("stream-left", stream_left) X("streams-left", streams_left)                                \
     X("context-gone-in-forward", context_gone_in_forward)                                         \
     X("context-gone-in-replay", context_gone_in_replay) X("context-each-time", context_each_time) \
+    X("context-gone-between", context_gone_between)                                               \
     X("context-left", context_left) X("thread-left", thread_left) X("throng", throng)             \
     X("reset-beside", reset_beside)                                                               \
     X("stepped-late", stepped_late) X("read-before-put", read_before_put)                         \
