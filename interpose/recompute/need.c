@@ -85,17 +85,20 @@ static bool is_first_of_its_allocation(const struct rp_footprint *call, size_t a
     return true;
 }
 
-/* Gathers what the call meets of one allocation, in whole granules. */
-static void gather(const struct rp_footprint *call, rp_alloc_id id)
+/* Gathers what the call meets of one allocation, in whole granules. False when the host is out of
+ * memory. */
+static bool gather(const struct rp_footprint *call, rp_alloc_id id)
 {
     uint64_t granule = rp_granule_bytes();
     rp_spans_clear(&needs.met);
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
-        if (reach->id == id && reach->lo < reach->hi)
+        if (reach->id == id && reach->lo < reach->hi &&
             rp_spans_add(&needs.met, reach->lo / granule * granule,
-                         (reach->hi + granule - 1) / granule * granule);
+                         (reach->hi + granule - 1) / granule * granule) != RP_OK)
+            return false;
     }
+    return true;
 }
 
 /* Bytes of memory under what the call meets; or of it what is not there. */
@@ -106,7 +109,10 @@ static uint64_t met_by(const struct rp_footprint *call, bool only_missing)
         const struct rp_backed *backed = rp_backing_of(call->reaches[i].id);
         if (!backed || rp_backing_stays(backed) || !is_first_of_its_allocation(call, i))
             continue;
-        gather(call, call->reaches[i].id);
+        if (!gather(call, call->reaches[i].id)) {
+            bytes += rp_backing_end(backed) - rp_backing_address(backed); /* it may be all of it */
+            continue;
+        }
         for (size_t j = 0; only_missing && j < needs.met.count; j++)
             bytes += rp_backing_missing(backed, needs.met.items[j].lo, needs.met.items[j].hi);
         bytes += only_missing ? 0 : rp_spans_bytes(&needs.met);

@@ -273,8 +273,10 @@ static void meet(const struct rp_scope *scope, struct rp_footprint *call)
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
         outside_reach(scope, call, reach, &rewound);
-        if (reach->effect == RP_WRITE)
-            rp_instance_unwrite(scope->execution->instance, reach->id, reach->lo, reach->hi);
+        if (reach->effect == RP_WRITE &&
+            rp_instance_unwrite(scope->execution->instance, reach->id, reach->lo, reach->hi) !=
+                RP_OK)
+            rp_report_unfollowed(call, "the host is out of memory");
     }
     rp_spans_release(&rewound);
 }

@@ -100,6 +100,15 @@ static void check_state_left(const struct rp_scope *scope, const struct rp_footp
     rp_spans_release(&state);
 }
 
+/* What could not be looked through may hold anything. */
+static void check(const struct meeting *meeting, enum rp_status status)
+{
+    if (status != RP_NO_MEMORY)
+        return;
+    meeting->scope->tainted = true;
+    rp_report_unfollowed(meeting->call, "the host is out of memory");
+}
+
 static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
 {
     const struct rp_instance *instance = meeting->scope->execution->instance;
@@ -107,13 +116,16 @@ static void check_reach(struct meeting *meeting, const struct rp_reach *reach)
     struct rp_spans spans = {0};
     meeting->reach = reach;
     if (reach->effect == RP_READ && !meeting->same)
-        rp_instance_check(instance, now, reach->id, reach->lo, reach->hi, mismatch, meeting);
+        check(meeting, rp_instance_check(instance, now, reach->id, reach->lo, reach->hi, mismatch,
+                                         meeting));
     if (reach->effect == RP_READ && !meeting->same && rp_switch_on(RP_SWITCH_DOUBTS))
-        rp_instance_check_extra(instance, now, reach->id, reach->lo, reach->hi, doubt_put, meeting);
-    if (reach->effect == RP_WRITE && rp_forward_may_stay(reach, &spans) == RP_OK)
-        for (size_t i = 0; i < spans.count; i++)
-            rp_instance_check(instance, now, reach->id, spans.items[i].lo, spans.items[i].hi,
-                              mismatch, meeting);
+        check(meeting, rp_instance_check_extra(instance, now, reach->id, reach->lo, reach->hi,
+                                               doubt_put, meeting));
+    if (reach->effect == RP_WRITE)
+        check(meeting, rp_forward_may_stay(reach, &spans));
+    for (size_t i = 0; i < spans.count; i++)
+        check(meeting, rp_instance_check(instance, now, reach->id, spans.items[i].lo,
+                                         spans.items[i].hi, mismatch, meeting));
     rp_spans_release(&spans);
 }
 

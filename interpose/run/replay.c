@@ -264,9 +264,10 @@ static void meet_stranger(struct rp_scope *scope, const struct rp_footprint *cal
         scope->stranger_at = scope->cursor;
     }
     for (size_t i = 0; call->historic && i < call->count; i++)
-        if (call->reaches[i].effect == RP_WRITE)
+        if (call->reaches[i].effect == RP_WRITE &&
             rp_instance_write_extra(scope->execution->instance, call->reaches[i].id,
-                                    call->reaches[i].lo, call->reaches[i].hi);
+                                    call->reaches[i].lo, call->reaches[i].hi) != RP_OK)
+            scope->tainted = true;
 }
 
 static void note_repeated(struct rp_scope *scope, size_t entry)

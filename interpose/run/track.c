@@ -152,7 +152,7 @@ void rp_track(struct rp_footprint *call)
     rp_underway_begins(call);
     rp_upload_meet(call);
     if (rp_core_keeps()) {
-        rp_order_meet(rp_core.bench.order, call->stream);
+        call->is_early |= rp_order_meet(rp_core.bench.order, call->stream) == RP_NO_MEMORY;
         rp_keep_let_copy(call);
     }
     rp_overtake_meet(call);

@@ -8,6 +8,7 @@
 #include "interpose/run/core.h"
 #include "interpose/run/keep.h"
 #include "interpose/run/overtake.h"
+#include "interpose/run/report.h"
 #include "interpose/run/segment.h"
 
 /* One stretch at a time: the map may not change while it is walked. */
@@ -30,6 +31,14 @@ static struct stretch first_of(rp_alloc_id id, uint64_t lo, uint64_t hi)
     return first;
 }
 
+/* After a write that is not noted, what was there before would pass for what is there. */
+static void note_write(const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                       const struct rp_writer *writer)
+{
+    if (rp_versions_write(rp_core.bench.versions, id, lo, hi, writer) != RP_OK)
+        rp_report_unfollowed(call, "the host is out of memory");
+}
+
 /* ---- what goes on from what it finds ---------------------------------------------------- */
 
 static bool modifies(const struct rp_footprint *call, const struct rp_reach *write)
@@ -42,13 +51,13 @@ static bool modifies(const struct rp_footprint *call, const struct rp_reach *wri
     return false;
 }
 
-static void write_modified(const struct rp_reach *reach, struct rp_writer writer)
+static void write_modified(const struct rp_footprint *call, const struct rp_reach *reach,
+                           struct rp_writer writer)
 {
-    enum rp_status status = RP_OK;
-    for (uint64_t lo = reach->lo; status == RP_OK && lo < reach->hi;) {
+    for (uint64_t lo = reach->lo; lo < reach->hi;) {
         struct stretch found = first_of(reach->id, lo, reach->hi);
         writer.origin = found.old.origin ? found.old.origin : writer.version;
-        status = rp_versions_write(rp_core.bench.versions, reach->id, lo, found.hi, &writer);
+        note_write(call, reach->id, lo, found.hi, &writer);
         lo = found.hi;
     }
 }
@@ -108,7 +117,7 @@ static void write_copied(const struct rp_footprint *call, const struct rp_reach 
         lo = hi;
     }
     if (lo < write->hi)
-        rp_versions_write(rp_core.bench.versions, write->id, lo, write->hi, writer);
+        note_write(call, write->id, lo, write->hi, writer);
 }
 
 /* From the host, where they had been taken before. */
@@ -119,7 +128,7 @@ static void write_brought(const struct rp_footprint *call, const struct rp_reach
         writer.source = call->brought.maker;
         writer.place = write->lo - write->from - call->brought.begin;
     }
-    rp_versions_write(rp_core.bench.versions, write->id, write->lo, write->hi, &writer);
+    note_write(call, write->id, write->lo, write->hi, &writer);
 }
 
 /* ---- a call ------------------------------------------------------------------------- */
@@ -172,13 +181,13 @@ void rp_written_note(const struct rp_footprint *call)
             rp_crossing_claim(rp_core.bench.crossing, reach->id, reach->lo, reach->hi,
                               call->stream);
         if (modifies(call, reach))
-            write_modified(reach, writer);
+            write_modified(call, reach, writer);
         else if (call->is_copy)
             write_copied(call, reach, &writer);
         else if (call->brought.maker)
             write_brought(call, reach, writer);
         else
-            rp_versions_write(rp_core.bench.versions, reach->id, reach->lo, reach->hi, &writer);
+            note_write(call, reach->id, reach->lo, reach->hi, &writer);
     }
     rp_upload_note(call);
     if (!call->taken_bytes)
