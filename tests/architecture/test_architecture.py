@@ -106,10 +106,18 @@ class Files(unittest.TestCase):
             text = re.sub(r'"(\\.|[^"\\])*"', "", text)
             for call in re.findall(r"\b(_exit|exit|abort|quick_exit|_Exit)\s*\(", text):
                 self.assertEqual(path.name, "report.c", f"{path} calls {call}")
-            # What an audit costs is asked for, by --audit; memory is taken away where a call that
-            # the driver may wait in asks for some.
-            if path.name not in ("audit.c", "drop.c"):
-                self.assertNotRegex(text, r"\b(cuCtxSynchronize|cuStreamSynchronize)\s*\(", path)
+
+    def test_nothing_waits_for_the_device_but_what_the_page_names(self):
+        waits = {file: False for file in table("Who waits for the device")}
+        for path in (path for floor in ("tracker", "planner", "cuda", "interpose")
+                     for path in sources(floor) if not path.is_relative_to(ROOT / "cuda/soft")):
+            text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+            text = re.sub(r'"(\\.|[^"\\])*"', "", text)
+            if re.search(r"\bcu\w+Synchronize", text):
+                file = str(path.relative_to(ROOT))
+                self.assertIn(file, waits)
+                waits[file] = True
+        self.assertEqual([file for file, does in waits.items() if not does], [])
 
 
 @unittest.skipUnless(OBJECT, "no object was named")
