@@ -41,9 +41,6 @@ struct rp_instance {
     size_t live_count, live_capacity;
     struct rp_versions *expected; /* versions of the live-in */
     struct rp_versions *first_read; /* versions of what it read first after its own write */
-    /* Set when a byte was possibly written and then read: whether the read sees the past or
-     * the segment's own write is unknown, so discovery cannot tell state from output. */
-    const char *ambiguous_writer;
 };
 
 enum rp_status rp_instance_create(uint64_t id, uint32_t segment, uint32_t step, uint64_t since,

@@ -97,9 +97,7 @@ static struct rp_step_of_recipe *record(struct rp_recipe *recipe, enum rp_step_k
                                         const struct rp_footprint *call)
 {
     struct rp_step_of_recipe *step = &recipe->steps[recipe->count++];
-    *step = (struct rp_step_of_recipe){.kind = kind, .version = call->version,
-                                       .reaches_at = recipe->reach_count,
-                                       .reach_count = call->count};
+    *step = (struct rp_step_of_recipe){.kind = kind, .version = call->version};
     memcpy(recipe->reaches + recipe->reach_count, call->reaches,
            call->count * sizeof *call->reaches);
     recipe->reach_count += call->count;

@@ -33,7 +33,6 @@ struct rp_reset {
 
 struct rp_step_of_recipe {
     rp_version version;
-    size_t reaches_at, reach_count; /* in rp_recipe.reaches */
     enum rp_step_kind kind;
     union {
         struct rp_relaunch launch;

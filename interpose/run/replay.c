@@ -259,10 +259,8 @@ static void meet_stranger(struct rp_scope *scope, const struct rp_footprint *cal
     if (steps_aside(scope->execution, call))
         rp_remark(rp_name(call->name), "a replay makes it and its forward did not: what it steps "
                                        "is left as it makes it, for the job's own work");
-    if (!scope->stranger) {
+    if (!scope->stranger)
         scope->stranger = call->name;
-        scope->stranger_at = scope->cursor;
-    }
     for (size_t i = 0; call->historic && i < call->count; i++)
         if (call->reaches[i].effect == RP_WRITE &&
             rp_instance_write_extra(scope->execution->instance, call->reaches[i].id,

@@ -58,7 +58,6 @@ struct rp_scope {
     struct rp_elsewhere elsewhere; /* where launches alone tell that it is a replay */
     uint32_t repeating;   /* name of its latest call that the forward had too */
     uint32_t stranger;    /* name of the first call in its range that the forward had not */
-    size_t stranger_at;   /* where the log stood then */
 };
 
 /* The call that should have come next in a replay that is over. */

@@ -39,17 +39,4 @@ static inline void figure_write(const struct figure *figure)
     fclose(file);
 }
 
-/* One run, or a figure that does not vary. */
-static inline void figure_once(const char *name, double value, const char *unit, const char *goal)
-{
-    figure_write(&(struct figure){.name = name,
-                                  .unit = unit,
-                                  .goal = goal,
-                                  .value = value,
-                                  .low = value,
-                                  .high = value,
-                                  .runs = 1,
-                                  .published = NAN});
-}
-
 #endif

@@ -122,7 +122,6 @@ static void run(struct soft_op *op)
 
     soft_op_list_remove(&soft_scheduler.ready, op);
     op->state = SOFT_OP_RUNNING;
-    op->started_ns = soft_now_ns();
     /* This one may be away for long: somebody has to see to the others. */
     if (soft_scheduler.ready.first != NULL || soft_scheduler.rankable.first != NULL)
         soft_executor_call();

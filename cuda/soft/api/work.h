@@ -88,7 +88,7 @@ struct soft_op {
     unsigned unranked;        /* earlier operations without a rank */
     enum soft_op_state state;
     bool has_reserved; /* an executor, as it may block */
-    uint64_t started_ns, finished_ns;
+    uint64_t finished_ns;
     struct soft_op **later; /* operations that wait for this one */
     size_t later_count, later_capacity;
     struct soft_op *next;          /* in the list of ready operations */

@@ -20,10 +20,10 @@
 #define SIMT_LANE_UNNAMED 8        /* no member mask: whoever is there */
 #define SIMT_LANE_ALIGNED 16       /* all live lanes at this very place; they run as one */
 
-/* SCALAR loops of carry chains. */
+/* SCALAR loops of carry chains: the predicate e is
+ * the flag that they take, give on, or both. */
 #define SIMT_CARRY_IN 1
 #define SIMT_CARRY_OUT 2
-#define SIMT_CARRY_NO_RESULT 4
 
 /* SCALAR loops that take an address: its register has 32 bits. */
 #define SIMT_ADDRESS_32 1

@@ -9,9 +9,9 @@
 
 #include "cuda/soft/simt/code.h"
 
-/* Every frame starts with two rows that belong to nobody: scratch for collective
- * operations, and the place where results go that nobody wants. */
-#define SIMT_SCRATCH_ROW 0
+/* Every frame starts with two rows that belong to nobody: row 0, which is scratch for
+ * collective operations (see perform() in collective.c), and the place where results go
+ * that nobody wants. */
 #define SIMT_SINK_ROW 320 /* behind a slot, like every row */
 #define SIMT_FIRST_ROW 576
 
