@@ -195,8 +195,6 @@ static void launch_node(const struct rp_node *node, rp_stream stream, struct rp_
         refuse_segment(call);
     if (has_effect(node, call)) {
         rp_track(call);
-        if (call->served) /* from kept outputs; but the driver will run the node all the same */
-            rp_report(RP_HAZARD_UNPROVED, NULL, call, 0, 0, 0, NULL, NULL);
         rp_track_done(call, RP_OUTCOME_RAN);
         note_launch(node, call);
     }
