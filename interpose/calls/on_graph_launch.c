@@ -297,7 +297,7 @@ static void deny(struct rp_frame *frame)
 static bool is_held(const struct rp_frame *frame)
 {
     return frame->scratch[TRACKED_NODES] && !frame->scratch[AUDITED] &&
-           rp_core.config.mode == RP_MODE_GUARD && rp_switch_on(RP_SWITCH_INFLIGHT);
+           rp_core_guards() && rp_switch_on(RP_SWITCH_INFLIGHT);
 }
 
 static void let_others_pass(const struct rp_frame *frame)

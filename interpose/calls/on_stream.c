@@ -12,11 +12,6 @@
 #include "interpose/run/report.h"
 
 /* Only a guard waits for other streams; in other modes the driver is left alone. */
-static bool is_guarding(void)
-{
-    return rp_core_keeps();
-}
-
 static rp_stream stream_of(CUstream stream)
 {
     return rp_context_stream(RP_HANDLE(stream));
@@ -39,7 +34,7 @@ void rp_on_stream_destroy(struct rp_frame *frame)
     if (!args->hStream)
         return;
     rp_core_lock();
-    if (is_guarding())
+    if (rp_core_keeps())
         retire(stream_of(args->hStream));
     if (rp_core.captures && rp_capture_is_in(stream_of(args->hStream)))
         frame->scratch[CAPTURING] = (void *)(uintptr_t)stream_of(args->hStream);
@@ -72,7 +67,7 @@ void rp_on_stream_created(struct rp_frame *frame)
         return;
     rp_core_lock();
     rp_overtake_opened(stream_of(*args->phStream), waits_for_default(*args->phStream));
-    if (is_guarding()) {
+    if (rp_core_keeps()) {
         rp_order_revive(rp_core.bench.order, stream_of(*args->phStream));
         rp_crossing_opened(rp_core.bench.crossing, stream_of(*args->phStream));
     }
@@ -83,7 +78,7 @@ void rp_on_capture_begins(struct rp_frame *frame)
 {
     rp_core_lock();
     rp_recompute_look_begins();
-    if (is_guarding() && rp_order_seal(rp_core.bench.order, rp_handler_stream(frame)) != RP_OK)
+    if (rp_core_keeps() && rp_order_seal(rp_core.bench.order, rp_handler_stream(frame)) != RP_OK)
         rp_remark(rp_name(rp_handler_name(frame->id)), "what its stream holds could not be marked");
     rp_core_unlock();
 }

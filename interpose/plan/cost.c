@@ -70,7 +70,7 @@ void rp_cost_depart(const char *reason)
 static bool is_plain(uint32_t number)
 {
     return number && number % PLAIN_EVERY == 0 && !rp_profiler_runs() &&
-           rp_core.config.mode == RP_MODE_GUARD && rp_switch_on(RP_SWITCH_PLAIN_STEPS);
+           rp_core_guards() && rp_switch_on(RP_SWITCH_PLAIN_STEPS);
 }
 
 void rp_cost_step_begins(void)
@@ -111,7 +111,7 @@ void rp_cost_step_ends(void)
         flight->cost.count = rp_chain_length(); /* a first forward never came */
     flight->is_out = true;
     bool open = flight->cost.by_part && rp_price_is_open(&flight->cost);
-    if (rp_core.bench.in_halves && rp_core.config.mode == RP_MODE_GUARD &&
+    if (rp_core.bench.in_halves && rp_core_guards() &&
         (open || flight->cost.halved))
         rp_trial_make(&flight->cost, costs.stream);
     costs.alike = open ? costs.alike + 1 : 0;

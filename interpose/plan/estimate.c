@@ -59,7 +59,7 @@ static void estimate_replayed(const struct rp_basis *basis, size_t place,
     }
     enum rp_choice other = part->choice == RP_CHOICE_WHOLE ? RP_CHOICE_REGIONS : RP_CHOICE_WHOLE;
     rp_option_measured(basis, place, &costs[part->choice]);
-    if (rp_core.config.mode != RP_MODE_GUARD)
+    if (!rp_core_guards())
         mask(&costs[other], "nothing is preserved but in guard, and so nothing measured");
     else if (other == RP_CHOICE_WHOLE)
         rp_option_whole(basis, place, &costs[other]);

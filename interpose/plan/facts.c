@@ -26,7 +26,7 @@ static const char *missing_of_step(const struct rp_step_cost *step)
 const char *rp_facts_missing(const struct rp_sample *sample, bool priced)
 {
     const char *missing = NULL;
-    if (rp_core.config.mode != RP_MODE_GUARD)
+    if (!rp_core_guards())
         return "nothing is preserved but in guard, and so nothing is known of what is clobbered";
     for (size_t i = 0; !missing && i < sample->count; i++)
         missing = missing_of_step(sample->steps[i]);

@@ -175,7 +175,7 @@ void rp_option_measured(const struct rp_basis *basis, size_t place, struct rp_co
                   {RP_COPYING_REINSTATE, RP_TERM_REINSTATE_TIME}};
     const struct rp_sample *sample = &basis->sample;
     set_passes(basis, place, cost);
-    if (rp_core.config.mode != RP_MODE_GUARD) {
+    if (!rp_core_guards()) {
         for (int t = 0; t < RP_TERM_COUNT; t++) /* nothing was preserved that could be measured */
             if (t != RP_TERM_FORWARD_TIME && t != RP_TERM_BACKWARD_TIME)
                 cost->terms[t].source = RP_SOURCE_ABSENT;

@@ -31,14 +31,14 @@ static struct {
 
 static bool is_joint(void)
 {
-    return rp_core.config.mode == RP_MODE_GUARD &&
+    return rp_core_guards() &&
            rp_core.config.contract->policy == RP_POLICY_JOINT;
 }
 
 /* In recompute a plan says something else, to somebody else (recompute/advice.h). */
 static const char *plan_path(void)
 {
-    return rp_core.config.mode == RP_MODE_GUARD ? rp_core.config.plan_path : NULL;
+    return rp_core_guards() ? rp_core.config.plan_path : NULL;
 }
 
 bool rp_policy_is_planned(void)

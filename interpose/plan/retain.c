@@ -13,11 +13,6 @@
 
 #include <stdlib.h>
 
-static bool is_guarding(void)
-{
-    return rp_core.config.mode == RP_MODE_GUARD;
-}
-
 /* Kept in earnest, not just counted: by an execution that is to be served. */
 static bool is_kept(const struct rp_execution *execution)
 {
@@ -87,7 +82,7 @@ static void add_write(struct rp_execution *execution, const struct rp_reach *rea
 
 void rp_retain_written(struct rp_execution *execution, const struct rp_footprint *call)
 {
-    if (!is_guarding() || !(is_kept(execution) || rp_cost_by_part()) ||
+    if (!rp_core_guards() || !(is_kept(execution) || rp_cost_by_part()) ||
         !rp_outputs_make(&execution->outputs) || execution->outputs->refused)
         return;
     if (!call->on_device)
@@ -265,7 +260,7 @@ bool rp_retain_evict(void)
 void rp_retain_decide(struct rp_execution *execution)
 {
     rp_cost_forward_ends(execution->place);
-    if (!is_guarding() || !is_kept(execution))
+    if (!rp_core_guards() || !is_kept(execution))
         return;
     const char *refused = execution->refused ? execution->refused
                           : execution->outputs ? execution->outputs->refused

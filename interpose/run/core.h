@@ -78,10 +78,17 @@ void rp_core_unlock(void);
  * this thread's next rp_core_unlock, and the rp_core_lock after that, do nothing. */
 void rp_core_keep_lock(void);
 
-/* True in modes that keep copies of what a replay must see. */
+/* True in modes that keep copies of what a replay must see: guard and recompute. */
 static inline bool rp_core_keeps(void)
 {
     return rp_core.config.mode >= RP_MODE_GUARD;
+}
+
+/* True where the job replays by itself and its replays are made transactions, or served: in guard
+ * alone. In recompute copies are kept too, and the layer makes the replays. */
+static inline bool rp_core_guards(void)
+{
+    return rp_core.config.mode == RP_MODE_GUARD;
 }
 
 static inline const char *rp_name(uint32_t id)

@@ -10,11 +10,6 @@
 #include "interpose/run/report.h"
 #include "interpose/run/undecided.h"
 
-static bool is_guarding(void)
-{
-    return rp_core.config.mode == RP_MODE_GUARD;
-}
-
 /* All nodes of a graph are looked at before the first one runs: what is put back for a later node
  * would stand there when the earlier ones run, and go under what they write. */
 static bool is_too_late(const struct rp_footprint *call)
@@ -217,7 +212,7 @@ static enum rp_status stash_state(struct rp_scope *scope, const struct rp_footpr
 
 void rp_guard_replay(struct rp_scope *scope, const struct rp_footprint *call)
 {
-    if (!is_guarding() || scope->execution->refused)
+    if (!rp_core_guards() || scope->execution->refused)
         return;
     scope->repeating = call->name;
     if (!scope->transaction)

@@ -144,7 +144,7 @@ static void put_all_back(const struct rp_host_copy *copy)
 void rp_host_forward_opens(struct rp_execution *execution)
 {
     find_all();
-    if (rp_core.config.mode == RP_MODE_GUARD)
+    if (rp_core_guards())
         execution->errands = rp_errands_watch();
     execution->host = take_copy();
     if (!execution->host && copy_bytes)
@@ -201,7 +201,7 @@ static void report_missing(const struct rp_execution *execution)
 
 void rp_host_function_given(const struct rp_footprint *call)
 {
-    if (rp_core.config.mode != RP_MODE_GUARD)
+    if (!rp_core_guards())
         return;
     if (begin() && variable_count)
         rp_errand_given(call);
@@ -248,7 +248,7 @@ void rp_host_replay_opens(struct rp_scope *scope)
     report_missing(scope->execution);
     if (!scope->execution->host)
         return;
-    if (rp_core.config.mode == RP_MODE_GUARD)
+    if (rp_core_guards())
         scope->errands = rp_errands_watch();
     scope->host = take_copy();
     if (rp_core.config.mode == RP_MODE_CHECK)
@@ -266,7 +266,7 @@ void rp_host_replay_closes(struct rp_scope *scope)
         compare(RP_HAZARD_STATE_LEFT, scope->execution, scope->host);
     else if (rp_switch_on(RP_SWITCH_REINSTATE))
         put_all_back(scope->host);
-    if (rp_core.config.mode == RP_MODE_GUARD)
+    if (rp_core_guards())
         report_errands(scope);
     free(scope->host);
     scope->host = NULL;

@@ -16,11 +16,6 @@ bool rp_keep_discovers(void)
            rp_core.config.contract->state == RP_STATE_DISCOVERED;
 }
 
-static bool is_guarding(void)
-{
-    return rp_core_keeps();
-}
-
 enum rp_status rp_keep_state(const struct rp_execution *execution, rp_alloc_id id, uint64_t lo,
                              uint64_t hi, struct rp_spans *state)
 {
@@ -251,7 +246,7 @@ void rp_keep_bytes(struct rp_execution *execution, const struct rp_footprint *ca
 
 bool rp_keep_recalls(const struct rp_execution *execution, rp_alloc_id id)
 {
-    return is_guarding() && !rp_recompute_is_on() && rp_switch_on(RP_SWITCH_ABSENCE) &&
+    return rp_core_keeps() && !rp_recompute_is_on() && rp_switch_on(RP_SWITCH_ABSENCE) &&
            (rp_keep_discovers() ? execution->is_first_run : rp_state_of(rp_core.state, id) != NULL);
 }
 
@@ -321,7 +316,7 @@ bool rp_keep_protects(const struct rp_execution *execution)
 
 void rp_keep_clobber(const struct rp_footprint *call, const struct rp_execution *replayed)
 {
-    for (size_t i = 0; is_guarding() && i < rp_executions_count(); i++) {
+    for (size_t i = 0; rp_core_keeps() && i < rp_executions_count(); i++) {
         struct rp_execution *execution = rp_executions_at(i);
         if (execution == replayed || !rp_keep_protects(execution))
             continue;
@@ -357,7 +352,7 @@ static enum rp_status leave_out_rewound(rp_alloc_id id, struct rp_spans *spans)
 
 void rp_keep_touch(struct rp_execution *execution, const struct rp_footprint *call)
 {
-    if (!is_guarding() || rp_keep_discovers() || execution->choice != RP_CHOICE_WHOLE)
+    if (!rp_core_keeps() || rp_keep_discovers() || execution->choice != RP_CHOICE_WHOLE)
         return;
     struct rp_spans whole = {0};
     for (size_t i = 0; i < call->count; i++) {

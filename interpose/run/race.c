@@ -6,11 +6,6 @@
 #include "interpose/run/segment.h"
 #include "interpose/run/underway.h"
 
-static bool is_guarding(void)
-{
-    return rp_core.config.mode == RP_MODE_GUARD;
-}
-
 /* ---- what comes before a replay ---------------------------------------------------------- */
 
 /* A stream that captures has nothing to wait for that is known. */
@@ -63,7 +58,7 @@ static struct rp_crosser crosser(const struct rp_footprint *call, const struct r
 
 void rp_race_meet(struct rp_footprint *call)
 {
-    for (size_t i = 0; is_guarding() && i < call->count; i++) {
+    for (size_t i = 0; rp_core_guards() && i < call->count; i++) {
         const struct rp_crosser meets = crosser(call, &call->reaches[i]);
         if (rp_crossing_after_replays(rp_core.bench.crossing, &meets) != RP_OK)
             call->is_early = true;
@@ -74,7 +69,7 @@ void rp_race_meet(struct rp_footprint *call)
 void rp_race_give_back(struct rp_footprint *call, rp_alloc_id id)
 {
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
-    if (!is_guarding() || !rp_core.segments_wanted)
+    if (!rp_core_guards() || !rp_core.segments_wanted)
         return;
     const struct rp_reach whole = {.id = id, .hi = alloc->bytes, .effect = RP_WRITE,
                                    .verdict = RP_VERDICT_EXACT, .certain = true};
@@ -90,7 +85,7 @@ void rp_race_give_back(struct rp_footprint *call, rp_alloc_id id)
  * behind what it reads. */
 void rp_race_made(const struct rp_footprint *call)
 {
-    for (size_t i = 0; is_guarding() && call->replay && i < call->count; i++) {
+    for (size_t i = 0; rp_core_guards() && call->replay && i < call->count; i++) {
         const struct rp_crosser met = crosser(call, &call->reaches[i]);
         if (met.writes ? call->repeats : !call->served)
             rp_crossing_replayed(rp_core.bench.crossing, &met);
@@ -99,6 +94,6 @@ void rp_race_made(const struct rp_footprint *call)
 
 void rp_race_over(void)
 {
-    if (is_guarding())
+    if (rp_core_guards())
         rp_crossing_replay_over(rp_core.bench.crossing);
 }

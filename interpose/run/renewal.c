@@ -57,7 +57,7 @@ void rp_renewal_doubt(const struct rp_scope *scope, const struct rp_footprint *c
 {
     const struct rp_segment_rule *rule = &rp_core.config.contract->segments[scope->segment];
     struct renewing renewing = {.instance = scope->execution->instance};
-    if (rule->replay.kind != RP_WHERE_REPEAT || rp_core.config.mode != RP_MODE_GUARD ||
+    if (rule->replay.kind != RP_WHERE_REPEAT || !rp_core_guards() ||
         !rp_switch_on(RP_SWITCH_DOUBTS))
         return;
     for (size_t i = 0; i < renewing.instance->live_count; i++)

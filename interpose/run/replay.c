@@ -69,7 +69,7 @@ static void doubt_content(const struct rp_scope *scope, const struct rp_footprin
         if (!takes_from_host(scope->execution, reach))
             continue;
         rp_remark(rp_name(call->name), RP_UNVOUCHED_CONTENT);
-        if (rp_keep_discovers() && rp_core.config.mode == RP_MODE_GUARD)
+        if (rp_keep_discovers() && rp_core_guards())
             rp_report(RP_HAZARD_UNPROVED, scope->execution, call, reach->id, reach->lo, reach->hi,
                       NULL, NULL);
     }
@@ -77,7 +77,7 @@ static void doubt_content(const struct rp_scope *scope, const struct rp_footprin
 
 static void guard_call(struct rp_scope *scope, struct rp_footprint *call)
 {
-    if (scope->execution->refused && rp_core.config.mode == RP_MODE_GUARD)
+    if (scope->execution->refused && rp_core_guards())
         rp_report_refused(scope->execution);
     rp_guard_replay(scope, call);
     call->entry = rp_match_by_sight(scope, call);

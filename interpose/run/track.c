@@ -161,7 +161,7 @@ void rp_track(struct rp_footprint *call)
         return;
     doubt_pending(call);
     /* A check says what it knows; the guard must not miss what it does not know. */
-    if (rp_core.config.mode == RP_MODE_GUARD && rp_footprint_suspect_state(call) != RP_OK)
+    if (rp_core_guards() && rp_footprint_suspect_state(call) != RP_OK)
         rp_remark(rp_name(call->name), "the host is out of memory: the call is not followed");
     before_in_segments(call);
     if (call->served)

@@ -149,7 +149,7 @@ void rp_underway_await(const struct rp_footprint *call)
     const struct timespec pause = {.tv_nsec = PAUSE_US * 1000};
     const struct rp_footprint *other;
     uint64_t since = 0;
-    if (!underway.count || rp_core.config.mode != RP_MODE_GUARD || !rp_core.segments_wanted ||
+    if (!underway.count || !rp_core_guards() || !rp_core.segments_wanted ||
         !rp_switch_on(RP_SWITCH_INFLIGHT))
         return;
     struct rp_thread *thread = rp_thread_self();
