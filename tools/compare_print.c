@@ -8,32 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CELL_SIZE 48
-
-static char *size_cell(const struct rp_plan_output *to, char out[CELL_SIZE], uint64_t bytes)
-{
-    if (to->raw)
-        snprintf(out, CELL_SIZE, "%llu", (unsigned long long)bytes);
-    else
-        rp_size_exact(out, bytes);
-    return out;
-}
-
 /* ---- text --------------------------------------------------------------------- */
 
 /* The time, with a mark where the answer isn't certain; "-" where nothing fits. */
-static char *trial_cell(char out[CELL_SIZE], const struct rp_trial *trial)
+static char *trial_cell(char out[RP_CELL_SIZE], const struct rp_trial *trial)
 {
     char time[RP_DURATION_TEXT];
 
-    snprintf(out, CELL_SIZE, "%s%s", trial->fits ? rp_duration_format(time, trial->time) : "-",
+    snprintf(out, RP_CELL_SIZE, "%s%s", trial->fits ? rp_duration_format(time, trial->time) : "-",
              trial->fits && !trial->certain ? "?" : "");
     return out;
 }
 
 static void print_times(const struct rp_plan_output *to, const struct rp_comparison *comparison)
 {
-    char cell[CELL_SIZE];
+    char cell[RP_CELL_SIZE];
 
     fprintf(to->out, "  %14s", "budget");
     for (int b = 0; b < RP_BASELINE_COUNT; b++)
@@ -41,7 +30,7 @@ static void print_times(const struct rp_plan_output *to, const struct rp_compari
     fprintf(to->out, "\n");
     for (size_t i = 0; i < comparison->count; i++) {
         fprintf(to->out, "%c %14s", i == comparison->knee ? '*' : ' ',
-                size_cell(to, cell, comparison->budgets[i]));
+                rp_cell_exact(to, cell, comparison->budgets[i]));
         for (int b = 0; b < RP_BASELINE_COUNT; b++)
             fprintf(to->out, " %17s", trial_cell(cell, &comparison->trials[b][i]));
         fprintf(to->out, "\n");
@@ -51,7 +40,7 @@ static void print_times(const struct rp_plan_output *to, const struct rp_compari
 
 static void print_lags(const struct rp_plan_output *to, const struct rp_comparison *comparison)
 {
-    char cell[CELL_SIZE], why[200];
+    char cell[RP_CELL_SIZE], why[200];
 
     fprintf(to->out, "\n%-17s %14s %9s %9s %6s %6s  %s\n", "baseline", "least", "largest", "mean",
             "equal", "lost", "what it does");
@@ -65,7 +54,7 @@ static void print_lags(const struct rp_plan_output *to, const struct rp_comparis
             continue;
         }
         fprintf(to->out, " %14s %8.2f%% %8.2f%% %6zu %6zu  %s\n",
-                comparison->has_min_budget[b] ? size_cell(to, cell, comparison->min_budget[b])
+                comparison->has_min_budget[b] ? rp_cell_exact(to, cell, comparison->min_budget[b])
                                               : "-",
                 100 * lag.largest, 100 * lag.mean, lag.equal, lag.lost,
                 rp_baseline_about((enum rp_baseline)b));
@@ -74,7 +63,7 @@ static void print_lags(const struct rp_plan_output *to, const struct rp_comparis
             "least: smallest feasible budget. largest, mean: how much longer than joint a step\n"
             "takes. equal, lost: of %zu budgets, those with the same time as joint, and those at\n"
             "which only joint fits. eager needs %s. All are of the %s model.\n",
-            comparison->count, size_cell(to, cell, comparison->eager_peak),
+            comparison->count, rp_cell_exact(to, cell, comparison->eager_peak),
             rp_model_name(comparison->model));
 }
 

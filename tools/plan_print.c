@@ -8,57 +8,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CELL_SIZE 160
-
 /* ---- cells -------------------------------------------------------------------- */
 
-static char *size_cell(const struct rp_plan_output *to, char out[CELL_SIZE], uint64_t bytes)
+char *rp_cell_rounded(const struct rp_plan_output *to, char out[RP_CELL_SIZE], uint64_t bytes)
 {
     if (to->raw)
-        snprintf(out, CELL_SIZE, "%llu", (unsigned long long)bytes);
+        snprintf(out, RP_CELL_SIZE, "%llu", (unsigned long long)bytes);
     else
         rp_size_format(out, bytes);
     return out;
 }
 
-/* A figure that people give back as --budget: not rounded. */
-static char *exact_cell(const struct rp_plan_output *to, char out[CELL_SIZE], uint64_t bytes)
+char *rp_cell_exact(const struct rp_plan_output *to, char out[RP_CELL_SIZE], uint64_t bytes)
 {
     if (to->raw)
-        snprintf(out, CELL_SIZE, "%llu", (unsigned long long)bytes);
+        snprintf(out, RP_CELL_SIZE, "%llu", (unsigned long long)bytes);
     else
         rp_size_exact(out, bytes);
     return out;
 }
 
-/* The same for one that stands in a sentence, with what it is about: "893440 (872.5 KiB)". */
-static char *said_cell(const struct rp_plan_output *to, char out[CELL_SIZE], uint64_t bytes)
+/* An exact one that stands in a sentence, with what it is about: "893440 (872.5 KiB)". */
+static char *said_cell(const struct rp_plan_output *to, char out[RP_CELL_SIZE], uint64_t bytes)
 {
-    char exact[CELL_SIZE], about[RP_SIZE_TEXT];
+    char exact[RP_CELL_SIZE], about[RP_SIZE_TEXT];
 
-    exact_cell(to, exact, bytes);
+    rp_cell_exact(to, exact, bytes);
     if (!to->raw && bytes >= 10000 && strspn(exact, "0123456789") == strlen(exact))
-        snprintf(out, CELL_SIZE, "%.40s (%s)", exact, rp_size_format(about, bytes));
+        snprintf(out, RP_CELL_SIZE, "%.40s (%s)", exact, rp_size_format(about, bytes));
     else
-        snprintf(out, CELL_SIZE, "%s", exact);
+        snprintf(out, RP_CELL_SIZE, "%s", exact);
     return out;
 }
 
 /* "the backward of 's3'" */
-static char *moment_cell(char out[CELL_SIZE], const struct rp_plan *plan, struct rp_moment moment)
+static char *moment_cell(char out[RP_CELL_SIZE], const struct rp_plan *plan,
+                         struct rp_moment moment)
 {
     char name[80];
 
     if (moment.pass == RP_PASS_NONE) {
-        snprintf(out, CELL_SIZE, "the base alone");
+        snprintf(out, RP_CELL_SIZE, "the base alone");
         return out;
     }
     rp_text_escape(name, sizeof(name), plan->names[moment.segment],
                    strlen(plan->names[moment.segment]));
     if (moment.pass == RP_PASS_EITHER)
-        snprintf(out, CELL_SIZE, "segment '%s'", name);
+        snprintf(out, RP_CELL_SIZE, "segment '%s'", name);
     else
-        snprintf(out, CELL_SIZE, "the %s of '%s'", rp_pass_name(moment.pass), name);
+        snprintf(out, RP_CELL_SIZE, "the %s of '%s'", rp_pass_name(moment.pass), name);
     return out;
 }
 
@@ -100,7 +98,7 @@ static void print_totals(const struct rp_plan_output *to, const struct rp_plan *
     static const char *const titles[] = {"hold",    "stash",  "preserve",  "stash",
                                          "restore", "replay", "reinstate", "tracking"};
     uint64_t totals[RP_TERM_COUNT];
-    char cell[CELL_SIZE];
+    char cell[RP_CELL_SIZE];
     size_t segments;
 
     if (!rp_plan_totals(plan, RP_CHOICE_RETAIN, &segments, totals))
@@ -115,7 +113,7 @@ static void print_totals(const struct rp_plan_output *to, const struct rp_plan *
         for (size_t i = 0; i < sizeof(terms) / sizeof(*terms); i++) {
             uint64_t total = totals[terms[i]];
             fprintf(to->out, " %11s",
-                    terms[i] < RP_TERM_FIRST_TIME ? size_cell(to, cell, total)
+                    terms[i] < RP_TERM_FIRST_TIME ? rp_cell_rounded(to, cell, total)
                                                   : rp_duration_format(cell, total));
         }
         fprintf(to->out, "\n");
@@ -125,14 +123,14 @@ static void print_totals(const struct rp_plan_output *to, const struct rp_plan *
 static void print_segments(const struct rp_plan_output *to, const struct rp_plan *plan,
                            const struct rp_profile *profile)
 {
-    char name[40], why[80], hold[CELL_SIZE], peak[CELL_SIZE], time[CELL_SIZE];
+    char name[40], why[80], hold[RP_CELL_SIZE], peak[RP_CELL_SIZE], time[RP_CELL_SIZE];
 
     fprintf(to->out, "\n%-24s %-8s %11s %11s %12s\n", "segment", "choice", "hold", "peak", "time");
     for (size_t k = 0; k < plan->count; k++) {
         const struct rp_cost *cost = &plan->charged[k];
         rp_text_escape(name, sizeof(name), plan->names[k], strlen(plan->names[k]));
         fprintf(to->out, "%-24s %-8s %11s %11s %12s", name, rp_choice_name(plan->choices[k]),
-                size_cell(to, hold, cost->hold), size_cell(to, peak, cost->peak),
+                rp_cell_rounded(to, hold, cost->hold), rp_cell_rounded(to, peak, cost->peak),
                 rp_duration_format(time, cost->time));
         for (int c = 0; c < RP_CHOICE_COUNT; c++) {
             const struct rp_cost *other = &rp_profile_segment(profile, k)->costs[c];
@@ -147,7 +145,7 @@ static void print_segments(const struct rp_plan_output *to, const struct rp_plan
 static void print_plan_text(const struct rp_plan_output *to, const struct rp_plan *plan,
                             const struct rp_profile *profile)
 {
-    char text[CELL_SIZE], cell[CELL_SIZE], more[CELL_SIZE];
+    char text[RP_CELL_SIZE], cell[RP_CELL_SIZE], more[RP_CELL_SIZE];
 
     fprintf(to->out, "%s\n", rp_answer_format(plan, text, sizeof(text)));
     fprintf(to->out, "model    %s: %s\n", rp_model_name(plan->model),
@@ -251,8 +249,8 @@ static json_t *budgets_json(const struct rp_question *question, struct rp_plan *
 static void print_budget_rows(const struct rp_plan_output *to, struct rp_plan *const *plans,
                               size_t count, size_t knee)
 {
-    char budget[CELL_SIZE], time[CELL_SIZE], peak[CELL_SIZE], binds[CELL_SIZE];
-    char answer[CELL_SIZE], about[RP_SIZE_TEXT];
+    char budget[RP_CELL_SIZE], time[RP_CELL_SIZE], peak[RP_CELL_SIZE], binds[RP_CELL_SIZE];
+    char answer[RP_CELL_SIZE], about[RP_SIZE_TEXT];
 
     fprintf(to->out, "  %14s %11s %12s %14s  %-32s %s\n", "budget", "about", "time", "peak",
             "what binds", "answer");
@@ -261,8 +259,8 @@ static void print_budget_rows(const struct rp_plan_output *to, struct rp_plan *c
         if (!rp_plan_has_choices(plan))
             continue;
         fprintf(to->out, "%c %14s %11s %12s %14s  %-32s %s\n", i == knee ? '*' : ' ',
-                exact_cell(to, budget, plan->budget), rp_size_format(about, plan->budget),
-                rp_duration_format(time, plan->time), exact_cell(to, peak, plan->peak),
+                rp_cell_exact(to, budget, plan->budget), rp_size_format(about, plan->budget),
+                rp_duration_format(time, plan->time), rp_cell_exact(to, peak, plan->peak),
                 moment_cell(binds, plan, plan->binding),
                 rp_answer_format(plan, answer, sizeof(answer)));
     }
@@ -319,7 +317,7 @@ static json_t *curve_json(const struct rp_curve *curve)
 
 enum rp_status rp_print_curve(const struct rp_plan_output *to, const struct rp_curve *curve)
 {
-    char peak[CELL_SIZE], time[CELL_SIZE], about[RP_SIZE_TEXT];
+    char peak[RP_CELL_SIZE], time[RP_CELL_SIZE], about[RP_SIZE_TEXT];
     size_t knee = rp_curve_knee(curve->points, curve->count);
 
     if (to->format == RP_PLAN_JSON)
@@ -333,7 +331,7 @@ enum rp_status rp_print_curve(const struct rp_plan_output *to, const struct rp_c
                     (unsigned long long)point->time);
         else
             fprintf(to->out, "%c %14s %11s %12s\n", i == knee ? '*' : ' ',
-                    exact_cell(to, peak, point->peak), rp_size_format(about, point->peak),
+                    rp_cell_exact(to, peak, point->peak), rp_size_format(about, point->peak),
                     rp_duration_format(time, point->time));
     }
     if (to->format == RP_PLAN_TEXT)
