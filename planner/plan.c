@@ -2,6 +2,7 @@
 #include "planner/plan.h"
 
 #include "planner/answer.h"
+#include "planner/copy.h"
 #include "planner/purpose.h"
 #include "tracker/text.h"
 
@@ -24,12 +25,6 @@ void rp_plan_destroy(struct rp_plan *plan)
     free(plan);
 }
 
-static bool copy_text(const char *from, char **to)
-{
-    *to = from != NULL ? strdup(from) : NULL;
-    return from == NULL || *to != NULL;
-}
-
 enum rp_status rp_answer_create(const struct rp_question *question, struct rp_plan **out)
 {
     const struct rp_profile *profile = question->profile;
@@ -47,11 +42,11 @@ enum rp_status rp_answer_create(const struct rp_question *question, struct rp_pl
                              .names = calloc(count + 1, sizeof(*plan->names)),
                              .fingerprint = rp_profile_fingerprint(profile),
                              .least = rp_profile_least(profile)};
-    bool copied = plan->names != NULL && copy_text(purpose->job, &plan->job) &&
-                  copy_text(purpose->device, &plan->device) &&
-                  copy_text(purpose->contract, &plan->contract);
+    bool copied = plan->names != NULL && rp_copy_text(purpose->job, &plan->job) &&
+                  rp_copy_text(purpose->device, &plan->device) &&
+                  rp_copy_text(purpose->contract, &plan->contract);
     for (size_t k = 0; copied && k < count; k++)
-        copied = copy_text(rp_profile_segment(profile, k)->name, &plan->names[k]);
+        copied = rp_copy_text(rp_profile_segment(profile, k)->name, &plan->names[k]);
     if (!copied) {
         rp_plan_destroy(plan);
         return RP_NO_MEMORY;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/profile_inside.h"
 
+#include "planner/copy.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,18 +88,12 @@ void rp_profile_set_copy_price(struct rp_profile *profile, const struct rp_copy_
 }
 
 /* NULL copies to NULL. */
-static bool copy_text(const char *from, char **to)
-{
-    *to = from != NULL ? strdup(from) : NULL;
-    return from == NULL || *to != NULL;
-}
-
 enum rp_status rp_profile_set_purpose(struct rp_profile *profile,
                                       const struct rp_purpose *purpose)
 {
     char *job = NULL, *device = NULL, *contract = NULL;
-    bool copied = copy_text(purpose->job, &job) && copy_text(purpose->device, &device) &&
-                  copy_text(purpose->contract, &contract);
+    bool copied = rp_copy_text(purpose->job, &job) && rp_copy_text(purpose->device, &device) &&
+                  rp_copy_text(purpose->contract, &contract);
     struct rp_purpose copy = {job, device, contract};
 
     if (!copied) {
@@ -198,7 +194,7 @@ enum rp_status rp_profile_add_facts(struct rp_profile *profile, const char *name
         return RP_NO_MEMORY;
     profile->facts = all;
     copy.reads = copy.writes = copy.backward_writes = NULL;
-    bool copied = copy_text(facts->no_replay, &no_replay) &&
+    bool copied = rp_copy_text(facts->no_replay, &no_replay) &&
                   copy_ranges(facts->reads, facts->read_count, &copy.reads) &&
                   copy_ranges(facts->writes, facts->write_count, &copy.writes) &&
                   copy_ranges(facts->backward_writes, facts->backward_write_count,
@@ -237,7 +233,7 @@ static enum rp_status set_costs(struct rp_profile *profile,
         struct rp_cost *cost = &segment->costs[c];
         *cost = costs[c];
         cost->later = NULL;
-        good = copy_text(costs[c].masked, &cost->masked) && copy_later(&costs[c], cost);
+        good = rp_copy_text(costs[c].masked, &cost->masked) && copy_later(&costs[c], cost);
         profile->has_later |= cost->later_count > 0;
     }
     return good ? RP_OK : RP_NO_MEMORY;

@@ -100,13 +100,6 @@ bool rp_gates_are_shut(void)
 
 /* ---- patience ------------------------------------------------------------------------- */
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 struct patience {
     uint64_t since; /* the device stands at a gate; 0: it does not */
     size_t shut;    /* how many were shut then */
@@ -127,8 +120,8 @@ static bool is_left(struct patience *patience)
     if (!device_stands() || gates.count != patience->shut)
         patience->since = 0;
     else if (!patience->since)
-        patience->since = now_ms();
-    else if (now_ms() - patience->since > PATIENCE_MS)
+        patience->since = rp_core_now_ms();
+    else if (rp_core_now_ms() - patience->since > PATIENCE_MS)
         return false;
     patience->shut = gates.count;
     nanosleep(&pause, NULL);
@@ -160,10 +153,10 @@ bool rp_gates_let_pass(bool (*it)(void))
 {
     const struct timespec pause = {.tv_nsec = PAUSE_US * 1000 / 4};
     struct patience patience = {0};
-    uint64_t begun = now_ms();
+    uint64_t begun = rp_core_now_ms();
     while (it()) {
         bool stands = !rp_core.captures && rp_gates_are_shut() && !is_left(&patience);
-        if (stands || now_ms() - begun > LONGEST_MS)
+        if (stands || rp_core_now_ms() - begun > LONGEST_MS)
             return false;
         rp_core_unlock();
         nanosleep(&pause, NULL);

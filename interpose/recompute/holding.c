@@ -223,3 +223,9 @@ bool rp_holding_is_own(const struct rp_holding *holding)
     return rp_versions_read(rp_core.bench.versions, holding->id, holding->lo, holding->hi,
                             check_writer, holding->owner->recipe) == RP_OK;
 }
+
+bool rp_holding_is_read(const struct rp_holding *holding, const struct rp_execution *execution)
+{
+    const struct rp_live *live = rp_instance_live(execution->instance, holding->id);
+    return live && rp_spans_overlaps(&live->live_in, holding->lo, holding->hi);
+}

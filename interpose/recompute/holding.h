@@ -57,6 +57,8 @@ bool rp_holdings_overwrite(rp_alloc_id id, uint64_t lo, uint64_t hi);
 
 /* True while every byte in it was written by its owner, and by nobody since. */
 bool rp_holding_is_own(const struct rp_holding *holding);
+/* True where some of it is live-in of `execution`. */
+bool rp_holding_is_read(const struct rp_holding *holding, const struct rp_execution *execution);
 /* A call was given to the device that may use them. */
 void rp_holdings_use(const struct rp_footprint *call);
 /* A copy of the layer's, into [lo, hi), was given to it. */

@@ -64,18 +64,12 @@ void rp_loss_let_go_of_empty(void)
 
 /* ---- what can't be made any more ----------------------------------------------------- */
 
-static bool reads(const struct rp_execution *execution, const struct rp_holding *holding)
-{
-    const struct rp_live *live = rp_instance_live(execution->instance, holding->id);
-    return live && rp_spans_overlaps(&live->live_in, holding->lo, holding->hi);
-}
-
 static bool reads_lost(const struct rp_execution *execution)
 {
     for (size_t i = 0; i < rp_holdings_count(); i++) {
         const struct rp_holding *holding = rp_holdings_at(i);
         if (holding->state == RP_HOLDING_DROPPED && holding->owner->recipe->lost &&
-            holding->owner != execution && reads(execution, holding))
+            holding->owner != execution && rp_holding_is_read(holding, execution))
             return true;
     }
     return false;

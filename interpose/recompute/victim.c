@@ -25,19 +25,13 @@ static bool is_written_by(const struct rp_recipe *recipe, const struct rp_holdin
     return false;
 }
 
-static bool is_read_by(const struct rp_execution *execution, const struct rp_holding *holding)
-{
-    const struct rp_live *live = rp_instance_live(execution->instance, holding->id);
-    return live && rp_spans_overlaps(&live->live_in, holding->lo, holding->hi);
-}
-
 /* What a recipe that is being followed reads, or writes over: there must be memory for both. */
 static bool is_wanted_by_busy(const struct rp_holding *holding)
 {
     for (size_t i = 0; i < rp_executions_count(); i++) {
         const struct rp_execution *execution = rp_executions_at(i);
         if (execution->recipe && execution->recipe->busy &&
-            (is_read_by(execution, holding) || is_written_by(execution->recipe, holding)))
+            (rp_holding_is_read(holding, execution) || is_written_by(execution->recipe, holding)))
             return true;
     }
     return false;
@@ -95,7 +89,8 @@ static bool is_input(const struct rp_holding *holding)
         return true;
     for (size_t i = 0; i < rp_executions_count(); i++) {
         const struct rp_execution *execution = rp_executions_at(i);
-        if (execution != holding->owner && is_wanted(execution) && is_read_by(execution, holding))
+        if (execution != holding->owner && is_wanted(execution) &&
+            rp_holding_is_read(holding, execution))
             return true;
     }
     return false;
@@ -110,7 +105,7 @@ static uint64_t depth_of(const struct rp_execution *execution)
         const struct rp_holding *holding = rp_holdings_at(i);
         const struct rp_execution *owner = holding->owner;
         if (holding->state == RP_HOLDING_DROPPED && depth <= owner->recipe->depth &&
-            owner->instance->id < execution->instance->id && is_read_by(execution, holding))
+            owner->instance->id < execution->instance->id && rp_holding_is_read(holding, execution))
             depth = owner->recipe->depth + 1;
     }
     return depth;
@@ -180,7 +175,7 @@ void rp_victim_went(const struct rp_holding *victim)
     for (size_t i = 0; i < rp_holdings_count(); i++) {
         struct rp_holding *holding = rp_holdings_at(i);
         holding->is_input |= (holding->owner != victim->owner &&
-                              is_read_by(victim->owner, holding)) ||
+                              rp_holding_is_read(holding, victim->owner)) ||
                              is_of_a_row(holding->owner);
     }
 }

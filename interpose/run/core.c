@@ -11,6 +11,7 @@
 #include "interpose/run/execution.h"
 
 #include <string.h>
+#include <time.h>
 
 struct rp_core rp_core = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -89,6 +90,13 @@ enum rp_status rp_core_start(void)
     if (status == RP_OK)
         status = rp_names_create(&rp_core.names);
     return status;
+}
+
+uint64_t rp_core_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 bool rp_core_can_copy(rp_stream stream)

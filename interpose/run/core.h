@@ -91,6 +91,9 @@ static inline bool rp_core_guards(void)
     return rp_core.config.mode == RP_MODE_GUARD;
 }
 
+/* Milliseconds of CLOCK_MONOTONIC: how long something was waited for. */
+uint64_t rp_core_now_ms(void);
+
 static inline const char *rp_name(uint32_t id)
 {
     return rp_names_text(rp_core.names, id);

@@ -137,13 +137,6 @@ static const struct rp_footprint *find_met(const struct replaying *by)
 
 /* ---- waiting ------------------------------------------------------------------------------ */
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 void rp_underway_await(const struct rp_footprint *call)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_US * 1000};
@@ -156,8 +149,8 @@ void rp_underway_await(const struct rp_footprint *call)
     const struct replaying by = {thread, call, rp_segment_replay(thread)};
     while ((other = find_met(&by)) != NULL) {
         const struct rp_scope *replay = by.replay ? by.replay : other->replay;
-        since = since ? since : now_ms();
-        if (now_ms() - since > PATIENCE_MS) {
+        since = since ? since : rp_core_now_ms();
+        if (rp_core_now_ms() - since > PATIENCE_MS) {
             rp_report_under_way(replay ? replay->execution : NULL, call);
             return;
         }
