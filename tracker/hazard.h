@@ -40,15 +40,15 @@ enum rp_assumption {
     RP_ASSUMED_STATE,  /* what others had written stands again, over what the replay has made */
     RP_ASSUMED_MOVED,  /* the replay has made it where another call's output had been */
     RP_ASSUMED_ORDER,  /* the forward that the order names: another had its output in this place */
-    RP_ASSUMED_FILLED, /* the same: of what was put where several have read, nothing tells whose */
-    RP_ASSUMED_UNTOLD, /* the same: nothing that the replay meets tells it from the others */
+    RP_ASSUMED_FILLED, /* as ORDER: of what was put where several have read, nothing tells whose */
+    RP_ASSUMED_UNTOLD, /* as ORDER: nothing that the replay meets tells it from the others */
     RP_ASSUMED_STEADY, /* the replay's call does what its twin did, which it need not */
     RP_ASSUMED_LANDED, /* what the replay has copied to the host, over what others had put there */
     RP_ASSUMED_BEYOND, /* a call behind a replay, whose forward held it, for the job's own work */
     RP_ASSUMED_REPEATED, /* launches that came again with other outputs: a replay */
     RP_ASSUMED_HELPED, /* what another thread steps beside a forward and its replay: the job's */
     RP_ASSUMED_PUT,    /* what the replay itself has put there, for what its forward found */
-    RP_ASSUMED_RENEWED,  /* the same, and the job has filled an input anew since the forward */
+    RP_ASSUMED_RENEWED,  /* as REPEATED, and the job has filled an input anew since the forward */
     RP_ASSUMED_EMPTY,  /* neither forward nor replay made a call that counts as theirs */
 };
 
@@ -92,8 +92,8 @@ struct rp_hazard {
     bool again;             /* in a further replay of a forward that had its replays */
 };
 
-/* ASSUMED: what it was taken for, "an output", "state", "other memory", "the one in order", "the
- * job's own", "no work"; else NULL. */
+/* ASSUMED: the words for what it was taken for, by enum rp_assumption: "an output", "a replay" ...
+ * (the whole list stands in hazard.c); else NULL. */
 const char *rp_hazard_taken_for(const struct rp_hazard *hazard);
 /* What a user can do about it, one sentence. */
 const char *rp_hazard_advice(const struct rp_hazard *hazard);

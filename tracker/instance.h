@@ -26,7 +26,7 @@ struct rp_live {
     struct rp_spans kept;     /* live-in with a copy held elsewhere */
     struct rp_spans replayed; /* possibly written by the replay so far, and by nobody since */
     struct rp_spans made;     /* possibly written by the replay so far */
-    struct rp_spans extra;    /* the same by calls of the replay that the forward did not make */
+    struct rp_spans extra;    /* possibly written by its calls that the forward did not make */
     struct rp_spans first;    /* written, then read; versions in `first_read` */
     struct rp_spans recalled; /* the part of `first` with a copy held elsewhere */
 };
@@ -36,7 +36,7 @@ struct rp_instance {
     uint32_t segment;  /* index of the contract's segment rule */
     uint32_t step;
     uint64_t since;    /* what was written by calls up to this one stood before the forward */
-    uint64_t before;   /* the same of the segment's forward before this one; 0 for the first */
+    uint64_t before;   /* `since` of the segment's forward before this one; 0 for the first */
     struct rp_live *lives;
     size_t live_count, live_capacity;
     struct rp_versions *expected; /* versions of the live-in */
@@ -58,8 +58,8 @@ enum rp_status rp_instance_read(struct rp_instance *instance, const struct rp_ve
  * rest belongs with what was read, and becomes live-in too. */
 enum rp_status rp_instance_tear(struct rp_instance *instance, const struct rp_versions *now,
                                 rp_alloc_id id, uint64_t lo, uint64_t hi);
-/* The same call, where the replay may find ready what the forward made for itself, as a first run
- * does for those after it: notes the versions of what it has certainly written, and now reads. */
+/* A call of the forward reads [lo, hi), where a replay may find ready what the forward made for
+ * itself, as a first run does: notes the versions of what is certainly its own and now read. */
 enum rp_status rp_instance_read_own(struct rp_instance *instance, const struct rp_versions *now,
                                     rp_alloc_id id, uint64_t lo, uint64_t hi);
 /* A call of the forward writes [lo, hi); to be told after the call's reads, before the
@@ -86,7 +86,7 @@ enum rp_status rp_instance_displaced(const struct rp_instance *instance,
 enum rp_status rp_instance_keep(struct rp_instance *instance, rp_alloc_id id, uint64_t lo,
                                 uint64_t hi);
 
-/* The same for what the forward first read of its own writes. */
+/* As exposed and keep, for what the forward first read of its own writes. */
 enum rp_status rp_instance_first_exposed(const struct rp_instance *instance,
                                          const struct rp_versions *now, rp_alloc_id id,
                                          uint64_t lo, uint64_t hi, struct rp_spans *exposed);
@@ -113,8 +113,8 @@ typedef enum rp_status (*rp_instance_mismatch_fn)(void *ctx, rp_alloc_id id, uin
 enum rp_status rp_instance_check(const struct rp_instance *instance, const struct rp_versions *now,
                                  rp_alloc_id id, uint64_t lo, uint64_t hi,
                                  rp_instance_mismatch_fn visit, void *ctx);
-/* The same of what calls of the replay that the forward did not make have put where the forward has
- * read; but where a write of the same value stands, all is well. */
+/* As rp_instance_check, of what calls of the replay that the forward did not make have put where it
+ * has read; but where a write of the same value stands, all is well. */
 enum rp_status rp_instance_check_extra(const struct rp_instance *instance,
                                        const struct rp_versions *now, rp_alloc_id id, uint64_t lo,
                                        uint64_t hi, rp_instance_mismatch_fn visit, void *ctx);

@@ -12,16 +12,16 @@
 
 /* Nothing of it is dropped, and nothing will be. */
 void rp_loss_let_go(struct rp_execution *execution);
-/* The same, where copies of `bytes` more of what it has read would take as much memory as its
+/* Lets it go where copies of `bytes` more of what it has read would take as much memory as its
  * outputs could give. False when it is not let go of. */
 bool rp_loss_of_worthless(struct rp_execution *execution, uint64_t bytes);
-/* The same of all that have no outputs any more. */
+/* Lets go of all that have no outputs any more. */
 void rp_loss_let_go_of_empty(void);
-/* The same of one of an earlier step, rather than that copies are made for it. */
+/* Lets it go if it is of an earlier step, rather than that copies are made for it. False else. */
 bool rp_loss_of_old(struct rp_execution *execution);
 /* The allocation dies, or its bytes get another address: `at_once`, or in the order of streams. */
 void rp_loss_of_memory(rp_alloc_id id, bool at_once);
-/* The same of all that lies in [address, address + bytes). */
+/* As rp_loss_of_memory at once, for all that lies in [address, address + bytes). */
 void rp_loss_of_range(uint64_t address, uint64_t bytes);
 /* Kernels go, or will run otherwise: every recipe may have launched one of them. */
 void rp_loss_of_code(void);

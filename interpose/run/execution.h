@@ -23,7 +23,7 @@
 
 enum rp_execution_phase { RP_PHASE_FORWARD, RP_PHASE_PENDING, RP_PHASE_REPLAY };
 
-/* The same of a call that is over, with the hash of what it has left there. */
+/* Where a call that is over has copied to on the host, and the hash of what it has left there. */
 struct rp_landed {
     uint64_t at, bytes, content;
     bool is_known;
@@ -32,7 +32,7 @@ struct rp_landed {
 struct rp_logged {
     uint64_t signature, values, content, content_versions;
     uint64_t inputs; /* hash of where it read: tells one forward's call from another's */
-    uint64_t outputs; /* the same of where it wrote */
+    uint64_t outputs; /* hash of where it wrote */
     uint64_t sight;   /* what it saw, see rp_footprint_sight */
     uint64_t bytes_read;
     uint64_t bytes_absent; /* see rp_footprint_bytes_absent */

@@ -72,12 +72,12 @@ void rp_report_landed(const struct rp_execution *execution, const struct rp_foot
 void rp_report_moved(const struct rp_execution *execution, const struct rp_footprint *call,
                      size_t entry);
 
-/* The same where another forward that waits had its output, or any that works on the same
- * buffers: a warning of this kind. */
+/* `call` of a replay has its output where another forward that waits had its own, or any that
+ * works on the same buffers: a warning of this kind. */
 void rp_report_order(const struct rp_execution *execution, const struct rp_footprint *call,
                      enum rp_assumption assumed);
-/* The same where that one has read, and what stands there tells nothing; or where the job has
- * filled an input anew. */
+/* `call` of a replay reads where another forward that waits has read, and what stands there tells
+ * nothing; or the job has filled an input anew: a warning of this kind. */
 void rp_report_filled(const struct rp_execution *execution, const struct rp_footprint *call,
                       const struct rp_filled *filled, enum rp_assumption assumed);
 
@@ -120,7 +120,7 @@ void rp_report_empty(const struct rp_execution *execution);
  * against the one in order at `call`, which may be NULL, and what helps; NULL where none waits. */
 void rp_report_unpaired(const char *segment, const char *key, const struct rp_footprint *call,
                         const char *why);
-/* The same where that is the place of its output. */
+/* As rp_report_unpaired, where what speaks against it is the place of its output. */
 void rp_report_misplaced(const char *segment, const char *key, const struct rp_footprint *call,
                          const char *why);
 
