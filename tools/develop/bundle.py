@@ -21,7 +21,7 @@ root = pathlib.Path(__file__).resolve().parents[2]
 
 PROGRAMS = ("tests/laws/law_job", "tests/scenarios/scenario", "tests/suites/derive",
             "tests/suites/jacobian", "examples/digits/digits", "examples/banks/banks")
-SOURCES = ("tests/gpu/*.py", "tests/tap.py", "tests/laws/laws.py", "tests/laws/kernels.ptx",
+SOURCES = ("tests/gpu/*.py", "tests/tap.py", "tests/laws/*.py", "tests/laws/kernels.ptx",
            "tests/scenarios/*.py", "tests/scenarios/*.json", "tests/scenarios/kernels.ptx",
            "tests/suites/*.py", "tests/suites/*.cu", "tests/suites/kernels.ptx", "tests/kernels/*",
            "tests/clients/triton_job.py",

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Without one mechanism the scenarios named for it go red, and no others."""
+from runs import by_launches, contract_of, declared, discovered, guarded, without
+from scenarios import FEWER, RACES, REFUSED, SCENARIOS, STATE, STEPPED
+from tap import claim
+
+# Those that print the right bytes though nothing that their forward found is kept: nothing of
+# theirs is state, or their replay only writes it, or what the replay makes of it is not printed.
+NEED_NOTHING = {"pure", *RACES, "in-place", "in-place-from-host", "write-only-state",
+                "recycled-address"} - {"prefetched"}
+NEED_THEIR_PAST = set(SCENARIOS) - NEED_NOTHING
+
+# Which scenarios go red without a mechanism. The others are compared too, and stay right.
+RED = {
+    # The host's variables are kept by other means, and put back by the same.
+    "preserve": NEED_THEIR_PAST - {"host-generator"},
+    "copy-on-save": NEED_THEIR_PAST - {"host-generator"},
+    "restore": NEED_THEIR_PAST,
+    # A replay right after its forward steps the state to where it stands anyway.
+    "reinstate": {
+        "adjacent-mappings", "alias", "cache-missed", "captured-meanwhile", "chain",
+        "clobbered-later", "context-left", "copied-elsewhere", "copied-inside", "early",
+        "errand-left", "errands", "errands-gone", "expired-instance", "first-run", "graph-mixed",
+        "host-function", "host-generator", "interleaved", "interleaved-before", "key",
+        "lazy-state", "lifo", "live-write-aside", "loaded-inside", "neighbours", "nested",
+        "nested-replays", "never-written", "only-last-by-seed", "only-last-of-own", "patch",
+        "pinned-slab", "queue", "read-before-put", "reader-after", "recycled-address",
+        "recycled-output", "reordered", "replayed-twice", "reset-beside", "reset-inside", "rolled",
+        "side-stream", "state-brought", "stopped-early", "stream-left", "streams-left",
+        "thread-left", "turned-outputs", "two-streams", "without-last", "write-only-state"},
+    "live-writes": {"live-write", "live-write-late", "reset-inside"},
+    "pairing": {"chain", "fifo", "key", "lifo", "recycled-output", "told-by-buffers"},
+    "absence": {"host-function", "lazy-state", "never-written", "pinned-slab"},
+    "order": {"reader-after", "two-streams"},
+    "crossings": {"interleaved", "interleaved-before", "interleaved-inside"},
+    "races": set(RACES),
+}
+# The same of those whose absence a job does not survive: it is stopped, though all is well.
+STOPPED_WITHOUT = {
+    "copies": {"moved", "moved-beside", "moved-in-pieces", "moved-through-host", "moved-alike",
+               "brought-back", "in-place", "in-place-from-host", "pool-recycled"},
+}
+# The same of those that are stopped for a good reason, and pass for right without it.
+SILENT_WITHOUT = {
+    "turns": {"overtaken", "passed-aside", "copied-too-early", "copied-after-graphs-event"},
+    "doubts": {f"{fewer}-of-{kind}" for fewer in FEWER for kind in STEPPED} |
+              {"only-one-of-alike", "stepped-between", "written-between"},
+}
+
+
+def runs_without(mechanism, scenarios, on_violation="stop"):
+    """(name, run) of each under its declared state."""
+    for name, scenario in scenarios.items():
+        contract = contract_of(scenario, "declared", "regions", on_violation)
+        yield name, guarded(name, contract, environment=without(mechanism))
+
+
+def go_red(mechanism, expected):
+    red = {name for name, run in runs_without(mechanism, SCENARIOS, "report") if not run.right}
+    claim(f"without {mechanism}: {', '.join(sorted(red)) or 'nothing'} red", expected == red,
+          f"missing: {expected - red}", f"not expected: {red - expected}")
+    claim(f"without {mechanism}: the control stays right", "pure" not in red)
+
+
+def are_stopped(mechanism, expected):
+    stopped = {name for name, run in runs_without(mechanism, SCENARIOS) if run.stopped}
+    claim(f"without {mechanism}: {', '.join(sorted(stopped))} are stopped", expected == stopped,
+          expected ^ stopped)
+
+
+def pass_silently(mechanism, expected):
+    refused = {name: scenario for name, scenario in REFUSED.items() if "buffers" in scenario}
+    silent = {name for name, run in runs_without(mechanism, refused)
+              if run.went_on and not run.right}
+    claim(f"without {mechanism}: {', '.join(sorted(silent))} pass for right, and are not",
+          expected == silent, expected ^ silent)
+    run = guarded("moved", contract_of(SCENARIOS["moved"], "declared"),
+                  environment=without(mechanism))
+    claim(f"without {mechanism}: a copy in one stream stays right", run.right, run.detail())
+
+
+def crossings_when_served():
+    contract = contract_of(SCENARIOS["interleaved-over-output"], "declared", "retain", "report")
+    run = guarded("interleaved-over-output", contract, environment=without("crossings"))
+    claim("without crossings: interleaved-over-output is served what is not its own",
+          run.summary["launches_served"] and not run.right, run.detail())
+
+
+def calls_under_way():
+    """A call that is not handed on as soon as it was seen to leaves time for another's."""
+    launches = by_launches(discovered(), first="read_queue", last="slow_fill")
+    for name, told, contract in (("set-meanwhile", "", discovered()),
+                                 ("set-by-graph-meanwhile", "", discovered()),
+                                 ("set-meanwhile", ", told by launches,", launches)):
+        for off, right in (("haste", True), ("haste,in-flight", False)):
+            run = guarded(name, contract, environment=without(off))
+            claim(f"without {off}: {name}{told} is {'right' if right else 'wrong'}",
+                  run.went_on and run.right == right, run.detail())
+
+
+def doubts_about_the_host():
+    run = guarded("counted-on-host", declared(STATE), environment=without("doubts"))
+    claim("without doubts: counted-on-host passes for right, and is not",
+          run.went_on and ("an output on the host",) not in run.each("taken_for") and
+          not run.right, run.detail())
+
+
+def suite():
+    for mechanism, expected in RED.items():
+        go_red(mechanism, expected)
+    for mechanism, expected in STOPPED_WITHOUT.items():
+        are_stopped(mechanism, expected)
+    for mechanism, expected in SILENT_WITHOUT.items():
+        pass_silently(mechanism, expected)
+    crossings_when_served()
+    calls_under_way()
+    doubts_about_the_host()
