@@ -25,7 +25,8 @@ struct claim {
 #define READS_IN(root) {RP_READ, root, RP_VERDICT_ROOT, 0, 0, false}
 #define WRITES_IN(root) {RP_WRITE, root, RP_VERDICT_ROOT, 0, 0, false}
 #define ADDS(root, lo, hi) \
-    {RP_READ, root, RP_VERDICT_EXACT, lo, hi, true}, {RP_WRITE, root, RP_VERDICT_EXACT, lo, hi, true}
+    {RP_READ, root, RP_VERDICT_EXACT, lo, hi, true}, \
+    {RP_WRITE, root, RP_VERDICT_EXACT, lo, hi, true}
 #define ADDS_IN(root) \
     {RP_READ, root, RP_VERDICT_ROOT, 0, 0, true}, {RP_WRITE, root, RP_VERDICT_ROOT, 0, 0, true}
 #define READS_ANY {RP_READ, '*', RP_VERDICT_REACHABLE, 0, 0, false}

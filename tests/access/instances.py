@@ -6,8 +6,8 @@ the software device saw it touch.
 A byte that is written or read and was not claimed is a false safe verdict, and fails, but where the
 verdict is "reachable": that is speculation and called so; it is counted. A table says,
 by kernel, how many launches claimed more than they wrote, and how many bytes. The jobs launch from
-one thread of one process (others may ask the driver something), have no kernel called "copy" or "fill"
-and no virtual memory of their own making.
+one thread of one process (others may ask the driver something), have no kernel called "copy" or
+"fill" and no virtual memory of their own making.
 
 usage: instances.py REPRISE FEWEST JOB [ARG...] [-- JOB [ARG...]]...
 FEWEST: how many launches there must be in all"""
@@ -127,7 +127,8 @@ def judge(launch, name, reads, writes):
         if stray and verdict == "reachable":
             speculation.append(f"{name}: {effect} [{stray[0]:#x}, {stray[1]:#x})")
         elif stray:
-            wrong.append(f"{name}: {effect} [{stray[0]:#x}, {stray[1]:#x}), not claimed ({verdict})")
+            wrong.append(f"{name}: {effect} [{stray[0]:#x}, {stray[1]:#x}), "
+                         f"not claimed ({verdict})")
     said, did = size(claimed["write"]), size(writes)
     row = table[name]
     table[name] = Row(row.launches + 1, row.over + (said > did), row.claimed + said,
@@ -136,9 +137,10 @@ def judge(launch, name, reads, writes):
 
 def run(job):
     with tempfile.TemporaryDirectory() as place:
-        done = subprocess.run([REPRISE, "run", "--device", "soft", "-q", "-o", f"{place}/data", "--",
-                               *job], env=os.environ | {"REPRISE_SOFT_ORACLE": f"{place}/oracle-%p"},
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [REPRISE, "run", "--device", "soft", "-q", "-o", f"{place}/data", "--", *job],
+            env=os.environ | {"REPRISE_SOFT_ORACLE": f"{place}/oracle-%p"},
+            capture_output=True, text=True, check=False)
         if done.returncode != 0:
             wrong.append(f"{job[0]}: exit {done.returncode}: {done.stderr[-400:]}")
             return
@@ -147,7 +149,8 @@ def run(job):
         seen = sorted(record for path in pathlib.Path(place).glob("oracle-*")
                       for record in records(path) if record[1] in kernels)
         if len(seen) != len(claims):
-            wrong.append(f"{job[0]}: {len(claims)} launches in the trace, {len(seen)} on the device")
+            wrong.append(f"{job[0]}: {len(claims)} launches in the trace, "
+                         f"{len(seen)} on the device")
         for launch, (_, *record) in zip(claims, seen):
             judge(launch, *record)
 
@@ -157,10 +160,11 @@ for job in jobs():
 print(f"# {'kernel':32}{'launches':>9}{'over':>7}{'bytes said':>14}{'written':>14}{'ratio':>9}")
 for name, row in sorted(table.items()):
     ratio = row.claimed / row.written if row.written else float(row.claimed > 0)
-    print(f"# {name[:32]:32}{row.launches:9}{row.over:7}{row.claimed:14}{row.written:14}{ratio:9.2f}")
+    print(f"# {name[:32]:32}{row.launches:9}{row.over:7}{row.claimed:14}{row.written:14}"
+          f"{ratio:9.2f}")
 total, over = sum(row.launches for row in table.values()), sum(row.over for row in table.values())
-print(f"# {total} launches, {len(wrong)} wrong, {len(speculation)} missed by speculation, over-conservative {over} "
-      f"({100 * over / max(total, 1):.2f} %)")
+print(f"# {total} launches, {len(wrong)} wrong, {len(speculation)} missed by speculation, "
+      f"over-conservative {over} ({100 * over / max(total, 1):.2f} %)")
 for line in wrong[:20]:
     print(f"# {line}")
 print("1..3")

@@ -309,7 +309,8 @@ static void loops_that_are_bounded_by_others(void **state)
     /* in each turn of one around them, and where it ends by data */
     prove("mov.u32 %r8, 0; K: mov.u32 %r9, 0; L: add.s32 %r9, %r9, 5;"
           "setp.lt.s32 %p1, %r9, 20; @%p1 bra L; mov.u32 %r10, 0;"
-          "M: mad.lo.s32 %r11, %r8, 20, %r10;" STORE("%r11") "add.s32 %r10, %r10, 1; setp.lt.s32 %p2, %r10, %r9; @%p2 bra M;"
+          "M: mad.lo.s32 %r11, %r8, 20, %r10;" STORE("%r11")
+          "add.s32 %r10, %r10, 1; setp.lt.s32 %p2, %r10, %r9; @%p2 bra M;"
           "add.s32 %r8, %r8, 1; setp.lt.s32 %p3, %r8, 3; @%p3 bra K;", 1, 1, words,
           CLAIMS(WRITES('A', 0, 240)));
     prove("mov.u32 %r9, 0; L: ld.global.u32 %r8, [%rd2]; setp.eq.s32 %p3, %r8, 0; @%p3 bra N;"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Indices that are no sums: what wraps, what is cut up fine or walked, and what is left to bounds. */
+/* Indices that are no sums: what wraps, what is cut up fine or walked, and what is left to
+ * bounds. */
 #include "tests/access/body.h"
 
 #include <setjmp.h>
@@ -120,7 +121,8 @@ static void both_ways_are_walked_where_data_decide(void **state)
           CLAIMS(MAY_READ('B', 0, 4), WRITES('A', 28, 32), WRITES_IN('A')));
     /* nor in one that is counted: the bounds stay */
     prove("mov.u32 %r9, 0; L: setp.ge.s32 %p1, %r9, %r1; @%p1 bra E; ld.global.u32 %r10, [%rd2];"
-          "setp.eq.s32 %p2, %r10, 0; @%p2 bra S; setp.eq.s32 %p3, %r10, 1; @%p3 ret; S:" STORE("%r9")
+          "setp.eq.s32 %p2, %r10, 0; @%p2 bra S; setp.eq.s32 %p3, %r10, 1; @%p3 ret; S:"
+          STORE("%r9")
           "add.s32 %r9, %r9, 1; bra L; E:", 1, 1, words,
           CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 400)));
 }
@@ -133,7 +135,8 @@ static void no_way_is_forgotten(void **state)
     /* the first turn of the loop outside comes to its end in the second of the one inside only */
     prove("mov.u32 %r9, 1; O: mov.u32 %r10, 0; L: ld.global.u32 %r11, [%rd2];"
           "setp.eq.s32 %p1, %r11, 0; @%p1 bra X; setp.ge.s32 %p2, %r10, 1;"
-          "setp.eq.s32 %p3, %r1, 100; @!%p3 bra S; @%p2 bra B; S: add.s32 %r10, %r10, 1; bra L; B: xor.b32 %r12, %r9, 5;"
+          "setp.eq.s32 %p3, %r1, 100; @!%p3 bra S; @%p2 bra B;"
+          "S: add.s32 %r10, %r10, 1; bra L; B: xor.b32 %r12, %r9, 5;"
           STORE("%r12") "shl.b32 %r9, %r9, 1; ld.global.u32 %r13, [%rd3]; setp.eq.s32 %p4, %r13, 0;"
           "@%p4 bra X; bra O; X:", 1, 1, words,
           CLAIMS(MAY_READ('B', 0, 4), MAY_READ('C', 0, 4), WRITES_IN('A')));
@@ -169,7 +172,8 @@ static void choices_are_bounded(void **state)
     (void)state;
     const char *words = "A B C 20 7 0 0 D 0";
     prove("min.s32 %r9, %r4, 9;" STORE("%r9"), 1, MANY, words, CLAIMS(MAY_WRITE('A', 0, 40)));
-    prove("max.s32 %r9, %r4, 9;" STORE("%r9"), 1, MANY, words, CLAIMS(MAY_WRITE('A', 36, MANY * 4)));
+    prove("max.s32 %r9, %r4, 9;" STORE("%r9"), 1, MANY, words,
+          CLAIMS(MAY_WRITE('A', 36, MANY * 4)));
     prove("setp.lt.s32 %p1, %r4, 9; selp.b32 %r9, %r4, 50, %p1;" STORE("%r9"), 1, MANY, words,
           CLAIMS(MAY_WRITE('A', 0, MANY * 4)));
     /* decided by a parameter: no choice at all */

@@ -96,8 +96,8 @@ static void a_store_over_what_was_loaded_is_an_update(void **state)
     /* not on every way to the store */
     assert_false(updates(PLACE "setp.eq.s32 %p1, %r4, 0; @%p1 ld.global.u32 %r10, [%rd10];"
                                "st.global.u32 [%rd10], %r4;"));
-    assert_false(updates(PLACE "setp.eq.s32 %p1, %r4, 0; @%p1 bra E; ld.global.u32 %r10, [%rd10]; E:"
-                               "st.global.u32 [%rd10], %r4;"));
+    assert_false(updates(PLACE "setp.eq.s32 %p1, %r4, 0; @%p1 bra E; ld.global.u32 %r10, [%rd10];"
+                               "E: st.global.u32 [%rd10], %r4;"));
     /* another one's load in a loop that moves on before the store */
     assert_false(updates(PLACE "mov.u32 %r11, 0; L: ld.global.u32 %r10, [%rd10];"
                                "add.s64 %rd10, %rd10, %rd2; st.global.u32 [%rd10], %r4;"

@@ -8,9 +8,9 @@ usage: example_bench.py DIGITS SOFT_FOLDER REPRISE [SECONDS [WAY...]]
 A round is one run in each way, in another order each time and every second one backwards, so that
 what else the machine does and how warm it is fall out. There are as many rounds as begin in
 SECONDS, at least MIN_ROUNDS. Processors' time of whole processes counts, which other work disturbs
-less than the clock; the clock is told beside it. What starting up takes, the median of runs of one step, is taken
-off. Told are the median of the rounds' ratios and the interval that holds it with 95 % (by order
-statistics, which take no shape for granted)."""
+less than the clock; the clock is told beside it. What starting up takes, the median of runs of one
+step, is taken off. Told are the median of the rounds' ratios and the interval that holds it with
+95 % (by order statistics, which take no shape for granted)."""
 import math
 import os
 import resource

@@ -226,8 +226,10 @@ struct product {
 static const struct product products[] = {
     {"matmul 128^3, 32x8", "02_matmul_naive.ptx", "matmul_naive", 128, {32, 8}, {4, 16}, NULL,
      "<= 1.2"},
-    {"matmul 128^3, 16x16", "02_matmul_naive.ptx", "matmul_naive", 128, {16, 16}, {8, 8}, NULL, NULL},
-    {"sgemm tiled 256^3", "01_sgemm_tiled.ptx", "sgemm_tiled", 256, {16, 16}, {16, 16}, ">= 5", NULL},
+    {"matmul 128^3, 16x16", "02_matmul_naive.ptx", "matmul_naive", 128, {16, 16}, {8, 8}, NULL,
+     NULL},
+    {"sgemm tiled 256^3", "01_sgemm_tiled.ptx", "sgemm_tiled", 256, {16, 16}, {16, 16}, ">= 5",
+     NULL},
     {"sgemm 64x64 256^3", "01_sgemm_tiled.ptx", "sgemm_64x64", 256, {256, 1}, {4, 4}, NULL, NULL},
 };
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What traces of training programs take on disk, in bytes a driver call: digits observed and guarded,
-digits in four ranks under mpirun, and tinygrad's networks. And whether readers take the same memory
-for a trace ten times as long.
+"""What traces of training programs take on disk, in bytes a driver call: digits observed and
+guarded, digits in four ranks under mpirun, and tinygrad's networks. And whether readers take the
+same memory for a trace ten times as long.
 
 usage: trace_examples.py REPRISE DIGITS CONTRACT RANKS PEAK DEVICE_FOLDER SOURCE
 

@@ -78,7 +78,8 @@ def report(folder):
     took, _ = timed(REPRISE, "report", "-q", "--force", "-o", page, million)
     figure("trace.report-of-a-million", took, "s", "<= 5")
     figure("trace.page-of-a-million", size(page) / 1e6, "MB", "<= 20")
-    print(f"  report of 1,000,000 calls: {took:.2f} s, {size(page) / 1e6:.2f} MB (goals 5 s, 20 MB)")
+    print(f"  report of 1,000,000 calls: {took:.2f} s, {size(page) / 1e6:.2f} MB "
+          "(goals 5 s, 20 MB)")
     took, _ = timed(REPRISE, "info", million)
     print(f"  info of 1,000,000 calls: {took:.2f} s")
 

@@ -144,7 +144,7 @@ def chosen(calls):
 
 
 def run_until_met(scenario, mode, nth, code):
-    """How many calls a job makes depends on how long its copies take: the last ones may not come."""
+    """How many calls a job makes depends on how long its copies take: the last may not come."""
     for _ in range(ATTEMPTS):
         outcome = run(scenario, mode, f"{nth}:{code}")
         if len(outcome.calls) >= nth:

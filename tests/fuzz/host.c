@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of the job's own images on any bytes, as a file of an image without parts (else what is
- * loaded would be looked at, which is no file's to say): it answers, and twice the same. Nothing
+/* The reader of the job's own images on any bytes, as a file of an image without parts (else what
+ * is loaded would be looked at, which is no file's to say): it answers, and twice the same. Nothing
  * there may be written, so that it never finds a variable that can be put back. */
 #include "interpose/run/symbol.h"
 

@@ -65,7 +65,8 @@ static void read_file(const uint8_t *data, size_t size, bool brief)
         if (brief)
             rp_trace_reader_brief(reader, needs_none, NULL);
         while ((status = rp_trace_next(reader, &event)) != RP_END) {
-            if (status == RP_OK && !brief && event.id < next && rp_trace_reader_message(reader)[0] == 0)
+            if (status == RP_OK && !brief && event.id < next &&
+                rp_trace_reader_message(reader)[0] == 0)
                 abort();
             if (status == RP_OK) {
                 next = event.id + event.count;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that treat their process roughly and never use CUDA: each prints what it saw.
  *
- * usage: odd forks|threads|exec|closes|signals|descriptors|vfork|dlmopen [N], or odd secure [DRIVER] */
+ * usage: odd forks|threads|exec|closes|signals|descriptors|vfork|dlmopen [N]
+ *        odd secure [DRIVER] */
 #include <dlfcn.h>
 #include <dirent.h>
 #include <pthread.h>

@@ -53,14 +53,15 @@ class Harmless(unittest.TestCase):
     def test_shells_and_interpreters(self):
         self.assertHarmless("bash", "-c", "echo $((6*7)); exit 3")
         self.assertHarmless("bash", "-c", "for i in 1 2 3; do (exit $i) || echo $?; done | sort -r")
-        self.assertHarmless(sys.executable, "-c", "import ssl, json, ctypes; print(json.dumps([1]))")
+        self.assertHarmless(sys.executable, "-c",
+                            "import ssl, json, ctypes; print(json.dumps([1]))")
         self.assertHarmless(sys.executable, "-c", "import multiprocessing as m\n"
                             "print(sum(m.Pool(3).map(abs, range(-50, 50))))")
 
     @unittest.skipUnless(shutil.which("git"), "git is not there")
     def test_git(self):
-        self.assertHarmless("bash", "-c", "rm -rf g; git init -q g && cd g && touch a && git add a && "
-                            "git -c user.name=a -c user.email=a@b commit -qm a "
+        self.assertHarmless("bash", "-c", "rm -rf g; git init -q g && cd g && touch a && "
+                            "git add a && git -c user.name=a -c user.email=a@b commit -qm a "
                             "--date='2020-01-01 00:00' && git log --format=%s && git status -s")
 
     def test_rough_programs(self):

@@ -63,8 +63,8 @@ class Kills(harness.Case):
         """Some steps in a shell that `wrapper` has set up; the job must not notice anything. Where
         there is no room for what says what ran, nothing runs."""
         shutil.rmtree(self.folder / "full/data", ignore_errors=True)
-        done = subprocess.run([*wrapper, harness.REPRISE, "run", "-q", "-d", "soft", "-o", "full/data",
-                               "-c", CONTRACT, "--", DIGITS, "-c", "--steps", "20"],
+        done = subprocess.run([*wrapper, harness.REPRISE, "run", "-q", "-d", "soft", "-o",
+                               "full/data", "-c", CONTRACT, "--", DIGITS, "-c", "--steps", "20"],
                               cwd=self.folder, env=harness.environment(), capture_output=True,
                               text=True, timeout=600)
         if room < LEAST_ROOM and done.returncode:

@@ -11,7 +11,8 @@ struct door {
     struct rp_real calls;
 };
 
-/* Opens the driver that REPRISE_DRIVER names, and returns its state. Ends the program with 2 when something is missing. */
+/* Opens the driver that REPRISE_DRIVER names, and returns its state. Ends the program with 2 when
+ * something is missing. */
 struct fake_state *fake_job_doors(struct door *bare, struct door *layered);
 /* Loads the kernels and makes the memory, through the door. */
 void fake_job_begin(const struct door *door, const char *kernels);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches a kernel of machine code whose last parameter is a pointer, with the array of its
- * parameters at the end of a page, behind which nothing may be read. The pointer is NULL first, then
- * one for two launches; in the last one another stands at the end of the first parameter, which is
- * a structure.
+ * parameters at the end of a page, behind which nothing may be read. The pointer is NULL first,
+ * then one for two launches; in the last one another stands at the end of the first parameter,
+ * which is a structure.
  *
  * usage: last_argument CUBIN, with the layer in LD_PRELOAD and the driver in REPRISE_DRIVER */
 #include "tests/interpose/fake_job.h"

@@ -2,7 +2,8 @@
 /* A job that does the same again and again, and between that changes what the same means; or does
  * so in several threads at once.
  *
- * usage: repeats KERNELS [threads], with the layer in LD_PRELOAD and the driver in REPRISE_DRIVER */
+ * usage: repeats KERNELS [threads]
+ * with the layer in LD_PRELOAD and the driver in REPRISE_DRIVER */
 #include "tests/interpose/fake_job.h"
 
 #include <pthread.h>

@@ -10,17 +10,18 @@
 #include <stddef.h>
 
 #define CALLS(X)                                                                                 \
-    X(Init) X(DeviceGet) X(CtxCreate) X(ModuleLoadData) X(ModuleGetFunction) X(MemAlloc)          \
-    X(MemFree) X(MemcpyHtoD) X(MemcpyDtoH) X(MemsetD8) X(LaunchKernel) X(StreamCreate) X(StreamDestroy) \
-    X(StreamSynchronize) X(CtxSynchronize) X(EventCreate) X(EventRecord) X(StreamWaitEvent)       \
-    X(MemAddressReserve) X(MemCreate) X(MemMap) X(MemSetAccess) X(MemGetAllocationGranularity)   \
-    X(CtxDestroy) X(CtxSetCurrent) X(ModuleLoad) X(ModuleGetGlobal) X(MemcpyHtoDAsync)            \
-    X(MemcpyDtoDAsync) X(MemsetD8Async) X(StreamBeginCapture) X(StreamEndCapture)                \
-    X(GraphInstantiate) X(GraphLaunch) X(GraphExecDestroy) X(GraphDestroy) X(MemHostAlloc)       \
-    X(MemFreeHost) X(MemcpyDtoHAsync) X(LaunchHostFunc) X(DeviceGetCount) X(CtxEnablePeerAccess)   \
-    X(StreamWaitValue32) X(Memcpy2DAsync) X(Memcpy2D) X(MemcpyBatchAsync) X(MemAllocManaged)     \
-    X(Memcpy) X(MemAllocAsync) X(MemFreeAsync) X(GraphCreate) X(GraphAddEventRecordNode)     \
-    X(GraphAddKernelNode) X(GraphExecKernelNodeSetParams) X(MemsetD32Async)                         \
+    X(Init) X(DeviceGet) X(CtxCreate) X(ModuleLoadData) X(ModuleGetFunction) X(MemAlloc)         \
+    X(MemFree) X(MemcpyHtoD) X(MemcpyDtoH) X(MemsetD8) X(LaunchKernel) X(StreamCreate)           \
+    X(StreamDestroy) X(StreamSynchronize) X(CtxSynchronize) X(EventCreate) X(EventRecord)        \
+    X(StreamWaitEvent) X(MemAddressReserve) X(MemCreate) X(MemMap) X(MemSetAccess)               \
+    X(MemGetAllocationGranularity) X(CtxDestroy) X(CtxSetCurrent) X(ModuleLoad)                  \
+    X(ModuleGetGlobal) X(MemcpyHtoDAsync) X(MemcpyDtoDAsync) X(MemsetD8Async)                    \
+    X(StreamBeginCapture) X(StreamEndCapture) X(GraphInstantiate) X(GraphLaunch)                 \
+    X(GraphExecDestroy) X(GraphDestroy) X(MemHostAlloc) X(MemFreeHost) X(MemcpyDtoHAsync)        \
+    X(LaunchHostFunc) X(DeviceGetCount) X(CtxEnablePeerAccess) X(StreamWaitValue32)              \
+    X(Memcpy2DAsync) X(Memcpy2D) X(MemcpyBatchAsync) X(MemAllocManaged) X(Memcpy)                \
+    X(MemAllocAsync) X(MemFreeAsync) X(GraphCreate) X(GraphAddEventRecordNode)                   \
+    X(GraphAddKernelNode) X(GraphExecKernelNodeSetParams) X(MemsetD32Async)                      \
     X(DeviceGetDefaultMemPool) X(MemPoolSetAttribute) X(DevicePrimaryCtxReset)
 #define MEMBER(name) __typeof__(cu##name) *name;
 struct driver { CALLS(MEMBER) };

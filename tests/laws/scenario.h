@@ -20,7 +20,7 @@
 #define SCENARIOS(X)                                                                              \
     X("accumulator", accumulator) X("generator", generator) X("queue", queue)                     \
     X("queue-by-index", queue_by_index) X("counters", counters) X("patch", patch)                 \
-    X("scattered", scattered) X("padded", padded)                                                                    \
+    X("scattered", scattered) X("padded", padded)                                                 \
     X("live-write", live_write) X("fresh-activations", fresh_activations) X("pure", pure)         \
     X("write-only-state", write_only_state) X("never-written", never_written) X("alias", alias)   \
     X("fork", fork) X("adjacent-mappings", adjacent_mappings)                                     \

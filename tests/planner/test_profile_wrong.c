@@ -66,9 +66,11 @@ static void sums_that_leave_63_bits_are_refused(void **state)
 
     (void)state;
     snprintf(text, sizeof(text), two, "0", half, "0", half, "0");
-    assert_refused(text, "p:1:152: segment 'b': the bytes of all segments up to here leave 63 bits");
+    assert_refused(text,
+                   "p:1:152: segment 'b': the bytes of all segments up to here leave 63 bits");
     snprintf(text, sizeof(text), two, "0", "0", most, "0", "1");
-    assert_refused(text, "p:1:152: segment 'b': the times of all segments up to here leave 63 bits");
+    assert_refused(text,
+                   "p:1:152: segment 'b': the times of all segments up to here leave 63 bits");
     snprintf(text, sizeof(text), two, most, "1", "0", "0", "0");
     assert_refused(text, "p:1:64: segment 'a': the bytes of all segments up to here leave 63 bits");
 }

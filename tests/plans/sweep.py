@@ -36,7 +36,8 @@ CHAINS = [(1, 1000, 16, 0, "marked"), (1, 40000, 12), (2, 30000, 12), (2, 64, 8,
           (4, 5000, 6, 0, "common"), (8, 5000, 6, 0, "common"), (12, 3000, 6, 0, "common"),
           (2, 1000, 8, 0, "marked"), (2, 1000, 3), (1, 64, 3), (3, 100, 4)]
 DISCOVERED_CHAINS = [(9, 1777, 7), (6, 5000, 7, 0, "common"), (5, 6000, 7, 0, "dotted")]
-# In tinygrad: the buffers that are declared, if any, and the seed (tests/suites/cohort_tinygrad.py).
+# In tinygrad: the buffers that are declared, if any, and the seed
+# (tests/suites/cohort_tinygrad.py).
 TINYGRAD = [("hidden-buffer", {"mean": 288}, 0), ("local-view", {"pool": 24576}, 0),
             ("generator", {"generator": 8}, 1), ("hidden-buffer", None, 1)]
 SEGMENT = {"name": "segment", "forward": {"nvtx": "forward/segment"},

@@ -162,7 +162,8 @@ class Plans(jobs.Case):
         self.assertGreater(self.summary()["bytes_recalled"], 0)
         plan = self.plan(1 << 40)
         self.assertEqual(plan["choices"], ["retain"] * 3)
-        done = self.good(self.guarded("--plan", "plan.json", "-b", str(plan["peak_bytes"]), job=job))
+        done = self.good(self.guarded("--plan", "plan.json", "-b", str(plan["peak_bytes"]),
+                                      job=job))
         self.assertEqual(done.stdout, eager)
         found = self.summary()["plan"]
         self.assertTrue(found["in_force"], found)

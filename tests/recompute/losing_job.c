@@ -866,9 +866,11 @@ static void failing(void)
 
 static const struct job_case cases[] = {
     {"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
-    {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused}, {"half-refilled", half_refilled},
+    {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
+    {"half-refilled", half_refilled},
     {"pinned", pinned}, {"loader", loader}, {"exported", exported}, {"timed", timed},
-    {"counted", counted}, {"asked", asked}, {"evaluated", evaluated}, {"opened", opened}, {"neighbour", neighbour},
+    {"counted", counted}, {"asked", asked}, {"evaluated", evaluated}, {"opened", opened},
+    {"neighbour", neighbour},
     {"called", called}, {"made-once", made_once}, {"stepped", stepped},
     {"stepped-slowly", stepped_slowly}, {"looked-at-slowly", looked_at_slowly},
     {"large-block", large_block}, {"larger", larger},

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A job can't tell whether the layer has made its memory. usage: test_answers.py REPRISE JOB SOFT"""
+"""A job can't tell whether the layer has made its memory.
+
+usage: test_answers.py REPRISE JOB SOFT"""
 import os
 import pathlib
 import subprocess

@@ -28,7 +28,8 @@ class Gates(unittest.TestCase):
                 ["timeout", "-k", "1", limit, REPRISE, "run", "-m", "recompute", "-c",
                  folder / "contract.json", "--device", "soft", "-q", "--no-trace", "-o",
                  folder / "out", *options, "--", JOB, KERNELS, case],
-                capture_output=True, text=True, env=ENVIRONMENT | {"REPRISE_TEST_DISABLE": disabled})
+                capture_output=True, text=True,
+                env=ENVIRONMENT | {"REPRISE_TEST_DISABLE": disabled})
             summaries = list((folder / "out").glob("summary-*"))
             return run, json.loads(summaries[0].read_text()) if summaries else {}
 

@@ -35,9 +35,10 @@ class Losses(unittest.TestCase):
             folder = pathlib.Path(folder)
             (folder / "contract.json").write_text(CONTRACT)
             run = subprocess.run(
-                ["timeout", "-k", "1", limit, REPRISE, "run", "-m", "recompute", "-c", folder / "contract.json", "--device",
-                 "soft", "-q", "--no-trace", "-o", folder / "out", *options, "--", JOB, KERNELS,
-                 case], capture_output=True, text=True, env=ENVIRONMENT | changes)
+                ["timeout", "-k", "1", limit, REPRISE, "run", "-m", "recompute", "-c",
+                 folder / "contract.json", "--device", "soft", "-q", "--no-trace", "-o",
+                 folder / "out", *options, "--", JOB, KERNELS, case],
+                capture_output=True, text=True, env=ENVIRONMENT | changes)
             summaries = list((folder / "out").glob("summary-*"))
             profile = folder / "out" / "profile.json"
             self.profile = json.loads(profile.read_text()) if profile.exists() else None

@@ -4,8 +4,8 @@
 
 usage: test_tinygrad.py REPRISE DEVICE_FOLDER SOURCE
 
-Its allocator keeps what the job gives back and hands it out again: what is dead in it is nobody's to
-know, so that it goes to host memory where it is in the way. Exit status 77 where there is no
+Its allocator keeps what the job gives back and hands it out again: what is dead in it is nobody's
+to know, so that it goes to host memory where it is in the way. Exit status 77 where there is no
 tinygrad."""
 import json
 import os
@@ -34,7 +34,8 @@ def run(place, python, name, *layer):
     done = subprocess.run([place.reprise, "run", "-q", "--no-trace", "--device", "soft", "-o",
                            output, *layer, "-c", place.scratch / "contract.json", "--", python,
                            HERE / "tinygrad_job.py", place.digits(), f"{output}.bytes",
-                           str(LAYERS), "512", str(STEPS)], capture_output=True, text=True, env=environment)
+                           str(LAYERS), "512", str(STEPS)],
+                          capture_output=True, text=True, env=environment)
     if done.returncode:
         sys.exit(f"{name}: exit status {done.returncode}: {done.stderr[-500:]}")
     summaries = [json.loads(path.read_text()) for path in output.glob("summary-*")]

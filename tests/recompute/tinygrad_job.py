@@ -6,8 +6,8 @@ reprise.
 usage: tinygrad_job.py DIGITS OUTPUT [LAYERS [BATCH [STEPS]]]
 
 A layer is dense, an update of its running mean, and a rectifier around which its input goes too.
-Its backward is written out, since tinygrad takes gradients of what is not realised yet. OUTPUT gets all
-losses, weights and means, as bytes."""
+Its backward is written out, since tinygrad takes gradients of what is not realised yet. OUTPUT gets
+all losses, weights and means, as bytes."""
 import pathlib
 import struct
 import sys

@@ -22,7 +22,8 @@ struct scenario {
 };
 /* Each ends with a NULL name. */
 extern const struct scenario context_scenarios[], rejected_scenarios[], graph_scenarios[],
-    object_scenarios[], pointer_scenarios[], shared_scenarios[], table_scenarios[], writer_scenarios[];
+    object_scenarios[], pointer_scenarios[], shared_scenarios[], table_scenarios[],
+    writer_scenarios[];
 
 /* A call that fails ends the job with exit code 1. */
 #define CU(call) check_call((call), #call)

@@ -36,7 +36,8 @@ static void in_the_forward(void)
     run_steps(forward_with_rejected_write, NULL);
 }
 
-/* Once the replay has begun, it would be somebody else's who works on what the replay has rewound. */
+/* Once the replay has begun, it would be somebody else's who works on what the replay has
+ * rewound. */
 static void forward_with_rejected_step(void)
 {
     step_forward();

@@ -134,8 +134,8 @@ SUITES = {
         "alias-by-two-handles": dict(finds=STALE_QUEUE, guards=BOTH),
         "host-function": dict(finds=STALE_QUEUE, guards=("declared",),
                               stops={"discovered": "unproved"}, unknown=["memory", "read_queue"]),
-        "pinned-once-written": dict(finds=LEFT | {("diverged", None)}, stops={"declared": "diverged",
-                                                       "discovered": "diverged"}),
+        "pinned-once-written": dict(finds=LEFT | {("diverged", None)},
+                                    stops={"declared": "diverged", "discovered": "diverged"}),
         "pinned-written-late": dict(finds=LEFT, stops={"discovered": "unproved"},
                                     unknown=["cuMemcpyHtoDAsync_v2"]),
         "managed": dict(finds=set(), unseen=True, stops={"discovered": "unproved"},
@@ -260,9 +260,10 @@ def writers_of_foreign(folder):
 
 
 def both_processes(name, other):
-    """What the summary and the trace of the process that writes say of memory that is not its own."""
-    done = subprocess.run([REPRISE, "run", "--device", "soft", "-q", "-o", "both", "--", JOB, KERNELS,
-                           name, "eager"], capture_output=True, text=True, timeout=120, check=False)
+    """What the summary and the trace of the process that writes say of memory not its own."""
+    done = subprocess.run([REPRISE, "run", "--device", "soft", "-q", "-o", "both", "--", JOB,
+                           KERNELS, name, "eager"],
+                          capture_output=True, text=True, timeout=120, check=False)
     summaries = [json.loads(path.read_text()) for path in pathlib.Path("both").glob("summary-*")]
     writing = min(summaries, key=lambda summary: summary["launches"], default={})
     named = {unknown["call"] for unknown in writing.get("unknown", [])}
@@ -287,7 +288,8 @@ def examine(name, scenario):
     guard(name, scenario, eager.stdout)
     if "verdicts" in scenario:
         found = verdicts(name)
-        claim(f"{name}: {scenario['verdicts']}", scenario["verdicts"].items() <= found.items(), found)
+        claim(f"{name}: {scenario['verdicts']}", scenario["verdicts"].items() <= found.items(),
+              found)
     if "other" in scenario:
         both_processes(name, scenario["other"])
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bad data and bad places, for every reader: a clear message, what can be read is shown, and the exit
-code says it.
+"""Bad data and bad places, for every reader: a clear message, what can be read is shown, and the
+exit code says it.
 
 usage: test_damage.py REPRISE TRACE_FROM_SCRIPT"""
 import json

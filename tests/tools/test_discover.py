@@ -252,9 +252,9 @@ class Discover(harness.Case):
 
     def ranges(self, *steps, named="step", aside=(), old=False):
         """A trace of NVTX ranges in steps. Each is a name, or None for none, and calls: a kernel or
-        "copy", what memory it reads, and what it writes; or a range within. `named`: what the steps'
-        ranges are, of their number. `aside`: ranges of another thread, whose events stand behind all
-        those of the first one. `old`: ranges do not tell when they began."""
+        "copy", what memory it reads, and what it writes; or a range within. `named`: what the
+        steps' ranges are, of their number. `aside`: ranges of another thread, whose events stand
+        behind all those of the first one. `old`: ranges do not tell when they began."""
         folder = self.folder / "ranges"
         folder.mkdir(exist_ok=True)
         (folder / "trace-4242.rpt").unlink(missing_ok=True)
@@ -262,7 +262,8 @@ class Discover(harness.Case):
                               *(f"define {end} {call} call:UINT{result}"
                                 for call in ("cuMemcpy", "cuLaunchKernel")
                                 for end, result in (("enter", ""), ("leave", " result:SINT"))),
-                              *(["define note range range:NAME phase:NAME domain:HEX"] * old)], [], 0
+                              *(["define note range range:NAME phase:NAME domain:HEX"] * old)
+                              ], [], 0
         for at in range(9):
             lines.append(f"note allocation allocation={at + 1} kind=device bytes=64 "
                          f"address={4096 * (at + 1):#x} seq=0")
@@ -358,8 +359,8 @@ class Discover(harness.Case):
         self.assertIn("of them read what another forward that waits has read", told)
 
     def test_forwards_that_nobody_replays_are_no_queue(self):
-        """An evaluation comes between each forward and its replay. In steps the first one that waits
-        is right, and it is said on what that rests; across them neither is."""
+        """An evaluation comes between each forward and its replay. In steps the first one that
+        waits is right, and it is said on what that rests; across them neither is."""
         step = [(None, ("fill", [], [self.INPUT])), self.block("forward/s"),
                 self.copy(self.INPUT, 4), (None, ("fill", [], [self.INPUT])),
                 self.block("forward/s"), self.copy(4, self.INPUT), self.block("recompute/s")]
@@ -389,7 +390,8 @@ class Discover(harness.Case):
     def test_what_another_thread_does_meanwhile_is_no_part_of_a_range(self):
         use, ema = self.block("")[1:]
         load = "load", ("gather", [7], [8]), ("copy", [8], [6])
-        step = [self.FILL, ("forward", use, load, ema), ("recompute", use, ema), self.use("back", 3)]
+        step = [self.FILL, ("forward", use, load, ema), ("recompute", use, ema),
+                self.use("back", 3)]
         told, segments = self.found(self.ranges(step, step, aside=["load"]))
         self.assertEqual(segments, [("forward", "recompute", "lifo")])
         self.assertIn("segment  forward (certain)", told)
@@ -402,7 +404,8 @@ class Discover(harness.Case):
         for aside in ([], ["engine"]):
             segment, = self.proposed("--by", "launches",
                                      self.ranges(step, step, aside=aside))["segments"]
-            self.assertEqual(segment["forward"], {"launches": {"first": "a", "last": "c", "nth": 0}})
+            self.assertEqual(segment["forward"],
+                             {"launches": {"first": "a", "last": "c", "nth": 0}})
 
     def test_threads_in_a_trace_of_an_older_version_are_told(self):
         """Whether something was found or not."""
@@ -567,8 +570,8 @@ class Discover(harness.Case):
     def test_replays_that_hold_replays_are_proposed(self):
         told, segments = self.chain(self.block("recompute/1"), *self.WORK)
         self.assertEqual(segments, [("forward/*", "recompute/*", "key")])
-        self.assertIn("4 of 4 ranges 'recompute/*' launch again, beside others that they hold, what "
-                      "the latest 'forward/*' launched", told)
+        self.assertIn("4 of 4 ranges 'recompute/*' launch again, beside others that they hold, "
+                      "what the latest 'forward/*' launched", told)
 
     def test_where_they_launch_before_and_after_it_is_a_guess(self):
         told, segments = self.chain(self.WORK[0], self.block("recompute/1"), self.WORK[1])
@@ -579,16 +582,16 @@ class Discover(harness.Case):
         others = ("use", [self.INPUT, 7], [5]), ("more", [self.INPUT], [6])
         told, segments = self.chain(self.block("recompute/1"), *others)
         self.assertEqual(segments, [("forward/1", "recompute/1", "lifo")])
-        self.assertIn("left out 2 ranges that hold others, first recompute/2\n  because  they launch "
-                      "themselves what an earlier range does", told)
+        self.assertIn("left out 2 ranges that hold others, first recompute/2\n  because  "
+                      "they launch themselves what an earlier range does", told)
 
     def test_one_thing_left_out_is_told_beside_what_is_proposed(self):
         step = [self.FILL, self.block("forward"), self.block("recompute"), self.FILL,
                 self.block("eval", 6), self.use("score", 6)]
         told, segments = self.found(self.ranges(step, step))
         self.assertEqual(segments, [("forward", "recompute", "lifo")])
-        self.assertIn("left out 1 pair of ranges or launches that do the same work, first recompute "
-                      "to eval\n  because  an input that both read was filled anew", told)
+        self.assertIn("left out 1 pair of ranges or launches that do the same work, first "
+                      "recompute to eval\n  because  an input that both read was filled anew", told)
 
     def test_what_would_not_load_is_not_written(self):
         step = [(None, ("fill", [], [self.INPUT])), self.block("forward"), self.block("")]

@@ -347,10 +347,10 @@ class Files(ExportCase):
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
             # What the tests' own shell ignores (nohup does that) is not ignored here.
             heeded = functools.partial(signal.signal, number, signal.SIG_DFL)
-            exporter = subprocess.Popen([harness.REPRISE, "export", "-f", "csv", "-o", "x.csv", "-"],
-                                        stdin=subprocess.PIPE, cwd=self.folder,
-                                        env=harness.environment(), stderr=subprocess.DEVNULL,
-                                        preexec_fn=heeded)
+            exporter = subprocess.Popen(
+                [harness.REPRISE, "export", "-f", "csv", "-o", "x.csv", "-"],
+                stdin=subprocess.PIPE, cwd=self.folder, env=harness.environment(),
+                stderr=subprocess.DEVNULL, preexec_fn=heeded)
             patience = time.monotonic() + harness.PATIENCE
             while not list(self.folder.glob("x.csv*")) and time.monotonic() < patience:
                 time.sleep(0.01)

@@ -112,7 +112,8 @@ class Follow(harness.Case):
         self.assertEqual((job.wait(), follower.returncode), (0, 0))
 
     def test_before_the_first_process_has_begun(self):
-        job = self.start("sh", "-c", f"while [ -e reprise.data ] && [ ! -e go ]; do sleep 0.01; done; {DIGITS} -n 2")
+        wait = "while [ -e reprise.data ] && [ ! -e go ]; do sleep 0.01; done"
+        job = self.start("sh", "-c", f"{wait}; {DIGITS} -n 2")
         follower = self.follow()
         with self.assertRaises(subprocess.TimeoutExpired):
             follower.wait(timeout=0.3)

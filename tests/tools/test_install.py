@@ -101,7 +101,8 @@ class Installed(unittest.TestCase):
                               capture_output=True, env=harness.environment(), timeout=60)
 
     def test_1_a_job_runs_under_guard(self):
-        done = self.run_installed("run", "-d", "soft", "-c", CONTRACT, "--", DIGITS, "-n", "2", "-c")
+        done = self.run_installed("run", "-d", "soft", "-c", CONTRACT, "--", DIGITS, "-n", "2",
+                                  "-c")
         self.assertEqual(done.returncode, 0, done.stderr)
         summary, = self.folder.glob("reprise.data/summary-*.json")
         self.assertIn(str(self.prefix), summary.read_text())
@@ -111,7 +112,8 @@ class Installed(unittest.TestCase):
         path.write_text(source)
         configured, = self.prefix.glob("**/pkgconfig/reprise.pc")
         asked = subprocess.run(
-            ["pkg-config", f"--define-variable=prefix={self.prefix}", "--cflags", "--libs", *packages],
+            ["pkg-config", f"--define-variable=prefix={self.prefix}", "--cflags", "--libs",
+             *packages],
             capture_output=True, text=True, env=dict(os.environ, PKG_CONFIG_PATH=configured.parent))
         self.assertEqual(asked.returncode, 0, asked.stderr)
         sanitized = ["-fsanitize=address,undefined"] if self.sanitized() else []

@@ -159,7 +159,8 @@ class Job(harness.Case):
     def test_a_job_that_is_killed_after_the_limit_of_its_trace(self):
         script = (f"'{DIGITS}' --steps 100000 & job=$!; was=-1; is=0; "
                   "while [ $is -lt 32768 -o $is -ne $was ] && kill -0 $job; do sleep 2; was=$is; "
-                  "is=$(cat reprise.data/trace-* | wc -c); done 2>/dev/null; kill -9 $job; wait $job")
+                  "is=$(cat reprise.data/trace-* | wc -c); done 2>/dev/null; "
+                  "kill -9 $job; wait $job")
         done = self.reprise("run", "-d", "soft", "--limit", "64KiB", "--", "sh", "-c", script)
         told = re.search(r"reprise: (\d+) events came after the trace's limit", done.stderr)
         self.assertTrue(told, done.stderr)
@@ -223,7 +224,8 @@ class Job(harness.Case):
             peak = peak or summary["device_peak_bytes"]
         self.assertEqual(answers, {"optimal", "infeasible"})
         with self.assertRaises(schema.Mismatch):
-            schema.validate({**summary, "recompute": {**summary["recompute"], "plan": {}}}, "summary")
+            schema.validate({**summary, "recompute": {**summary["recompute"], "plan": {}}},
+                            "summary")
 
     def test_what_readers_print_is_what_their_schemas_say(self):
         for mode in ("observe", "check", "guard"):
@@ -243,8 +245,8 @@ class Job(harness.Case):
 
     def test_what_readers_print_of_a_killed_job(self):
         script = f"'{DIGITS}' -c --steps 100000 & job=$!; sleep 1; kill -9 $job; wait $job"
-        self.reprise("run", "-q", "-d", "soft", "-m", "check", "-c", str(CONTRACT), "--", "sh", "-c",
-                     script)
+        self.reprise("run", "-q", "-d", "soft", "-m", "check", "-c", str(CONTRACT), "--", "sh",
+                     "-c", script)
         info = json.loads(self.reprise("info", "--json").stdout)
         schema.validate(info, "info")
         self.assertIn("broken", info["processes"][0])
@@ -328,8 +330,8 @@ class Job(harness.Case):
 
     def test_hazards_of_a_job_without_a_summary_are_counted(self):
         script = killed(f"'{DIGITS}' --checkpoint --steps 100000", 100_000)
-        done = self.reprise("run", "--device", "soft", "-m", "check", "-c", str(CONTRACT), "-e", "9",
-                            "--", "sh", "-c", script)
+        done = self.reprise("run", "--device", "soft", "-m", "check", "-c", str(CONTRACT), "-e",
+                            "9", "--", "sh", "-c", script)
         self.assertEqual(done.returncode, 9, done.stderr)
         told = re.search(r"reprise: (\d+) hazards\n", done.stderr)
         self.assertTrue(told, done.stderr)
@@ -354,8 +356,8 @@ class Job(harness.Case):
         script = killed(f"'{DIGITS}' --steps 100000", 10_000)
         for _ in range(8):
             done = self.reprise("run", "--device", "soft", "--", "sh", "-c", script)
-            found = re.search(r"reprise: (\d+) events that the job had not yet written when it ended "
-                              "are saved\n", done.stderr)
+            found = re.search(r"reprise: (\d+) events that the job had not yet written when it "
+                              "ended are saved\n", done.stderr)
             if found:
                 break
         self.assertTrue(found, done.stderr)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks by what launchers tell their processes: torchrun, srun, mpirun of several kinds. No launcher
-is needed: a shell sets the variables that each of them documents.
+"""Ranks by what launchers tell their processes: torchrun, srun, mpirun of several kinds. No
+launcher is needed: a shell sets the variables that each of them documents.
 
 usage: test_launchers.py REPRISE DIGITS CONTRACT"""
 import json
@@ -85,8 +85,8 @@ class Launchers(harness.Case):
     def test_what_is_no_rank(self):
         for value in ("", "x", "-1", "1.5", "12345678901"):
             with self.subTest(value):
-                done = self.reprise("run", "-q", "-d", "soft", "-o", "plain", "--", str(DIGITS), "-n",
-                                    "1", RANK=value)
+                done = self.reprise("run", "-q", "-d", "soft", "-o", "plain", "--", str(DIGITS),
+                                    "-n", "1", RANK=value)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 trace, = (self.folder / "plain").glob("trace-*.rpt")
                 self.assertRegex(trace.name, r"^trace-\d+\.rpt$")

@@ -90,7 +90,8 @@ class Plan(harness.Case):
         self.assertEqual(piped.returncode, 0, piped.stderr)
         self.assertTrue(piped.stdout.startswith("budget_bytes,"))
         self.assertEqual(self.reprise("plan", ".", "--format=csv").stdout, piped.stdout)
-        self.assertRefused(self.reprise("plan"), 2, "reprise.data: No such file or directory; `reprise run`")
+        self.assertRefused(self.reprise("plan"), 2,
+                           "reprise.data: No such file or directory; `reprise run`")
         (self.folder / "empty").mkdir()
         self.assertRefused(self.reprise("plan", "empty"), 65, "empty: there is no profile.json")
         self.assertRefused(self.reprise("plan", "nowhere"), 2, "nowhere: No such file or directory")

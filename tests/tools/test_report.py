@@ -118,7 +118,8 @@ class Report(harness.Case):
         data = self.data()
         mark = next(mark for mark in data["processes"][0]["marks"] if mark[1] == "hazard")
         hazard, = data["hazards"]
-        self.assertEqual({key: hazard[key] for key in fields}, {key: mark[3][key] for key in fields})
+        self.assertEqual({key: hazard[key] for key in fields},
+                         {key: mark[3][key] for key in fields})
 
     def test_against_an_earlier_run(self):
         old = self.folder / "old"
@@ -130,7 +131,8 @@ class Report(harness.Case):
         trace = old / "trace-1.rpt"
         trace.write_bytes(trace.read_bytes()[:-10])
         self.assertIn("old", self.data("--diff", old, code=65))
-        self.assertRefused(self.reprise("report", "--diff", "nothing", "-o", "x.html"), 2, "nothing")
+        self.assertRefused(self.reprise("report", "--diff", "nothing", "-o", "x.html"), 2,
+                           "nothing")
 
     def test_a_torn_trace_is_shown_as_far_as_it_goes(self):
         path = self.run_folder / "trace-4242.rpt"

@@ -77,7 +77,8 @@ class Page(unittest.TestCase):
 
     def test_1_no_error_and_no_request(self):
         self.assertEqual(self.browser.log(), [])
-        sent = [json.loads(entry["message"])["message"] for entry in self.browser.log("performance")]
+        sent = [json.loads(entry["message"])["message"]
+                for entry in self.browser.log("performance")]
         asked = [message["params"]["request"]["url"] for message in sent
                  if message["method"] == "Network.requestWillBeSent"]
         self.assertTrue(asked)
@@ -129,8 +130,8 @@ class Page(unittest.TestCase):
 
     def test_6_a_hazard_is_told_in_a_sentence(self):
         told = self.browser.run("return document.querySelector('#hazard-list p').textContent")
-        self.assertRegex(told, r"^queue_\w+, in step 1, bytes 0 to [\d,]+, version \d+ where \d+ was "
-                         r"wanted, written by enqueue_keys in step 1, 12 times in all$")
+        self.assertRegex(told, r"^queue_\w+, in step 1, bytes 0 to [\d,]+, version \d+ where \d+ "
+                         r"was wanted, written by enqueue_keys in step 1, 12 times in all$")
 
     def test_6_no_hazards_are_none_only_where_replays_were_followed(self):
         for page, figure, told in (

@@ -168,7 +168,8 @@ class Transparent(RunCase):
 
 class Refused(RunCase):
     def test_not_found(self):
-        self.assertRefused(self.run_job("no-such-program"), 127, "no-such-program: command not found")
+        self.assertRefused(self.run_job("no-such-program"), 127,
+                           "no-such-program: command not found")
         self.assertRefused(self.run_job("./no-such-program"), 127,
                            "./no-such-program: No such file or directory")
 

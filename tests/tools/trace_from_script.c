@@ -3,11 +3,11 @@
  *
  *     property KEY VALUE                  before anything else
  *     define enter|leave NAME FIELD:TYPE...
- *     define note NAME FIELD:TYPE...      an event of tracker/events.h, as it was in another version
+ *     define note NAME FIELD:TYPE...      an event of tracker/events.h, as another version had it
  *     enter|leave NAME VALUE...           all fields, in order
  *     note NAME FIELD=VALUE...            an event of tracker/events.h; other fields are empty
- *     group COUNT NOTE.FIELD...           the latest events, whose fields move together when they ...
- *     again NUMBER                        ... come again: by as much more than the last time
+ *     group COUNT NOTE.FIELD...           the latest events, whose fields move together when ...
+ *     again NUMBER                        ... they come again: by as much more than the last time
  *     flush                               ends the chunk
  *     thread                              what follows is done by another thread
  *

@@ -321,8 +321,9 @@ static void host_variables_need_segments_that_open_in_time(void **state)
     refuses("{\"version\":1,\"segments\":[{\"name\":\"s\",\"forward\":{\"nvtx\":\"f\"},\"replay\":"
             "{\"repeat\":true}}]," HOST_BUFFER,
             "buffer rng: a host symbol needs segments that are found by \"nvtx\"");
-    refuses("{\"version\":1,\"segments\":[{\"name\":\"s\",\"forward\":{\"launches\":{\"first\":\"a\","
-            "\"last\":\"b\"}},\"replay\":{\"nvtx\":\"r\"}}]," HOST_BUFFER, "segment s");
+    refuses("{\"version\":1,\"segments\":[{\"name\":\"s\",\"forward\":{\"launches\":"
+            "{\"first\":\"a\",\"last\":\"b\"}},\"replay\":{\"nvtx\":\"r\"}}]," HOST_BUFFER,
+            "segment s");
 }
 
 int main(void)

@@ -174,8 +174,8 @@ static void what_is_assumed_is_said_and_warns(void **state)
     assumed.assumed = RP_ASSUMED_STEADY;
     assumed.writer = NULL;
     assumed.reason = "it reads a clock";
-    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, which need not "
-                   "be what its forward made: it reads a clock: taken for the same");
+    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, which need "
+                   "not be what its forward made: it reads a clock: taken for the same");
     assumed.assumed = RP_ASSUMED_MOVED;
     assumed.position = 2;
     says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80: call 2 of its "
@@ -183,12 +183,13 @@ static void what_is_assumed_is_said_and_warns(void **state)
                    "memory");
     assumed.assumed = RP_ASSUMED_HELPED;
     says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, made by "
-                   "another thread, without a range, beside the replay as beside its forward: taken "
-                   "for the job's own");
+                   "another thread, without a range, beside the replay as beside its forward: "
+                   "taken for the job's own");
     assert_non_null(strstr(rp_hazard_advice(&assumed), "open ranges in that thread too"));
     assumed.assumed = RP_ASSUMED_REPEATED;
-    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, made elsewhere "
-                   "than its forward did, by launches that come again: taken for a replay");
+    says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, made "
+                   "elsewhere than its forward did, by launches that come again: taken for a "
+                   "replay");
     assert_non_null(strstr(rp_hazard_advice(&assumed), "ranges of their own names"));
     assumed.assumed = RP_ASSUMED_RENEWED;
     says(&assumed, "assumed: segment block, at attend in step 3: queue bytes 16..80, filled anew "

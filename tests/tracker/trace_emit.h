@@ -80,7 +80,8 @@ static inline void *emit_pairs(void *argument)
 }
 
 /* Every worker's events are there, in its order, under its thread id. */
-static inline void assert_all_pairs(const struct kept *kept, const struct worker *workers, size_t count)
+static inline void assert_all_pairs(const struct kept *kept, const struct worker *workers,
+                                    size_t count)
 {
     uint64_t next[THREADS] = {0};
     size_t pairs = 0;
@@ -100,7 +101,8 @@ static inline void assert_all_pairs(const struct kept *kept, const struct worker
     assert_int_equal(pairs, count * EACH);
 }
 
-static inline void start_worker(struct worker *worker, struct rp_trace_writer *writer, size_t number)
+static inline void start_worker(struct worker *worker, struct rp_trace_writer *writer,
+                                size_t number)
 {
     worker->writer = writer;
     snprintf(worker->name, sizeof(worker->name), "worker %zu", number);

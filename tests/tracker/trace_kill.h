@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writers in processes that are killed, and the shelter that what they had not yet written is in. */
+/* Writers in processes that are killed, and the shelter that what they had not yet written is
+ * in. */
 #ifndef RP_TESTS_TRACKER_TRACE_KILL_H
 #define RP_TESTS_TRACKER_TRACE_KILL_H
 

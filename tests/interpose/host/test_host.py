@@ -31,8 +31,9 @@ class Host(unittest.TestCase):
 
     def run_job(self, library, mode, way, other, *layer):
         done = subprocess.run(
-            [REPRISE, "run", "--device", "soft", "--no-trace", "-o", "out", *layer, "--", JOB, KERNELS,
-             LIBRARIES.get(library, library), mode, way, *([LIBRARIES[other]] if other else [])],
+            [REPRISE, "run", "--device", "soft", "--no-trace", "-o", "out", *layer, "--", JOB,
+             KERNELS, LIBRARIES.get(library, library), mode, way,
+             *([LIBRARIES[other]] if other else [])],
             cwd=self.folder, capture_output=True, text=True, check=False)
         self.assertIn(done.returncode, (0, STOPPED), done.stderr)
         return done

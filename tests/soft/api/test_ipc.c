@@ -122,7 +122,7 @@ static void processes_share_memory_and_order(void **state)
     expect_words(before, 100, 5);
 }
 
-/* The other process: opens the pool by the first process's descriptor, and adds one to all words. */
+/* The other process: opens the pool by the first one's descriptor, and adds one to all words. */
 struct pool_message {
     pid_t process;
     int pool;

@@ -286,7 +286,8 @@ static void bad_ptx_is_reported_where_it_is_bad(void **state)
                               ".visible .entry f()\n{\nret;\n}\n",
                               3, options, values));
     assert_non_null(strstr(log, "sm_90"));
-    expect(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadDataEx(&none, "\177ELF\2\1", 3, options, values));
+    expect(CUDA_ERROR_NO_BINARY_FOR_GPU,
+           cuModuleLoadDataEx(&none, "\177ELF\2\1", 3, options, values));
     assert_non_null(strstr(log, "machine code"));
     expect(CUDA_ERROR_INVALID_IMAGE, cuModuleLoadDataEx(&none, "nonsense", 3, options, values));
     expect(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad(&none, "/nonexistent/kernels.ptx"));
@@ -364,7 +365,8 @@ static void a_wild_write_faults_with_its_place(void **state)
     (void)state;
     char text[512];
     fault("poke", 0, CUDA_ERROR_ILLEGAL_ADDRESS, text, sizeof text);
-    assert_non_null(strstr(text, "kernel poke, block (0,0,0), thread (0,0,0): illegal write at 0x"));
+    assert_non_null(
+        strstr(text, "kernel poke, block (0,0,0), thread (0,0,0): illegal write at 0x"));
     fault("poke", 0xdead0000, CUDA_ERROR_ILLEGAL_ADDRESS, text, sizeof text);
     assert_non_null(strstr(text, "0xdead0000"));
     fault("odd", 0x1000000000, CUDA_ERROR_ILLEGAL_ADDRESS, text, sizeof text);

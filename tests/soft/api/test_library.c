@@ -157,8 +157,8 @@ static void pieces_link_in_any_order(void **state)
             char data[2048] = {0};
             const char *piece = pieces[(i + order) % 2];
             memcpy(data, piece, strlen(piece));
-            ok(cuLinkAddData(link, CU_JIT_INPUT_PTX, data, strlen(piece) + (i == 0 ? 0 : 5), "piece",
-                             0, NULL, NULL));
+            ok(cuLinkAddData(link, CU_JIT_INPUT_PTX, data, strlen(piece) + (i == 0 ? 0 : 5),
+                             "piece", 0, NULL, NULL));
         }
         ok(cuLinkComplete(link, &image, &bytes));
         ok(cuModuleLoadData(&module, image));
