@@ -51,14 +51,16 @@ def without(mechanism):
     return {"REPRISE_TEST_DISABLE": mechanism}
 
 
-@functools.lru_cache(maxsize=None)
-def bare(name, mode):
+def run_bare(name, mode):
     """What the job prints without a layer."""
     run = subprocess.run([REPRISE, "run", "--device", DEVICE, "--no-trace", "-q", "-o", "bare",
                           "--", JOB, KERNELS, name, mode], capture_output=True, text=True)
     if run.returncode:
         raise SystemExit(f"Bail out! {name} {mode}: {run.stderr}")
     return run.stdout
+
+
+bare = functools.lru_cache(maxsize=None)(run_bare)
 
 
 class Run:

@@ -5,17 +5,23 @@ Under each policy and kind of state that a scenario allows; bare, it leaves othe
 import subprocess
 
 from runs import (DEVICE, JOB, KERNELS, REPRISE, Case, bare, by_launches, contract_of, declared,
-                  discovered, guarded, hold, states_of)
+                  discovered, guarded, hold, run_bare, states_of)
 from scenarios import GENERATOR, NOWHERE, QUEUE, REFUSED, SCENARIOS, SCHEDULED, STATE
 from tap import claim
 
 
+def goes_wrong(name, scenario):
+    """Whether its bare replay does; where that is a race, now and then it goes well by chance."""
+    tries = 5 if scenario.get("races") else 1
+    return any(run_bare(name, "replay") != bare(name, "eager") for _ in range(tries))
+
+
 def scenario_holds(name, scenario):
-    eager, replay = bare(name, "eager"), bare(name, "replay")
+    eager = bare(name, "eager")
     if scenario.get("control"):
-        claim(f"{name}: a control, right without a guard", replay == eager)
+        claim(f"{name}: a control, right without a guard", bare(name, "replay") == eager)
     else:
-        claim(f"{name}: a real hazard, wrong without a guard", replay != eager)
+        claim(f"{name}: a real hazard, wrong without a guard", goes_wrong(name, scenario))
     states = ("declared", "discovered") if scenario.get("discover") else ("declared",)
     for state, policy in [(state, policy) for state in states for policy in ("regions", "whole")]:
         run = guarded(name, contract_of(scenario, state, policy))

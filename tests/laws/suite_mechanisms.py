@@ -55,8 +55,15 @@ def runs_without(mechanism, scenarios, on_violation="stop"):
         yield name, guarded(name, contract, environment=without(mechanism))
 
 
+def wrong_without(mechanism, scenarios):
+    return {name for name, run in runs_without(mechanism, scenarios, "report") if not run.right}
+
+
 def go_red(mechanism, expected):
-    red = {name for name, run in runs_without(mechanism, SCENARIOS, "report") if not run.right}
+    red = wrong_without(mechanism, SCENARIOS)
+    for _ in range(4):  # what is a race goes well now and then, by chance
+        red |= wrong_without(mechanism, {name: SCENARIOS[name] for name in expected - red
+                                         if SCENARIOS[name].get("races")})
     claim(f"without {mechanism}: {', '.join(sorted(red)) or 'nothing'} red", expected == red,
           f"missing: {expected - red}", f"not expected: {red - expected}")
     claim(f"without {mechanism}: the control stays right", "pure" not in red)
