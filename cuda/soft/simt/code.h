@@ -120,7 +120,7 @@ struct simt_kernel {
     struct simt_function *function;
     char *refusal;
     uint32_t *shared_offset; /* by index of the shared variable */
-    uint32_t static_shared_bytes, dynamic_shared_align, dynamic_offset;
+    uint32_t static_shared_bytes, dynamic_offset;
     uint32_t local_bytes;    /* one activation of all it reaches, and room for recursion */
 };
 

@@ -138,7 +138,6 @@ static bool lay_out_shared(struct simt_kernel *kernel, const struct reach *reach
         }
     }
     kernel->static_shared_bytes = (uint32_t)at;
-    kernel->dynamic_shared_align = dynamic_align;
     const uint32_t dynamic = (uint32_t)((at + dynamic_align - 1) & ~(uint64_t)(dynamic_align - 1));
     for (uint32_t i = 0; i < module->shared_count; i++) {
         if (kernel->shared_offset[i] == UINT32_MAX)
