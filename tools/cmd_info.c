@@ -437,7 +437,6 @@ int rp_cmd_info(int argc, char **argv)
 
     if (!rp_reading_begin(&reading, "info", argc, argv, &code))
         return code;
-    reading.filter.proves_launches = true;
     struct info info = {.options = &reading.options,
                         .document = rp_survey(&reading.source, &reading.filter, &code)};
     rp_reading_end(&reading);

@@ -32,7 +32,6 @@ struct rp_filter {
     const struct rp_options *options; /* what was asked for, for words about it */
     unsigned facets; /* those that are asked for */
     bool by_id, by_line;
-    bool proves_launches; /* where a kernel's proof is asked for, its launches pass, too */
     struct rp_id_range *ranges;
     size_t range_count;
     regex_t line;

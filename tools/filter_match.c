@@ -101,10 +101,10 @@ static bool in_step(struct rp_filter_state *state, const struct rp_event *event,
     return state->step == step;
 }
 
-static bool has_proof(const struct rp_filter *filter, const struct rp_event *event)
+/* The kernel, which has the proof, and its launches, which have what came of it. */
+static bool is_of_proof(const struct rp_event *event)
 {
-    return rp_event_is(event, "note", "kernel") ||
-           (filter->proves_launches && rp_event_is(event, "note", "launch"));
+    return rp_event_is(event, "note", "kernel") || rp_event_is(event, "note", "launch");
 }
 
 unsigned rp_filter_match(const struct rp_filter *filter, struct rp_filter_state *state,
@@ -131,7 +131,7 @@ unsigned rp_filter_match(const struct rp_filter *filter, struct rp_filter_state 
         found |= RP_FACET_TIME;
     if ((asked & RP_FACET_VERDICT) && names(event, "verdict", filter->verdict))
         found |= RP_FACET_VERDICT;
-    if ((asked & RP_FACET_PROOF) && has_proof(filter, event) &&
+    if ((asked & RP_FACET_PROOF) && is_of_proof(event) &&
         names(event, "kernel", filter->proof))
         found |= RP_FACET_PROOF;
     return found;
