@@ -50,6 +50,7 @@ enum rp_assumption {
     RP_ASSUMED_PUT,    /* what the replay itself has put there, for what its forward found */
     RP_ASSUMED_RENEWED,  /* as REPEATED, and the job has filled an input anew since the forward */
     RP_ASSUMED_EMPTY,  /* neither forward nor replay made a call that counts as theirs */
+    RP_ASSUMPTION_COUNT
 };
 
 struct rp_hazard {
@@ -92,12 +93,6 @@ struct rp_hazard {
     bool again;             /* in a further replay of a forward that had its replays */
 };
 
-/* ASSUMED: the words for what it was taken for, by enum rp_assumption: "an output", "a replay" ...
- * (the whole list stands in hazard.c); else NULL. */
-const char *rp_hazard_taken_for(const struct rp_hazard *hazard);
-/* What a user can do about it, one sentence. */
-const char *rp_hazard_advice(const struct rp_hazard *hazard);
-
 struct rp_hazards {
     struct rp_hazard *items;
     size_t count, capacity;
@@ -111,8 +106,5 @@ enum rp_status rp_hazards_add(struct rp_hazards *list, const struct rp_hazard *h
 void rp_hazards_release(struct rp_hazards *list);
 /* Most damaging first: by kind, then by bytes, then by order of appearance. */
 void rp_hazards_sort(struct rp_hazards *list);
-
-/* One line for people, without a line end: "stale-read: the replay of block1 read ...". */
-void rp_hazard_format(const struct rp_hazard *hazard, char *text, size_t size);
 
 #endif

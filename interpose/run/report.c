@@ -4,6 +4,7 @@
 #include "interpose/run/core.h"
 #include "interpose/run/segment.h"
 #include "interpose/run/summary.h"
+#include "interpose/run/words.h"
 #include "tracker/text.h"
 
 #include <poll.h>
@@ -39,7 +40,7 @@ _Noreturn void rp_stop(int code, const char *line)
     dprintf(STDERR_FILENO, "reprise: %s\n",
             rp_text_escape(shown, sizeof shown, line, strlen(line)));
     if (rp_core.trace) /* first: the summary tells what its last write lost, too */
-        rp_trace_writer_finish(rp_core.trace);
+        (void)rp_trace_writer_finish(rp_core.trace);
     rp_summary_write();
     _exit(code);
 }
@@ -52,7 +53,7 @@ static void note_hazard(const struct rp_hazard *hazard)
             RP_U(hazard->version_wanted), RP_T(hazard->writer), RP_U(hazard->written.seq),
             RP_U(hazard->written.step), RP_U(hazard->written.launch),
             RP_U(hazard->written.stream), RP_U(hazard->step), RP_U(1), RP_T(hazard->reader),
-            RP_T(rp_hazard_advice(hazard)), RP_T(hazard->key), RP_T(hazard->memory),
+            RP_T(rp_words_advice(hazard)), RP_T(hazard->key), RP_T(hazard->memory),
             RP_U(hazard->birth_seq), RP_U(hazard->reader_launch), RP_T(hazard->other),
             RP_U(hazard->position));
 }
@@ -83,8 +84,8 @@ static void record(struct rp_hazard *hazard)
         rp_core.config.contract->on_violation == RP_VIOLATION_REPORT)
         return;
     char text[640], line[1024];
-    rp_hazard_format(hazard, text, sizeof text);
-    snprintf(line, sizeof line, "stopped: %s; %s", text, rp_hazard_advice(hazard));
+    rp_words_line(hazard, text, sizeof text);
+    snprintf(line, sizeof line, "stopped: %s; %s", text, rp_words_advice(hazard));
     rp_stop(rp_core.config.error_exitcode, line);
 }
 

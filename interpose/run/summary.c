@@ -21,6 +21,7 @@
 #include "interpose/run/profiler.h"
 #include "interpose/run/record.h"
 #include "interpose/run/report.h"
+#include "interpose/run/words.h"
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -117,9 +118,9 @@ static json_t *hazard_json(const struct rp_hazard *hazard)
     json_object_set_new(object, "harmless", json_boolean(hazard->harmless));
     if (rp_hazard_kind_warns(hazard->kind))
         json_object_set_new(object, "warning", json_true());
-    if (rp_hazard_taken_for(hazard))
-        put_text(object, "taken_for", rp_hazard_taken_for(hazard));
-    put_text(object, "advice", rp_hazard_advice(hazard));
+    if (rp_words_taken_for(hazard))
+        put_text(object, "taken_for", rp_words_taken_for(hazard));
+    put_text(object, "advice", rp_words_advice(hazard));
     return object;
 }
 
