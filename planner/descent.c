@@ -3,6 +3,7 @@
 
 #include "planner/chain.h"
 #include "planner/parallel.h"
+#include "tracker/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,16 +26,13 @@ struct descent {
 static enum rp_status add_point(struct stretch *stretch, const struct rp_plan *plan)
 {
     struct rp_curve *curve = &stretch->curve;
+    struct rp_curve_point *points =
+        rp_array_reserve(curve->points, &stretch->capacity, curve->count + 1, sizeof(*points));
 
-    if (curve->count == stretch->capacity) {
-        size_t capacity = 2 * stretch->capacity + 64;
-        struct rp_curve_point *grown = realloc(curve->points, capacity * sizeof(*grown));
-        if (grown == NULL)
-            return RP_NO_MEMORY;
-        curve->points = grown;
-        stretch->capacity = capacity;
-    }
-    curve->points[curve->count++] = (struct rp_curve_point){plan->peak, plan->time};
+    if (points == NULL)
+        return RP_NO_MEMORY;
+    curve->points = points;
+    points[curve->count++] = (struct rp_curve_point){plan->peak, plan->time};
     return RP_OK;
 }
 

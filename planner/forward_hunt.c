@@ -2,6 +2,7 @@
 #include "planner/forward_hunt.h"
 
 #include "planner/watch.h"
+#include "tracker/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,20 +86,15 @@ static int64_t bound_label(const struct search *search, size_t k, const int64_t 
 
 static enum rp_status reserve(struct level *level, size_t labels, size_t figures)
 {
-    if (labels > level->capacity) {
-        struct label *grown = realloc(level->labels, 2 * labels * sizeof(*grown));
-        if (grown == NULL)
-            return RP_NO_MEMORY;
-        level->labels = grown;
-        level->capacity = 2 * labels;
-    }
-    if (level->figures == NULL || figures > level->figure_capacity) {
-        int64_t *grown = realloc(level->figures, 2 * figures * sizeof(*grown));
-        if (grown == NULL)
-            return RP_NO_MEMORY;
-        level->figures = grown;
-        level->figure_capacity = 2 * figures;
-    }
+    struct label *all = rp_array_reserve(level->labels, &level->capacity, labels, sizeof(*all));
+    if (all == NULL)
+        return RP_NO_MEMORY;
+    level->labels = all;
+    int64_t *beside =
+        rp_array_reserve(level->figures, &level->figure_capacity, figures, sizeof(*beside));
+    if (beside == NULL)
+        return RP_NO_MEMORY;
+    level->figures = beside;
     return RP_OK;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/hull.h"
 
+#include "tracker/array.h"
+
 #include <stdlib.h>
 
 struct rp_hull rp_hulls_level(const struct rp_hulls *hulls, size_t level)
@@ -189,16 +191,11 @@ static void push(struct rp_hulls *hulls, size_t begin, size_t *count, struct rp_
 
 static enum rp_status reserve(struct rp_hulls *hulls, size_t need)
 {
-    if (need <= hulls->capacity)
-        return RP_OK;
-    size_t capacity = hulls->capacity + hulls->capacity / 2;
-    if (capacity < need)
-        capacity = need;
-    struct rp_corner *corners = realloc(hulls->corners, capacity * sizeof(*corners));
+    struct rp_corner *corners =
+        rp_array_reserve(hulls->corners, &hulls->capacity, need, sizeof(*corners));
     if (corners == NULL)
         return RP_NO_MEMORY;
     hulls->corners = corners;
-    hulls->capacity = capacity;
     return RP_OK;
 }
 

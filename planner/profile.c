@@ -2,6 +2,7 @@
 #include "planner/profile_inside.h"
 
 #include "planner/copy.h"
+#include "tracker/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,22 +127,11 @@ enum rp_status rp_profile_set_no_facts(struct rp_profile *profile, const char *r
     return set_text(&profile->no_facts, reason);
 }
 
-static void *grow(void *items, size_t *capacity, size_t count, size_t size)
-{
-    if (count < *capacity)
-        return items;
-    size_t wanted = *capacity > 0 ? 2 * *capacity : 16;
-    void *grown = realloc(items, wanted * size);
-    if (grown != NULL)
-        *capacity = wanted;
-    return grown;
-}
-
 enum rp_status rp_profile_add_buffer(struct rp_profile *profile, const char *name,
                                      uint64_t bytes)
 {
-    struct rp_buffer *buffers = grow(profile->buffers, &profile->buffer_capacity,
-                                     profile->buffer_count, sizeof(*buffers));
+    struct rp_buffer *buffers = rp_array_reserve(profile->buffers, &profile->buffer_capacity,
+                                                 profile->buffer_count + 1, sizeof(*buffers));
     char *copy = strdup(name);
 
     if (buffers != NULL)
@@ -157,8 +147,8 @@ enum rp_status rp_profile_add_buffer(struct rp_profile *profile, const char *nam
 /* Appends a segment without costs. */
 static enum rp_status add_segment(struct rp_profile *profile, const char *name)
 {
-    struct rp_segment *segments =
-        grow(profile->segments, &profile->capacity, profile->count, sizeof(*segments));
+    struct rp_segment *segments = rp_array_reserve(profile->segments, &profile->capacity,
+                                                   profile->count + 1, sizeof(*segments));
     char *copy = strdup(name);
 
     if (segments != NULL)
@@ -185,8 +175,8 @@ static bool copy_ranges(const struct rp_buffer_range *from, size_t count,
 enum rp_status rp_profile_add_facts(struct rp_profile *profile, const char *name,
                                     const struct rp_facts *facts)
 {
-    struct rp_facts *all =
-        grow(profile->facts, &profile->facts_capacity, profile->count, sizeof(*all));
+    struct rp_facts *all = rp_array_reserve(profile->facts, &profile->facts_capacity,
+                                            profile->count + 1, sizeof(*all));
     struct rp_facts copy = *facts;
     char *no_replay = NULL;
 

@@ -3,6 +3,7 @@
 
 #include "tools/command.h"
 #include "tools/say.h"
+#include "tracker/array.h"
 #include "tracker/rank.h"
 
 #include <dirent.h>
@@ -325,29 +326,23 @@ static int by_number(const void *a, const void *b)
 char **rp_folder_list(const char *folder, const char *begins, const char *ends, size_t *count)
 {
     DIR *dir = opendir(folder);
-    size_t room = 16;
-    char **names = calloc(room, sizeof(*names));
+    size_t room = 0;
+    char **names = dir ? rp_array_reserve(NULL, &room, 16, sizeof(*names)) : NULL;
     struct dirent *entry;
 
     *count = 0;
-    while (dir && names && (entry = readdir(dir)) != NULL) {
+    while (names && (entry = readdir(dir)) != NULL) {
         if (!fits(entry->d_name, begins, ends))
             continue;
-        if (*count == room) {
-            char **more = realloc(names, 2 * room * sizeof(*names));
-            if (!more)
-                break;
-            names = more;
-            room *= 2;
-        }
+        char **more = rp_array_reserve(names, &room, *count + 1, sizeof(*names));
+        if (!more)
+            break;
+        names = more;
         if ((names[*count] = strdup(entry->d_name)) != NULL)
             (*count)++;
     }
-    if (!dir) {
-        free(names);
-        return NULL;
-    }
-    closedir(dir);
+    if (dir)
+        closedir(dir);
     if (names)
         qsort(names, *count, sizeof(*names), by_number);
     return names;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracker/live.h"
 
+#include "tracker/array.h"
+
 #include <stdlib.h>
 
 static void live_release(struct rp_live *live)
@@ -59,16 +61,12 @@ struct rp_live *rp_live_get(struct rp_instance *instance, rp_alloc_id id)
     if (live)
         return live;
     size_t at = live_seek(instance, id);
-    if (instance->live_count == instance->live_capacity) {
-        size_t capacity = instance->live_capacity ? instance->live_capacity * 2 : 16;
-        struct rp_live *bigger = realloc(instance->lives, capacity * sizeof *bigger);
-        if (!bigger)
-            return NULL;
-        instance->lives = bigger;
-        instance->live_capacity = capacity;
-    }
-    for (size_t i = instance->live_count++; i > at; i--)
-        instance->lives[i] = instance->lives[i - 1];
-    instance->lives[at] = (struct rp_live){.id = id};
-    return &instance->lives[at];
+    struct rp_live *lives = rp_array_reserve(instance->lives, &instance->live_capacity,
+                                             instance->live_count + 1, sizeof *lives);
+    if (!lives)
+        return NULL;
+    instance->lives = lives;
+    const struct rp_live fresh = {.id = id};
+    rp_array_splice(lives, &instance->live_count, at, at, &fresh, 1, sizeof fresh);
+    return &lives[at];
 }

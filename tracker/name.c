@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracker/name.h"
 
+#include "tracker/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +11,8 @@
 
 struct rp_names {
     char **texts; /* by id - 1 */
-    uint32_t count, capacity;
+    size_t capacity;
+    uint32_t count;
     uint32_t *slots; /* open addressing, ids, 0 is free; a power of two, at most half full */
     uint32_t slot_count;
 };
@@ -41,14 +44,11 @@ static uint32_t *slot_of(const struct rp_names *names, const char *text)
 
 static enum rp_status widen(struct rp_names *names)
 {
-    if (names->count == names->capacity) {
-        uint32_t capacity = names->capacity ? names->capacity * 2 : 64;
-        char **bigger = realloc(names->texts, capacity * sizeof *bigger);
-        if (!bigger)
-            return RP_NO_MEMORY;
-        names->texts = bigger;
-        names->capacity = capacity;
-    }
+    char **bigger = rp_array_reserve(names->texts, &names->capacity, (size_t)names->count + 1,
+                                     sizeof *bigger);
+    if (!bigger)
+        return RP_NO_MEMORY;
+    names->texts = bigger;
     if (names->count * 2 < names->slot_count)
         return RP_OK;
     uint32_t *old = names->slots;

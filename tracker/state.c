@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracker/state.h"
 
+#include "tracker/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,26 +38,16 @@ static struct owner *owner_find(const struct rp_state *state, rp_alloc_id id)
     return NULL;
 }
 
-static void *grow(void *items, size_t *capacity, size_t size)
-{
-    size_t wanted = *capacity ? *capacity * 2 : 8;
-    void *bigger = realloc(items, wanted * size);
-    if (bigger)
-        *capacity = wanted;
-    return bigger;
-}
-
 static struct owner *owner_get(struct rp_state *state, rp_alloc_id id)
 {
     struct owner *owner = owner_find(state, id);
     if (owner)
         return owner;
-    if (state->owner_count == state->owner_capacity) {
-        void *bigger = grow(state->owners, &state->owner_capacity, sizeof *state->owners);
-        if (!bigger)
-            return NULL;
-        state->owners = bigger;
-    }
+    struct owner *bigger = rp_array_reserve(state->owners, &state->owner_capacity,
+                                            state->owner_count + 1, sizeof *bigger);
+    if (!bigger)
+        return NULL;
+    state->owners = bigger;
     owner = &state->owners[state->owner_count++];
     *owner = (struct owner){.id = id};
     return owner;
@@ -82,12 +74,11 @@ bool rp_state_has(const struct rp_state *state, const char *name, rp_alloc_id id
 
 static enum rp_status remember(struct rp_state *state, const char *name, struct found found)
 {
-    if (state->found_count == state->found_capacity) {
-        void *bigger = grow(state->found, &state->found_capacity, sizeof *state->found);
-        if (!bigger)
-            return RP_NO_MEMORY;
-        state->found = bigger;
-    }
+    struct found *bigger = rp_array_reserve(state->found, &state->found_capacity,
+                                            state->found_count + 1, sizeof *bigger);
+    if (!bigger)
+        return RP_NO_MEMORY;
+    state->found = bigger;
     found.name = strdup(name);
     if (!found.name)
         return RP_NO_MEMORY;
