@@ -134,18 +134,6 @@ enum rp_status rp_plan_holds(const struct rp_plan *plan, char *message, size_t m
     return RP_INVALID;
 }
 
-enum rp_status rp_plan_choice(const struct rp_plan *plan, const char *name,
-                              enum rp_choice *choice)
-{
-    for (size_t k = 0; plan->choices != NULL && k < plan->count; k++) {
-        if (strcmp(plan->names[k], name) == 0) {
-            *choice = plan->choices[k];
-            return RP_OK;
-        }
-    }
-    return RP_NOT_FOUND;
-}
-
 bool rp_plan_totals(const struct rp_plan *plan, enum rp_choice choice, size_t *segments,
                     uint64_t totals[RP_TERM_COUNT])
 {

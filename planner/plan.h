@@ -91,10 +91,6 @@ enum rp_status rp_plan_fits(const struct rp_plan *plan, const struct rp_purpose 
  * `message` says so. */
 enum rp_status rp_plan_holds(const struct rp_plan *plan, char *message, size_t message_size);
 
-/* The choice for a segment by its name; RP_NOT_FOUND when the plan doesn't know it. */
-enum rp_status rp_plan_choice(const struct rp_plan *plan, const char *name,
-                              enum rp_choice *choice);
-
 /* The terms of all segments that have one choice, added up. False when the profile gave no
  * terms, only reduced rows. */
 bool rp_plan_totals(const struct rp_plan *plan, enum rp_choice choice, size_t *segments,
@@ -115,10 +111,8 @@ char *rp_answer_format(const struct rp_plan *plan, char *text, size_t size);
 /* The document that `reprise plan --json` prints and -o writes, as text that the caller frees;
  * NULL when out of memory. `profile`, may be NULL, adds which options are masked, and why. */
 char *rp_plan_to_json(const struct rp_plan *plan, const struct rp_profile *profile);
-enum rp_status rp_plan_save(const struct rp_plan *plan, const struct rp_profile *profile,
-                            const char *path);
 
-/* Reads a plan that was saved. Only one with choices is a plan to obey; anything else is
+/* Reads such a document. Only one with choices is a plan to obey; anything else is
  * RP_INVALID. On failure `message` holds one line that begins with the file's name. */
 enum rp_status rp_plan_load(const char *path, struct rp_plan **out, char *message,
                             size_t message_size);

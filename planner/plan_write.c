@@ -177,13 +177,3 @@ char *rp_plan_to_json(const struct rp_plan *plan, const struct rp_profile *profi
     json_decref(root);
     return text;
 }
-
-enum rp_status rp_plan_save(const struct rp_plan *plan, const struct rp_profile *profile,
-                            const char *path)
-{
-    char *text = rp_plan_to_json(plan, profile);
-    enum rp_status status = text != NULL ? rp_document_write(path, text) : RP_NO_MEMORY;
-
-    free(text);
-    return status;
-}

@@ -10,7 +10,8 @@
 
 /* ---- cells -------------------------------------------------------------------- */
 
-char *rp_cell_rounded(const struct rp_plan_output *to, char out[RP_CELL_SIZE], uint64_t bytes)
+/* Where nobody gives it back as --budget: rounded for people, "1.5 GiB". */
+static char *cell_rounded(const struct rp_plan_output *to, char out[RP_CELL_SIZE], uint64_t bytes)
 {
     if (to->raw)
         snprintf(out, RP_CELL_SIZE, "%llu", (unsigned long long)bytes);
@@ -113,7 +114,7 @@ static void print_totals(const struct rp_plan_output *to, const struct rp_plan *
         for (size_t i = 0; i < sizeof(terms) / sizeof(*terms); i++) {
             uint64_t total = totals[terms[i]];
             fprintf(to->out, " %11s",
-                    terms[i] < RP_TERM_FIRST_TIME ? rp_cell_rounded(to, cell, total)
+                    terms[i] < RP_TERM_FIRST_TIME ? cell_rounded(to, cell, total)
                                                   : rp_duration_format(cell, total));
         }
         fprintf(to->out, "\n");
@@ -130,7 +131,7 @@ static void print_segments(const struct rp_plan_output *to, const struct rp_plan
         const struct rp_cost *cost = &plan->charged[k];
         rp_text_escape(name, sizeof(name), plan->names[k], strlen(plan->names[k]));
         fprintf(to->out, "%-24s %-8s %11s %11s %12s", name, rp_choice_name(plan->choices[k]),
-                rp_cell_rounded(to, hold, cost->hold), rp_cell_rounded(to, peak, cost->peak),
+                cell_rounded(to, hold, cost->hold), cell_rounded(to, peak, cost->peak),
                 rp_duration_format(time, cost->time));
         for (int c = 0; c < RP_CHOICE_COUNT; c++) {
             const struct rp_cost *other = &rp_profile_segment(profile, k)->costs[c];

@@ -15,11 +15,9 @@ struct rp_plan_output {
     bool raw; /* in texts: plain byte counts */
 };
 
-/* A size for a table or a sentence, rounded for people ("1.5 GiB") ... */
+/* A size for a table or a sentence, exact, as --budget takes it ("1536MiB"); plain bytes of raw
+ * output. Returns `out`. */
 #define RP_CELL_SIZE 160
-char *rp_cell_rounded(const struct rp_plan_output *to, char out[RP_CELL_SIZE], uint64_t bytes);
-/* ... or, where they may give it back as --budget, exact ("1536MiB"). Plain bytes of raw output.
- * Both return `out`. */
 char *rp_cell_exact(const struct rp_plan_output *to, char out[RP_CELL_SIZE], uint64_t bytes);
 
 /* All return RP_NO_MEMORY when they could not make what they were to print. */

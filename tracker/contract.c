@@ -25,11 +25,6 @@ const char *rp_policy_name(enum rp_policy policy)
     return policy == RP_POLICY_PLAN ? "plan" : rp_policy_words[policy];
 }
 
-const char *rp_pair_name(enum rp_pair pair)
-{
-    return rp_pair_words[pair];
-}
-
 /* ---- reading ---------------------------------------------------------------------- */
 
 static bool read_policy(struct rp_reading *r, json_t *root)

@@ -99,7 +99,6 @@ void rp_contract_destroy(struct rp_contract *contract);
 
 enum rp_status rp_policy_parse(const char *text, enum rp_policy *policy); /* not PLAN */
 const char *rp_policy_name(enum rp_policy policy);
-const char *rp_pair_name(enum rp_pair pair);
 
 #ifdef __cplusplus
 }

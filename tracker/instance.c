@@ -155,11 +155,3 @@ bool rp_instance_is_ambiguous(const struct rp_instance *instance, rp_alloc_id id
     rp_spans_release(&possible);
     return ambiguous;
 }
-
-uint64_t rp_instance_live_in_bytes(const struct rp_instance *instance)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < instance->live_count; i++)
-        bytes += rp_spans_bytes(&instance->lives[i].live_in);
-    return bytes;
-}

@@ -142,6 +142,5 @@ void rp_instance_replay_again(struct rp_instance *instance);
 
 /* NULL when the instance never met the allocation. */
 const struct rp_live *rp_instance_live(const struct rp_instance *instance, rp_alloc_id id);
-uint64_t rp_instance_live_in_bytes(const struct rp_instance *instance);
 
 #endif

@@ -232,7 +232,9 @@ const char *rp_nearest(const char *word, const char *const *candidates, size_t c
 
 /* ---- odd bytes -------------------------------------------------------------------- */
 
-size_t rp_text_character(const char *text, size_t length)
+/* The number of bytes of the UTF-8 character at `text`, 0 when there is none: a broken or
+ * overlong sequence, a surrogate, or length 0. */
+static size_t character(const char *text, size_t length)
 {
     const unsigned char *c = (const unsigned char *)text;
     size_t need = 0;
@@ -287,7 +289,7 @@ static size_t show_character(const char *text, size_t length, char escape[8], si
 {
     unsigned char c = (unsigned char)*text;
 
-    *taken = rp_text_character(text, length);
+    *taken = character(text, length);
     if (*taken > 1 && is_hidden(code_point(text, *taken)))
         return (size_t)snprintf(escape, 8, "\\u%04x", code_point(text, *taken));
     if (*taken > 1 || (*taken == 1 && c >= 0x20 && c != 0x7F)) {

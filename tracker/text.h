@@ -45,10 +45,6 @@ char *rp_text_escape(char *out, size_t out_size, const char *text, size_t length
 /* The bytes at its beginning that rp_text_escape leaves as they are; it may be more than these. */
 size_t rp_text_ordinary(const char *text, size_t length);
 
-/* The number of bytes of the UTF-8 character at `text`, 0 when there is none: a broken or
- * overlong sequence, a surrogate, or length 0. */
-size_t rp_text_character(const char *text, size_t length);
-
 #ifdef __cplusplus
 }
 #endif

@@ -34,12 +34,8 @@ static enum rp_status load(const uint8_t *data, size_t size, struct rp_plan **pl
 
 static void check_choices(const struct rp_plan *plan)
 {
-    enum rp_choice choice;
-
-    for (size_t k = 0; k < plan->count; k++) {
-        must((unsigned)plan->choices[k] < RP_CHOICE_COUNT);
-        must(rp_plan_choice(plan, plan->names[k], &choice) == RP_OK);
-    }
+    for (size_t k = 0; k < plan->count; k++)
+        must(plan->names[k] != NULL && (unsigned)plan->choices[k] < RP_CHOICE_COUNT);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -206,9 +206,9 @@ static void names_of_words(void **state)
     assert_int_equal(rp_policy_parse("plan", &policy), RP_INVALID);
     assert_string_equal(rp_policy_name(RP_POLICY_RETAIN), "retain");
     assert_string_equal(rp_policy_name(RP_POLICY_PLAN), "plan");
-    assert_string_equal(rp_pair_name(RP_PAIR_LIFO), "lifo");
-    assert_string_equal(rp_pair_name(RP_PAIR_FIFO), "fifo");
-    assert_string_equal(rp_pair_name(RP_PAIR_KEY), "key");
+    assert_string_equal(rp_pair_words[RP_PAIR_LIFO], "lifo");
+    assert_string_equal(rp_pair_words[RP_PAIR_FIFO], "fifo");
+    assert_string_equal(rp_pair_words[RP_PAIR_KEY], "key");
     assert_string_equal(rp_state_words[RP_STATE_DISCOVERED], "discovered");
     assert_string_equal(rp_violation_words[RP_VIOLATION_REPORT], "report");
 }

@@ -270,7 +270,7 @@ static void a_certain_read_settles_a_doubtful_one(void **state)
     assert_int_equal(rp_spans_bytes(&rp_instance_live(instance, 1)->doubtful), 16);
     assert_int_equal(rp_instance_read(instance, versions, 1, 4, 8, true), RP_OK);
     assert_int_equal(rp_spans_bytes(&rp_instance_live(instance, 1)->doubtful), 12);
-    assert_int_equal(rp_instance_live_in_bytes(instance), 16);
+    assert_int_equal(rp_spans_bytes(&rp_instance_live(instance, 1)->live_in), 16);
     rp_instance_destroy(instance);
     rp_versions_destroy(versions);
 }

@@ -45,7 +45,7 @@ void rp_pickle_end(struct rp_pickle *pickle)
 }
 
 /* BININT is signed, and LONG1 two's complement: a set top bit needs one more byte. */
-void rp_pickle_number(struct rp_pickle *pickle, uint64_t number)
+static void write_number(struct rp_pickle *pickle, uint64_t number)
 {
     unsigned bytes = 1;
 
@@ -131,7 +131,7 @@ void rp_pickle_dict_begin(struct rp_pickle *pickle)
 void rp_pickle_number_member(struct rp_pickle *pickle, const char *key, uint64_t number)
 {
     rp_pickle_text(pickle, key);
-    rp_pickle_number(pickle, number);
+    write_number(pickle, number);
 }
 
 void rp_pickle_text_member(struct rp_pickle *pickle, const char *key, const char *text,

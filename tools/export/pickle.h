@@ -28,7 +28,6 @@ void rp_pickle_begin(struct rp_pickle *pickle);
 void rp_pickle_end(struct rp_pickle *pickle);
 void rp_pickle_release(struct rp_pickle *pickle);
 
-void rp_pickle_number(struct rp_pickle *pickle, uint64_t number);
 void rp_pickle_text(struct rp_pickle *pickle, const char *text);
 
 /* For values that come again and again: true when `name` was written before, and has been named
