@@ -44,7 +44,7 @@ void rp_order_abandon(struct rp_order *order)
 void rp_order_destroy(struct rp_order *order)
 {
     for (size_t i = 0; order && i < order->count; i++)
-        order->driver->event_destroy(order->driver->self, order->lines[i].event);
+        (void)order->driver->event_destroy(order->driver->self, order->lines[i].event);
     rp_order_abandon(order);
 }
 

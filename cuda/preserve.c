@@ -44,12 +44,10 @@ void rp_kept_destroy(struct rp_kept *kept)
     free(kept);
 }
 
-enum rp_status rp_kept_clear(struct rp_kept *kept)
+void rp_kept_clear(struct rp_kept *kept)
 {
     rp_copies_give(&kept->copies);
-    rp_versions_destroy(kept->versions);
-    kept->versions = NULL;
-    return rp_versions_create(&kept->versions);
+    rp_versions_clear(kept->versions);
 }
 
 static enum rp_status copies_push(struct rp_copies *copies, const struct rp_copy *copy)

@@ -71,7 +71,7 @@ struct rp_kept {
 enum rp_status rp_kept_create(struct rp_kept **out);
 /* Gives the blocks back, each in the order of its own last use; clearing leaves an empty one. */
 void rp_kept_destroy(struct rp_kept *kept);
-enum rp_status rp_kept_clear(struct rp_kept *kept);
+void rp_kept_clear(struct rp_kept *kept);
 
 /* Copies [lo, hi) of `id` as it stands after all work submitted to `stream` so far, and
  * after every write that the versions name or have named, whichever stream it is pending in. On

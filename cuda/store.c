@@ -82,7 +82,7 @@ void rp_store_abandon(struct rp_store *store)
 void rp_store_destroy(struct rp_store *store)
 {
     for (size_t i = 0; store && i < store->slab_count; i++)
-        store->driver->free(store->driver->self, store->slabs[i].at);
+        (void)store->driver->free(store->driver->self, store->slabs[i].at);
     rp_store_abandon(store);
 }
 
@@ -397,14 +397,13 @@ enum rp_status rp_store_take(struct rp_store *store, uint64_t bytes, rp_stream s
     return RP_OK;
 }
 
-enum rp_status rp_store_give(struct rp_store *store, const struct rp_block *block,
-                             rp_stream stream)
+void rp_store_give(struct rp_store *store, const struct rp_block *block, rp_stream stream)
 {
     uint64_t bytes = block_bytes(store, block->bytes);
     store->held -= block->bytes;
     count_block(store, bytes, false);
-    return bin_push(store, rp_lodging_leave(&store->lodging, block->at, bytes),
-                    (struct idle){.at = block->at, .last = stream});
+    (void)bin_push(store, rp_lodging_leave(&store->lodging, block->at, bytes),
+                   (struct idle){.at = block->at, .last = stream});
 }
 
 void rp_store_on_shortage(struct rp_store *store, rp_store_spare_fn spare)

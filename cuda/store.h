@@ -42,9 +42,9 @@ void rp_store_abandon(struct rp_store *store);
 /* A block whose first use is in `stream`. RP_NO_MEMORY when the device or the limit is full. */
 enum rp_status rp_store_take(struct rp_store *store, uint64_t bytes, rp_stream stream,
                              struct rp_block *out);
-/* The last use of the block has been submitted, to `stream`. */
-enum rp_status rp_store_give(struct rp_store *store, const struct rp_block *block,
-                             rp_stream stream);
+/* The last use of the block has been submitted, to `stream`. Where the host has no memory to write
+ * that down, nobody is given the block again. */
+void rp_store_give(struct rp_store *store, const struct rp_block *block, rp_stream stream);
 
 /* To be asked before memory is taken from the driver: gives blocks back that can be done
  * without, and returns false when there are none. `needed` is false as long as the driver may

@@ -39,7 +39,7 @@ void rp_timeline_abandon(struct rp_timeline *timeline)
 void rp_timeline_destroy(struct rp_timeline *timeline)
 {
     for (size_t i = 0; timeline && i < timeline->made; i++)
-        timeline->driver->event_destroy(timeline->driver->self, timeline->marks[i].event);
+        (void)timeline->driver->event_destroy(timeline->driver->self, timeline->marks[i].event);
     rp_timeline_abandon(timeline);
 }
 

@@ -223,7 +223,7 @@ enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept
         return RP_OK;
     }
     if (transaction->live)
-        rp_transaction_end(transaction, NULL); /* reinstating is the way back */
+        (void)rp_transaction_end(transaction, NULL); /* reinstating is the way back */
     else
         free(transaction);
     return status;

@@ -30,9 +30,9 @@ static void cost_of_regions(const struct rp_shared *shared, size_t k, uint64_t p
     uint64_t bytes, pieces;
 
     rp_shared_missing(&shared->versions, profile, k, preserved, &bytes, &pieces, &replay.held);
-    rp_copy_time(profile, bytes, pieces, &replay.preserve_time);
+    (void)rp_copy_time(profile, bytes, pieces, &replay.preserve_time);
     replay.held_forward = replay.held;
-    rp_derive_replay(profile, rp_profile_facts(profile, k), &replay, cost);
+    (void)rp_derive_replay(profile, rp_profile_facts(profile, k), &replay, cost);
 }
 
 static void charge(const struct rp_forward_model *model, size_t k, enum rp_choice choice,

@@ -286,7 +286,7 @@ void rp_shared_missing(const struct rp_shared_versions *versions,
         for (size_t j = 0; j < span->count; j++)
             if ((span->shares[j].version & preserved) == 0)
                 missing += span->shares[j].bytes;
-        rp_round_up(profile, missing, &rounded); /* the whole span's fits */
+        (void)rp_round_up(profile, missing, &rounded); /* the whole span's fits */
         *bytes += missing;
         *pieces += missing > 0;
         *held += rounded;

@@ -155,17 +155,17 @@ bool rp_json_wrong(struct rp_json *json, json_t *container, const char *format, 
 
 /* ---- reading ---------------------------------------------------------------------- */
 
-static enum rp_status refuse(struct rp_json *json, enum rp_status status)
+void rp_json_release(struct rp_json *json)
 {
     json_decref(json->root);
     free(json->text);
     *json = (struct rp_json){0};
-    return status;
 }
 
-void rp_json_release(struct rp_json *json)
+static enum rp_status refuse(struct rp_json *json, enum rp_status status)
 {
-    refuse(json, RP_OK);
+    rp_json_release(json);
+    return status;
 }
 
 const char *rp_json_found(json_t *value)

@@ -183,7 +183,7 @@ uint64_t rp_json_size(json_t *object, const char *key, uint64_t otherwise)
     if (json_is_integer(value))
         return (uint64_t)json_integer_value(value);
     if (json_is_string(value))
-        rp_size_parse(json_string_value(value), &bytes);
+        (void)rp_size_parse(json_string_value(value), &bytes);
     return bytes;
 }
 

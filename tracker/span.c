@@ -121,7 +121,7 @@ enum rp_status rp_spans_add_all(struct rp_spans *set, const struct rp_spans *oth
     if (reserve(set, set->count + other->count + 1) != RP_OK)
         return RP_NO_MEMORY;
     for (size_t i = 0; i < other->count; i++)
-        rp_spans_add(set, other->items[i].lo, other->items[i].hi);
+        (void)rp_spans_add(set, other->items[i].lo, other->items[i].hi);
     return RP_OK;
 }
 
@@ -134,7 +134,7 @@ enum rp_status rp_spans_remove_all(struct rp_spans *set, const struct rp_spans *
     if (reserve(set, set->count + other->count + 1) != RP_OK)
         return RP_NO_MEMORY;
     for (size_t i = 0; i < other->count; i++)
-        rp_spans_remove(set, other->items[i].lo, other->items[i].hi);
+        (void)rp_spans_remove(set, other->items[i].lo, other->items[i].hi);
     return RP_OK;
 }
 

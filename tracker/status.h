@@ -8,7 +8,16 @@
 extern "C" {
 #endif
 
-enum rp_status {
+/* The compiler tells of a call whose status nobody looks at; (void) drops one on purpose. */
+#if defined __clang__
+#define RP_MUST_BE_SEEN __attribute__((warn_unused_result))
+#elif __GNUC__ >= 11
+#define RP_MUST_BE_SEEN [[nodiscard]]
+#else
+#define RP_MUST_BE_SEEN
+#endif
+
+__extension__ enum RP_MUST_BE_SEEN rp_status {
     RP_OK = 0,
     RP_NO_MEMORY,   /* the host is out of memory */
     RP_NOT_FOUND,   /* the thing asked for is not there */

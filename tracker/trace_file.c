@@ -16,10 +16,16 @@
  * high number makes that unlikely, looking before each write makes it harmless. */
 #define LOWEST_FD 200
 
-static enum rp_status fail(struct rp_trace_file *file, int error)
+/* The first failure stays. */
+static void note_failure(struct rp_trace_file *file, int error)
 {
     if (file->error == 0)
         file->error = error;
+}
+
+static enum rp_status fail(struct rp_trace_file *file, int error)
+{
+    note_failure(file, error);
     errno = file->error;
     return error == ENOMEM ? RP_NO_MEMORY : RP_IO;
 }
@@ -236,7 +242,7 @@ static enum rp_status turn(struct rp_trace_file *file)
         unlink(older);
         status = rename(file->path, older) == 0 ? open_file(file) : RP_IO;
         if (status != RP_OK)
-            fail(file, errno);
+            note_failure(file, errno);
     }
     file->older_bytes = bytes;
     free(older);
@@ -347,7 +353,7 @@ enum rp_status rp_trace_file_append(struct rp_trace_file *file, struct rp_trace_
 void rp_trace_file_fill(struct rp_trace_file *file)
 {
     file->is_full = file->error == 0;
-    fail(file, EFBIG);
+    note_failure(file, EFBIG);
 }
 
 bool rp_trace_file_last_word(struct rp_trace_file *file)

@@ -47,15 +47,20 @@ static void map_destroy(struct map *map)
     free(map);
 }
 
-void rp_versions_destroy(struct rp_versions *versions)
+void rp_versions_clear(struct rp_versions *versions)
 {
-    if (versions == NULL)
-        return;
     for (size_t i = 0; i < versions->maps.slot_count; i++)
         map_destroy(versions->maps.slots[i].value);
     rp_idmap_release(&versions->maps);
     rp_idmap_release(&versions->distrusted);
     free(versions->contents);
+    versions->contents = NULL;
+}
+
+void rp_versions_destroy(struct rp_versions *versions)
+{
+    if (versions != NULL)
+        rp_versions_clear(versions);
     free(versions);
 }
 

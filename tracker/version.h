@@ -64,6 +64,7 @@ struct rp_versions;
 
 enum rp_status rp_versions_create(struct rp_versions **out);
 void rp_versions_destroy(struct rp_versions *versions);
+void rp_versions_clear(struct rp_versions *versions); /* as it was when it was created */
 
 /* [lo, hi) of `id` was produced by `writer`. */
 enum rp_status rp_versions_write(struct rp_versions *versions, rp_alloc_id id, uint64_t lo,

@@ -171,7 +171,7 @@ static void note_versions(struct rp_footprint *call, const struct rp_area *from)
     bool fits = !__builtin_mul_overflow(from->slice, from->depth, &bytes) && bytes <= left;
     uint64_t end = offset + (fits ? bytes : left);
     struct source source = {call, offset, 0};
-    rp_versions_read(rp_core.bench.versions, id, offset, end, note_writer, &source);
+    (void)rp_versions_read(rp_core.bench.versions, id, offset, end, note_writer, &source);
     if (is_put_back(id, offset, end))
         call->content_versions = RP_CONTENT_PUT_BACK;
 }

@@ -176,7 +176,7 @@ static void report(const struct rp_kernel *const *kernels, size_t count,
     rp_alloc_id id = change->area.tag;
     uint64_t address = change->area.address + change->offset, offset = 0;
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
-    rp_memory_find(rp_core.bench.memory, address, NULL, &offset, NULL);
+    (void)rp_memory_find(rp_core.bench.memory, address, NULL, &offset, NULL);
     describe_claim(call, id, claim, sizeof claim);
     name_kernels(kernels, count, name, sizeof name);
     if (change->count)

@@ -90,7 +90,7 @@ void rp_offload_note(const struct rp_footprint *call)
     XXH128_hash_t hash = XXH3_128bits(call->taken, call->taken_bytes);
     struct offloaded *known = find(ring, call->taken_bytes, hash);
     if (known) {
-        rp_versions_alike(rp_core.bench.versions, known->provenance, provenance);
+        (void)rp_versions_alike(rp_core.bench.versions, known->provenance, provenance);
         known->provenance = provenance;
         return;
     }

@@ -82,7 +82,7 @@ static void remember_store(void)
 /* The layer's own copies and events are in the context that the job works in. */
 static void abandon_copies(void)
 {
-    enum rp_status lost = rp_executions_lose();
+    rp_executions_lose();
     rp_guard_abandon();
     rp_cost_lost();
     remember_store();
@@ -93,7 +93,7 @@ static void abandon_copies(void)
     rp_core.bench.store = NULL;
     rp_core.bench.order = NULL;
     rp_core.bench.crossing = NULL;
-    if (lost != RP_OK || rp_order_create(rp_core.bench.driver, &rp_core.bench.order) != RP_OK ||
+    if (rp_order_create(rp_core.bench.driver, &rp_core.bench.order) != RP_OK ||
         rp_crossing_create(rp_core.bench.order, rp_core.bench.versions, &rp_core.bench.crossing) !=
             RP_OK ||
         rp_core_make_store() != RP_OK)

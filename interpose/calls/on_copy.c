@@ -211,13 +211,17 @@ void rp_on_unknown_writer(struct rp_frame *frame)
     rp_core_unlock();
 }
 
+static void must_be_added(const struct rp_footprint *call, enum rp_status status)
+{
+    if (status == RP_NO_MEMORY)
+        rp_report_unfollowed(call, "the host is out of memory");
+}
+
 static void add_host_memory(void *ctx, const struct rp_alloc *alloc)
 {
-    struct rp_footprint *call = ctx;
+    const struct rp_reach written = {.effect = RP_WRITE, .verdict = RP_VERDICT_REACHABLE};
     if (alloc->kind == RP_ALLOC_PINNED || alloc->kind == RP_ALLOC_MANAGED)
-        rp_footprint_root(call, alloc->address, (struct rp_reach){
-                                                    .effect = RP_WRITE,
-                                                    .verdict = RP_VERDICT_REACHABLE});
+        must_be_added(ctx, rp_footprint_root(ctx, alloc->address, written));
 }
 
 void rp_copy_host_function(struct rp_footprint *call)
@@ -229,10 +233,10 @@ void rp_copy_host_function(struct rp_footprint *call)
 
 static void add_foreign(void *ctx, const struct rp_alloc *alloc)
 {
+    const struct rp_reach written = {.id = alloc->id, .hi = alloc->bytes, .effect = RP_WRITE,
+                                     .verdict = RP_VERDICT_REACHABLE};
     if (alloc->kind == RP_ALLOC_FOREIGN)
-        rp_footprint_add(ctx, (struct rp_reach){.id = alloc->id, .hi = alloc->bytes,
-                                                .effect = RP_WRITE,
-                                                .verdict = RP_VERDICT_REACHABLE});
+        must_be_added(ctx, rp_footprint_add(ctx, written));
 }
 
 void rp_copy_foreign(struct rp_footprint *call)

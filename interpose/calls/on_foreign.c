@@ -128,7 +128,7 @@ void rp_on_range_exported(struct rp_frame *frame)
     if (frame->result != CUDA_SUCCESS)
         return;
     rp_core_lock();
-    rp_memory_resolve(rp_core.bench.memory, args->dptr, args->size, share_piece, why);
+    (void)rp_memory_resolve(rp_core.bench.memory, args->dptr, args->size, share_piece, why);
     rp_core_unlock();
 }
 

@@ -86,7 +86,7 @@ void rp_handler_died(rp_alloc_id id)
         rp_core.device_bytes -= alloc->bytes;
     rp_budget_share();
     RP_DETAIL(free, RP_U(id), RP_U(rp_core.seq));
-    rp_memory_free(rp_core.bench.memory, id, ++rp_core.seq);
+    (void)rp_memory_free(rp_core.bench.memory, id, ++rp_core.seq);
     rp_recompute_died(id);
     rp_track_death(id);
     rp_context_drops(id);
@@ -359,7 +359,7 @@ static void map_host(uint64_t device, uint64_t host)
         return;
     rp_core_lock();
     if (rp_memory_find(rp_core.bench.memory, host, &id, &offset, &left) == RP_OK)
-        rp_memory_map(rp_core.bench.memory, device, left, id, offset);
+        (void)rp_memory_map(rp_core.bench.memory, device, left, id, offset);
     rp_core_unlock();
 }
 

@@ -135,8 +135,8 @@ void rp_on_mem_unmap(struct rp_frame *frame)
     if (frame->result != CUDA_SUCCESS)
         return;
     rp_core_lock();
-    rp_memory_resolve(rp_core.bench.memory, args->ptr, args->size, unmap_piece, NULL);
-    rp_memory_unmap(rp_core.bench.memory, args->ptr, args->size);
+    (void)rp_memory_resolve(rp_core.bench.memory, args->ptr, args->size, unmap_piece, NULL);
+    (void)rp_memory_unmap(rp_core.bench.memory, args->ptr, args->size);
     RP_NOTE(unmapping, RP_U(args->ptr), RP_U(args->size));
     for (size_t i = physical_count; i-- > 0;)
         physical_bury(&physicals[i]);

@@ -7,6 +7,7 @@
 #include "interpose/run/core.h"
 #include "interpose/run/execution.h"
 #include "interpose/run/overtake.h"
+#include "interpose/run/report.h"
 #include "interpose/run/segment.h"
 
 #include <string.h>
@@ -114,7 +115,7 @@ static bool is_as_in(const struct rp_instance *instance, rp_alloc_id id, uint64_
                      const struct rp_writer *writer)
 {
     rp_version expected = 0;
-    rp_versions_read(instance->expected, id, lo, hi, take, &expected);
+    (void)rp_versions_read(instance->expected, id, lo, hi, take, &expected);
     if (expected)
         return expected == writer->version;
     return writer->version <= instance->since || writer->made_in == (uint32_t)instance->id;
@@ -231,7 +232,8 @@ void rp_upload_meet(struct rp_footprint *call)
     if (table_count && rp_switch_on(RP_SWITCH_OVERTAKEN) && overtakes(call)) {
         call->reason = "nothing makes it wait for a launch that goes by the pointers that it "
                        "writes over";
-        rp_footprint_everything(call, RP_WRITE);
+        if (rp_footprint_everything(call, RP_WRITE) != RP_OK)
+            rp_report_unfollowed(call, "the host is out of memory");
     }
     if (call->writes >= RP_VERDICT_REACHABLE && rp_footprint_is_unproved(call))
         forget_copies();

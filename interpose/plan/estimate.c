@@ -12,6 +12,7 @@
 #include "interpose/recompute/advice.h"
 #include "interpose/run/core.h"
 #include "interpose/run/price.h"
+#include "interpose/run/report.h"
 #include "planner/purpose.h"
 
 #include <stdio.h>
@@ -212,6 +213,7 @@ void rp_estimate_write(void)
     snprintf(path, sizeof path, "%s/profile.json", rp_core.config.output);
     if (access(path, F_OK) == 0)
         snprintf(path, sizeof path, "%s/profile-%d.json", rp_core.config.output, (int)getpid());
-    rp_profile_save(profile, path, false);
+    if (rp_profile_save(profile, path, false) != RP_OK)
+        rp_remark("profile.json", "it could not be written");
     rp_profile_destroy(profile);
 }

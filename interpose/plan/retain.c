@@ -238,8 +238,8 @@ void rp_retain_free(rp_alloc_id id, rp_stream in)
             if (output->copy != RP_OUTPUT_IN_PLACE || output->id != id)
                 continue;
             if (!by.stream)
-                rp_versions_read(rp_core.bench.versions, id, output->lo, output->hi, last_writer,
-                                 &by.stream);
+                (void)rp_versions_read(rp_core.bench.versions, id, output->lo, output->hi,
+                                       last_writer, &by.stream);
             keep_or_lose(execution, output, &by);
         }
     }

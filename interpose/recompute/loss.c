@@ -175,7 +175,7 @@ static enum rp_status lose_piece(void *ctx, uint64_t address, uint64_t length, r
 
 void rp_loss_of_range(uint64_t address, uint64_t bytes)
 {
-    rp_memory_resolve(rp_core.bench.memory, address, bytes, lose_piece, NULL);
+    (void)rp_memory_resolve(rp_core.bench.memory, address, bytes, lose_piece, NULL);
 }
 
 void rp_loss_noticed(rp_alloc_id id)

@@ -384,7 +384,7 @@ void rp_recompute_look_begins(void)
         return;
     rp_drop_let_others_pass();
     if (!all_stands() && rp_backing_context() && rp_drop_line(&line))
-        rp_recall_all(line);
+        (void)rp_recall_all(line);
     if (all_stands())
         rp_need_everything();
     rp_drop_hold(true);

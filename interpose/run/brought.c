@@ -36,7 +36,7 @@ void rp_brought_remark(const struct rp_execution *execution)
     const struct rp_copies *copies = &execution->kept->copies;
     for (size_t i = 0; i < copies->count; i++) {
         struct bringing bringing = {execution, copies->items[i].id, NULL};
-        rp_versions_read(rp_core.bench.versions, bringing.id, copies->items[i].lo,
-                         copies->items[i].hi, remark_live, &bringing);
+        (void)rp_versions_read(rp_core.bench.versions, bringing.id, copies->items[i].lo,
+                               copies->items[i].hi, remark_live, &bringing);
     }
 }

@@ -103,7 +103,7 @@ bool rp_core_can_copy(rp_stream stream)
 {
     bool captured = false;
     if (rp_core.captures)
-        rp_core.driver.capturing(rp_core.driver.self, stream, &captured);
+        (void)rp_core.driver.capturing(rp_core.driver.self, stream, &captured);
     return !captured;
 }
 

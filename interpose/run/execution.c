@@ -268,14 +268,13 @@ void rp_execution_replay_ends(struct rp_execution *execution)
         execution->log[i].repeated = false;
 }
 
-static bool drop(struct rp_execution *execution)
+static void drop(struct rp_execution *execution)
 {
     rp_outputs_destroy(execution->outputs);
     execution->outputs = NULL;
-    if (rp_kept_clear(execution->kept) != RP_OK)
-        return false;
+    rp_kept_clear(execution->kept);
     rp_instance_lose(execution->instance);
-    return execution->dropped = true;
+    execution->dropped = true;
 }
 
 void rp_execution_give_up(struct rp_execution *execution)
@@ -312,8 +311,9 @@ bool rp_executions_spare(bool needed)
     if (!needed && served_bytes() <= LUCKY_BYTES)
         return false;
     struct rp_execution *execution = oldest(is_worth_dropping);
-    if (!execution || !drop(execution))
+    if (!execution)
         return needed && rp_retain_evict();
+    drop(execution);
     rp_remark("segment", "copies of replayed instances were given up for want of memory: "
                          "\"replays\" in the contract keeps them for further replays");
     return true;
@@ -346,7 +346,7 @@ void rp_executions_expire(void)
 }
 
 /* What it has in place still stands; but it has no copy of anything any more. */
-static enum rp_status bereave(struct rp_execution *execution)
+static void bereave(struct rp_execution *execution)
 {
     struct rp_outputs *outputs = execution->outputs;
     const struct rp_kept *recalled = execution->recalled;
@@ -355,12 +355,12 @@ static enum rp_status bereave(struct rp_execution *execution)
         outputs->refused = "a context was destroyed while it ran";
     }
     if (!execution->kept->copies.count && !(recalled && recalled->copies.count))
-        return RP_OK;
+        return;
     rp_kept_destroy(execution->recalled);
     execution->recalled = NULL;
     execution->bereft = true;
     rp_instance_lose(execution->instance);
-    return rp_kept_clear(execution->kept);
+    rp_kept_clear(execution->kept);
 }
 
 static void note_lost(const struct rp_execution *execution)
@@ -369,15 +369,13 @@ static void note_lost(const struct rp_execution *execution)
         rp_segment_figures(segment_of(execution))->lost_in = rp_core.step + 1;
 }
 
-enum rp_status rp_executions_lose(void)
+void rp_executions_lose(void)
 {
-    enum rp_status status = RP_OK;
     for (size_t i = 0; i < executions.count; i++)
         note_lost(executions.alive[i]);
     rp_executions_expire();
-    for (size_t i = 0; status == RP_OK && i < executions.count; i++)
-        status = bereave(executions.alive[i]);
-    return status;
+    for (size_t i = 0; i < executions.count; i++)
+        bereave(executions.alive[i]);
 }
 
 void rp_executions_forget(void)

@@ -119,7 +119,7 @@ bool rp_execution_made(const struct rp_execution *execution, const struct rp_rea
 void rp_executions_expire(void);
 /* The memory of all copies goes, with a context: nothing waits any more, and what runs has nothing
  * kept. Before that memory's store does. */
-enum rp_status rp_executions_lose(void);
+void rp_executions_lose(void);
 
 /* Alive executions in order of their forwards; the list changes with begin and end. */
 size_t rp_executions_count(void);

@@ -185,8 +185,8 @@ static struct rp_provenance name_of(struct seeing *seeing, uint64_t lo, uint64_t
                                 hi - lo};
     if (!seeing->known)
         return own;
-    take_name(&naming, own);
-    rp_versions_each_alike(rp_core.bench.versions, lo, hi, writer, take_name, &naming);
+    (void)take_name(&naming, own);
+    (void)rp_versions_each_alike(rp_core.bench.versions, lo, hi, writer, take_name, &naming);
     if (!naming.count)
         return own;
     unsigned nth = seeing->way / seeing->ways % naming.count;
@@ -277,8 +277,8 @@ uint64_t rp_footprint_bytes_absent(const struct rp_footprint *call)
     uint64_t bytes = 0;
     for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++)
         if (call->reaches[i].certain)
-            rp_versions_read(rp_core.bench.versions, call->reaches[i].id, call->reaches[i].lo,
-                             call->reaches[i].hi, count_absent, &bytes);
+            (void)rp_versions_read(rp_core.bench.versions, call->reaches[i].id, call->reaches[i].lo,
+                                   call->reaches[i].hi, count_absent, &bytes);
     return bytes;
 }
 

@@ -49,7 +49,7 @@ bool rp_keep_is_yet_to_come(rp_alloc_id id, uint64_t lo, uint64_t hi)
 {
     bool yet = false;
     if (rp_core.graph_seq)
-        rp_versions_read(rp_core.bench.versions, id, lo, hi, see_writer, &yet);
+        (void)rp_versions_read(rp_core.bench.versions, id, lo, hi, see_writer, &yet);
     return yet;
 }
 

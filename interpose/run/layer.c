@@ -60,7 +60,7 @@ static void finish(void)
         return;
     rp_estimate_write();
     if (rp_core.trace) /* first: the summary tells what its last write lost, too */
-        rp_trace_writer_finish(rp_core.trace); /* other threads may still emit */
+        (void)rp_trace_writer_finish(rp_core.trace); /* other threads may still emit */
     rp_summary_write();
     rp_core_unlock();
 }

@@ -277,8 +277,8 @@ static bool find_output(const struct rp_execution *execution, const struct rp_li
                     rp_keep_state(execution, live->id, 0, UINT64_MAX, &state) == RP_OK &&
                     rp_spans_remove_all(&made, &state) == RP_OK;
     for (size_t i = 0; is_known && i < made.count && !standing->found.hi; i++)
-        rp_versions_read(rp_core.bench.versions, live->id, made.items[i].lo, made.items[i].hi,
-                         find_made, standing);
+        (void)rp_versions_read(rp_core.bench.versions, live->id, made.items[i].lo, made.items[i].hi,
+                               find_made, standing);
     rp_spans_release(&made);
     rp_spans_release(&state);
     return standing->found.hi;

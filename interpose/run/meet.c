@@ -95,8 +95,8 @@ static void check_state_left(const struct rp_scope *scope, const struct rp_footp
     if (rp_core.config.mode == RP_MODE_CHECK &&
         rp_keep_state(scope->execution, reach->id, reach->lo, reach->hi, &state) == RP_OK)
         for (size_t i = 0; i < state.count; i++)
-            rp_versions_read(rp_core.bench.versions, reach->id, state.items[i].lo,
-                             state.items[i].hi, report_left, &leaving);
+            (void)rp_versions_read(rp_core.bench.versions, reach->id, state.items[i].lo,
+                                   state.items[i].hi, report_left, &leaving);
     rp_spans_release(&state);
 }
 
@@ -198,8 +198,8 @@ static struct beside find_beside(const struct rp_execution *execution,
     for (size_t i = 0; execution->beside && i < call->count && !beside.bytes.hi; i++) {
         beside.id = call->reaches[i].id;
         if (call->reaches[i].effect == RP_READ)
-            rp_versions_read(execution->beside, beside.id, call->reaches[i].lo,
-                             call->reaches[i].hi, take_beside, &beside);
+            (void)rp_versions_read(execution->beside, beside.id, call->reaches[i].lo,
+                                   call->reaches[i].hi, take_beside, &beside);
     }
     return beside;
 }

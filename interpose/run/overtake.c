@@ -28,7 +28,7 @@ void rp_overtake_opened(rp_stream stream, bool waits)
     if (!has_turns())
         return;
     rp_turns_take(turns, rp_driver_legacy_of(stream), rp_core.seq);
-    rp_turns_open(turns, stream, waits, rp_core.seq);
+    (void)rp_turns_open(turns, stream, waits, rp_core.seq);
 }
 
 void rp_overtake_recorded(uint64_t event, rp_stream stream, uint64_t seq)
@@ -151,8 +151,10 @@ static void doubt_copies(const struct rp_footprint *call)
 {
     for (size_t i = 0; copied && i < call->count; i++)
         if (call->reaches[i].effect == RP_WRITE)
-            rp_versions_read(copied, call->reaches[i].id, call->reaches[i].lo,
-                             call->reaches[i].hi, doubt_copy, (void *)(uintptr_t)call);
+            if (rp_versions_read(copied, call->reaches[i].id, call->reaches[i].lo,
+                                 call->reaches[i].hi, doubt_copy,
+                                 (void *)(uintptr_t)call) == RP_NO_MEMORY)
+                rp_report_unfollowed(call, "the host is out of memory");
 }
 
 void rp_overtake_meet(struct rp_footprint *call)

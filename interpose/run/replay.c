@@ -210,8 +210,10 @@ static void check_beside_served(const struct rp_scope *scope, const struct rp_fo
     if (!scope->execution->serves || call->historic || call->reads >= RP_VERDICT_REACHABLE)
         return;
     for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++)
-        rp_instance_check(scope->execution->instance, rp_core.bench.versions, call->reaches[i].id,
-                          call->reaches[i].lo, call->reaches[i].hi, report_aside, &aside);
+        if (rp_instance_check(scope->execution->instance, rp_core.bench.versions,
+                              call->reaches[i].id, call->reaches[i].lo, call->reaches[i].hi,
+                              report_aside, &aside) == RP_NO_MEMORY)
+            rp_report_unfollowed(call, "the host is out of memory");
 }
 
 void rp_replay_before(struct rp_scope *scope, struct rp_footprint *call)

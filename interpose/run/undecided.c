@@ -86,9 +86,10 @@ static void assume(const struct looking *looking, uint64_t lo, uint64_t hi)
 {
     static const struct rp_writer nobody;
     if (looked_at)
-        rp_versions_read(looked_at, looking->id, lo, hi, add_by_looker, (void *)(uintptr_t)looking);
+        (void)rp_versions_read(looked_at, looking->id, lo, hi, add_by_looker,
+                               (void *)(uintptr_t)looking);
     else
-        add_by_looker((void *)(uintptr_t)looking, lo, hi, &nobody);
+        (void)add_by_looker((void *)(uintptr_t)looking, lo, hi, &nobody);
 }
 
 static enum rp_status is_later(void *ctx, uint64_t lo, uint64_t hi, const struct rp_writer *reader)
@@ -166,8 +167,8 @@ void rp_undecided_remake(const struct rp_execution *execution, const struct rp_f
         const struct rp_reach *reach = &call->reaches[i];
         struct remaking at = {execution, call, reach->id, execution->log[call->entry].version};
         if (reach->effect == RP_WRITE)
-            rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi,
-                             doubt_overwritten, &at);
+            (void)rp_versions_read(rp_core.bench.versions, reach->id, reach->lo, reach->hi,
+                                   doubt_overwritten, &at);
     }
 }
 
@@ -302,7 +303,8 @@ static void doubt_each(struct reinstating *at, const struct rp_versions *live,
                        const struct rp_spans *spans)
 {
     for (size_t i = 0; i < spans->count; i++)
-        rp_versions_read(live, at->id, spans->items[i].lo, spans->items[i].hi, doubt_live, at);
+        (void)rp_versions_read(live, at->id, spans->items[i].lo, spans->items[i].hi, doubt_live,
+                               at);
 }
 
 /* What is declared is state, whatever it looks like: of that, no more is due than a warning. */
@@ -386,7 +388,7 @@ static void meet(size_t at, const struct rp_footprint *call, const struct rp_rea
     struct rp_spans read = {0};
     if (reach->effect == RP_WRITE) {
         if (reach->certain)
-            rp_spans_remove(&entry->spans, reach->lo, reach->hi);
+            (void)rp_spans_remove(&entry->spans, reach->lo, reach->hi);
         return;
     }
     if (rp_spans_within(&entry->spans, reach->lo, reach->hi, &read) != RP_OK)
@@ -394,7 +396,7 @@ static void meet(size_t at, const struct rp_footprint *call, const struct rp_rea
     for (size_t i = 0; i < read.count; i++)
         tell(&entry->what, call, reach, read.items[i]);
     if (entry->what.assumed && reach->certain) /* once is enough */
-        rp_spans_remove_all(&entry->spans, &read);
+        (void)rp_spans_remove_all(&entry->spans, &read);
     rp_spans_release(&read);
 }
 
@@ -404,8 +406,9 @@ static void look(const struct rp_footprint *call)
         return;
     const struct rp_writer reader = {.version = 1, .seq = call->seq, .name = call->name};
     for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++)
-        rp_versions_write(looked_at, call->reaches[i].id, call->reaches[i].lo,
-                          call->reaches[i].hi, &reader);
+        if (rp_versions_write(looked_at, call->reaches[i].id, call->reaches[i].lo,
+                              call->reaches[i].hi, &reader) != RP_OK)
+            rp_report_unfollowed(call, "the host is out of memory");
 }
 
 void rp_undecided_meet(const struct rp_footprint *call)

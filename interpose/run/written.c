@@ -27,7 +27,7 @@ static enum rp_status take_first(void *ctx, uint64_t lo, uint64_t hi, const stru
 static struct stretch first_of(rp_alloc_id id, uint64_t lo, uint64_t hi)
 {
     struct stretch first = {.hi = hi};
-    rp_versions_read(rp_core.bench.versions, id, lo, hi, take_first, &first);
+    (void)rp_versions_read(rp_core.bench.versions, id, lo, hi, take_first, &first);
     return first;
 }
 

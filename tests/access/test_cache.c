@@ -309,7 +309,7 @@ static int keep_and_find(void)
     struct rp_proof *made = prove(&kernel, 1), *found;
     enum rp_status status = RP_NOT_FOUND;
     for (int i = 0; i < 300; i++) {
-        rp_cache_keep(folder, &key, made);
+        (void)rp_cache_keep(folder, &key, made);
         status = rp_cache_find(folder, &key, &found);
         if (status != RP_OK)
             break;

@@ -71,7 +71,7 @@ static double time_proof(const struct rp_ptx_module *module, const struct rp_ptx
     for (int i = 0; i < 20; i++) {
         struct rp_proof *proof;
         double start = now_ns();
-        rp_proof_build(module, entry, &proof);
+        (void)rp_proof_build(module, entry, &proof);
         add(&sample, now_ns() - start);
         rp_proof_destroy(proof);
     }
@@ -101,13 +101,13 @@ static void time_decisions(const struct rp_proof *proof, const struct rp_launch 
     struct rp_memo *memo;
     struct sample found = {0}, remembered = {0};
     double clock = clock_ns();
-    rp_memo_create(proof, &memo);
-    rp_memo_evaluate(memo, launch, NULL, NULL, &set);
+    (void)rp_memo_create(proof, &memo);
+    (void)rp_memo_evaluate(memo, launch, NULL, NULL, &set);
     for (int i = 0; i < ROUNDS; i++) {
         double start = now_ns();
-        rp_proof_evaluate(proof, launch, NULL, NULL, &set);
+        (void)rp_proof_evaluate(proof, launch, NULL, NULL, &set);
         double middle = now_ns();
-        rp_memo_evaluate(memo, launch, NULL, NULL, &set);
+        (void)rp_memo_evaluate(memo, launch, NULL, NULL, &set);
         double end = now_ns();
         add(&found, middle - start - clock);
         add(&remembered, end - middle - clock);
@@ -198,9 +198,9 @@ static bool run_case(const struct kernel_case *at)
                                .block = {at->block.x, at->block.y, at->block.z},
                                .params = params, .param_bytes = entry->param_bytes};
     timing.proof_us = time_proof(rig.ptx, entry);
-    rp_proof_build(rig.ptx, entry, &proof);
+    (void)rp_proof_build(rig.ptx, entry, &proof);
     time_decisions(proof, &launch, &timing);
-    rp_proof_evaluate(proof, &launch, NULL, NULL, &set);
+    (void)rp_proof_evaluate(proof, &launch, NULL, NULL, &set);
     for (size_t i = 0; i < set.count; i++)
         claim(&set.items[i]);
     rig.options.oracle = note;
@@ -261,9 +261,9 @@ static int run_generated(uint64_t seed, unsigned *conservative)
     bool ends = scalar_run(module, entry, &launch, &memory, &trace) == SCALAR_DONE;
     if (ends) {
         time_proof(module, entry);
-        rp_proof_build(module, entry, &proof);
+        (void)rp_proof_build(module, entry, &proof);
         time_decisions(proof, &launch, &timing);
-        rp_proof_evaluate(proof, &launch, NULL, NULL, &set);
+        (void)rp_proof_evaluate(proof, &launch, NULL, NULL, &set);
         *conservative += is_conservative(&set, &trace.writes);
         rp_proof_destroy(proof);
     }

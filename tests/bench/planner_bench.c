@@ -120,9 +120,9 @@ static uint64_t halfway(const struct rp_profile *profile)
     uint64_t least = 0, most = 0, time;
     char message[200];
 
-    rp_planner_min_budget(&question, &least, NULL, message, sizeof(message));
+    (void)rp_planner_min_budget(&question, &least, NULL, message, sizeof(message));
     if (retain != NULL)
-        rp_planner_walk(profile, RP_MODEL_NESTED, retain, &most, &time, NULL, NULL);
+        (void)rp_planner_walk(profile, RP_MODEL_NESTED, retain, &most, &time, NULL, NULL);
     free(retain);
     return least + (most - least) / 2;
 }

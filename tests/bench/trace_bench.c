@@ -151,9 +151,9 @@ static void measure(const char *what, void (*body)(struct rp_trace_writer *, uin
         body(writer, i);
     wall = seconds(CLOCK_MONOTONIC) - wall;
     own = seconds(CLOCK_THREAD_CPUTIME_ID) - own;
-    rp_trace_writer_finish(writer);
+    (void)rp_trace_writer_finish(writer);
     rp_trace_writer_stats(writer, &stats);
-    rp_trace_writer_close(writer);
+    (void)rp_trace_writer_close(writer);
     unlink(path);
     double events = (double)stats.events;
     printf("%-28s %6.1f ns/event of processor, %6.1f ns/event of time (%5.1f M/s), "

@@ -83,7 +83,7 @@ static void run(const struct simt_kernel *kernel, bool observed)
         .kernel = kernel, .grid = {2, 1, 1}, .block = {41, 1, 1}, .dynamic_shared_bytes = 256,
         .params = params, .timeout_ns = 5000000, .bounds = bounds,
         .oracle = observed ? observe : NULL, .counts = observed ? &counts : NULL};
-    simt_run(pool, &launch, &fault);
+    (void)simt_run(pool, &launch, &fault);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -47,7 +47,7 @@ static void preserve(void)
 {
     good(rp_kept_preserve(kept, &bench, id, 0, bytes, 0), "preserve");
     DO(cuCtxSynchronize);
-    good(rp_kept_clear(kept), "clear"); /* its block serves the next round */
+    rp_kept_clear(kept); /* its block serves the next round */
 }
 
 static struct rp_compare *compare;

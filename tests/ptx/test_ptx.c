@@ -401,9 +401,9 @@ static void errors_say_where_and_what(void **state)
                                              sizeof(message));
         if (status != RP_INVALID || module || strcmp(message, cases[i].message))
             fail_msg("case %zu: \"%s\", not \"%s\"", i, message, cases[i].message);
-        rp_ptx_parse(cases[i].text, strlen(cases[i].text), &module, small, sizeof(small));
+        (void)rp_ptx_parse(cases[i].text, strlen(cases[i].text), &module, small, sizeof(small));
         assert_true(strlen(small) < sizeof(small));
-        rp_ptx_parse(cases[i].text, strlen(cases[i].text), &module, NULL, 0);
+        (void)rp_ptx_parse(cases[i].text, strlen(cases[i].text), &module, NULL, 0);
     }
 }
 
@@ -484,7 +484,7 @@ static void damaged_text_is_survived(void **state)
         struct rp_ptx_module *module;
         char *exact = malloc(length); /* so that reading past it is noticed */
         memcpy(exact, copy, length);
-        rp_ptx_parse(exact, length, &module, message, sizeof(message));
+        (void)rp_ptx_parse(exact, length, &module, message, sizeof(message));
         rp_ptx_destroy(module);
         free(exact);
     }

@@ -34,9 +34,9 @@ static void the_first_part_is_kept_whole(void **state)
     struct rp_trace_stats stats;
 
     emit_too_much(writer, 2000);
-    rp_trace_writer_finish(writer);
+    assert_int_equal(rp_trace_writer_finish(writer), RP_OK);
     rp_trace_writer_stats(writer, &stats);
-    rp_trace_writer_close(writer);
+    assert_int_equal(rp_trace_writer_close(writer), RP_OK);
     struct kept kept = read_whole(trace_path);
     assert_in_range(size_of(trace_path), LIMIT / 2, LIMIT);
     assert_in_range(kept.count, 100, 1999);
@@ -56,9 +56,9 @@ static void the_last_part_is_kept_in_two_files(void **state)
     struct rp_trace_stats stats;
 
     emit_too_much(writer, 5000);
-    rp_trace_writer_finish(writer);
+    assert_int_equal(rp_trace_writer_finish(writer), RP_OK);
     rp_trace_writer_stats(writer, &stats);
-    rp_trace_writer_close(writer);
+    assert_int_equal(rp_trace_writer_close(writer), RP_OK);
     struct kept older = read_all(older_path), newer = read_all(trace_path);
     assert_true(older.count > 0 && older.whole && newer.count > 0 && newer.whole);
     assert_in_range(size_of(older_path) + size_of(trace_path), LIMIT / 4, LIMIT);

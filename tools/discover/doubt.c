@@ -112,11 +112,11 @@ static bool is_refilled(const struct rp_story *story, const struct rp_occurrence
     size_t count;
     access_t *reads = rp_find_lasting_reads(story, occurrence->forward, occurrence->forward_end,
                                             &count);
-    bool found = false;
 
     add_writes(story, occurrence->forward, occurrence->forward_end, &stepped);
     add_writes(story, occurrence->replay, occurrence->replay_end, &stepped);
     add_others(story, occurrence, &stepped, &filled);
+    bool found = stepped.no_memory || filled.no_memory; /* unknown is no better than refilled */
     for (size_t i = 0; i < count && !found; i++)
         found = rp_places_cover(&filled, &reads[i]) && !rp_places_overlap(&stepped, &reads[i]) &&
                 reads_again(story, occurrence, &reads[i]) &&

@@ -68,13 +68,14 @@ struct rp_series_of {
     uint32_t *of;          /* of each range: its series, or RP_STORY_NONE */
 };
 
-/* Bytes by allocation. What memory is short for is not in them. */
+/* Bytes by allocation. */
 struct rp_places {
     struct rp_place {
         uint64_t allocation;
         struct rp_spans spans;
     } *items;
     size_t count, capacity;
+    bool no_memory; /* some are not in it */
 };
 
 struct rp_finding {

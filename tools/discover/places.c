@@ -19,13 +19,14 @@ void rp_places_add(struct rp_places *places, const struct rp_story_access *acces
     if (!place) {
         struct rp_place *grown = rp_array_reserve(places->items, &places->capacity,
                                                   places->count + 1, sizeof(*grown));
+        places->no_memory |= !grown;
         if (!grown)
             return;
         places->items = grown;
         place = &places->items[places->count++];
         *place = (struct rp_place){.allocation = access->allocation};
     }
-    rp_spans_add(&place->spans, access->lo, access->hi);
+    places->no_memory |= rp_spans_add(&place->spans, access->lo, access->hi) != RP_OK;
 }
 
 bool rp_places_cover(const struct rp_places *places, const struct rp_story_access *access)

@@ -98,7 +98,7 @@ static enum rp_status walk(const void *image, size_t *entries)
         if (entry.plain_bytes <= 1 << 20) {
             void *out = malloc(entry.plain_bytes + 1);
             assert_non_null(out);
-            rp_fatbin_unpack(&entry, out);
+            (void)rp_fatbin_unpack(&entry, out);
             free(out);
         }
         ++*entries;

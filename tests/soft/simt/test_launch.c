@@ -241,9 +241,9 @@ static void test_time_limit(void **state)
              2);
     u32 *out = rig_buffer(&rig, 4);
     rig.options.timeout_ns = 20000000;
-    rig_try(&rig, "forever", RIG_X(3), RIG_X(64), RIG_ARGS(&out));
+    (void)rig_try(&rig, "forever", RIG_X(3), RIG_X(64), RIG_ARGS(&out));
     assert_int_equal(rig.fault.kind, SIMT_FAULT_TIMEOUT);
-    rig_try(&rig, "waiting", RIG_X(1), RIG_X(1), RIG_ARGS(&out));
+    (void)rig_try(&rig, "waiting", RIG_X(1), RIG_X(1), RIG_ARGS(&out));
     assert_int_equal(rig.fault.kind, SIMT_FAULT_TIMEOUT);
     rig.options.timeout_ns = UINT64_C(3600000000000);
     rig_run(&rig, "short", RIG_X(1), RIG_X(1), RIG_ARGS(&out));
