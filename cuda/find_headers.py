@@ -27,4 +27,5 @@ for place in places:
         print(place)
         break
 else:
-    sys.exit("no CUDA 13 headers found; 'tools/dev build' fetches them, or set CUDA_HOME to a toolkit")
+    sys.exit("no CUDA 13 headers found; 'tools/dev build' fetches them, or set CUDA_HOME to a "
+             "toolkit")

@@ -16,9 +16,9 @@ import sys
 REPRISE, VERSION = sys.argv[1:3]
 PAGE, OUT = (pathlib.Path(word) for word in sys.argv[3:5])
 FILTERS = """\
-Filters mean the same in **dump**, **info**, **check**, **export**, **report** and **discover**. They
-add up: a call passes, with its notes, when it or one of its notes has passed every filter that was
-given. Where nothing passes, the command says so and ends with 1."""
+Filters mean the same in **dump**, **info**, **check**, **export**, **report** and **discover**.
+They add up: a call passes, with its notes, when it or one of its notes has passed every filter that
+was given. Where nothing passes, the command says so and ends with 1."""
 
 
 def roff(text):

@@ -90,8 +90,10 @@ class Files(unittest.TestCase):
                 self.assertIn("SPDX-License-Identifier: Apache-2.0", path.read_text()[:200], path)
 
     def test_lines_fit(self):
-        paths = [path for folder in (*FLOORS, "examples") for path in sources(folder)]
-        for path in paths + sources("tests", ".c", ".h", ".py"):
+        kinds = (".c", ".h", ".S", ".def", ".py", ".js", "meson.build")
+        paths = [path for folder in (*FLOORS, "docs", "examples", "tests")
+                 for path in sources(folder, *kinds)]
+        for path in (*paths, ROOT / "meson.build", ROOT / "tools/dev"):
             for number, line in enumerate(path.read_text().splitlines(), 1):
                 self.assertLessEqual(len(line), 100, f"{path}:{number}")
 

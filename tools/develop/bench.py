@@ -52,7 +52,8 @@ def rows(figures, last):
     yield ("figure", "median", "quartiles", "unit", "goal", "", "published", "committed")
     for figure in figures:
         before = last.get(figure["name"]) if figure["unit"] == "ratio" else None
-        spread = f"{number(figure['low'])} to {number(figure['high'])}" if figure["runs"] > 1 else ""
+        spread = (f"{number(figure['low'])} to {number(figure['high'])}"
+                  if figure["runs"] > 1 else "")
         yield (figure["name"], number(figure["value"]), spread, figure["unit"],
                figure.get("goal", ""), verdict(figure), number(figure.get("published")),
                number(before and before["value"]))

@@ -5,9 +5,9 @@ that has a driver and none of our packages, and an archive of it.
 
 usage: bundle.py BUILD OUT
 
-BUILD was configured with .cache/glibc-2.28/native.ini (tools/develop/fetch_glibc.py). What goes into the
-bundle lies as it does in the sources and in a build folder, so that scripts find it in both. OUT
-gets reprise-VERSION-x86_64/ and reprise-VERSION-x86_64.tar.zst."""
+BUILD was configured with .cache/glibc-2.28/native.ini (tools/develop/fetch_glibc.py). What goes
+into the bundle lies as it does in the sources and in a build folder, so that scripts find it in
+both. OUT gets reprise-VERSION-x86_64/ and reprise-VERSION-x86_64.tar.zst."""
 import json
 import os
 import pathlib
@@ -28,7 +28,8 @@ SOURCES = ("tests/gpu/*.py", "tests/tap.py", "tests/laws/*.py", "tests/laws/kern
            "tests/experiments/*.py", "tests/experiments/*.json", "cuda/calls/driver_calls.tsv",
            "examples/digits/*.json", "examples/digits/*.ptx", "examples/digits/kernels.cu",
            "examples/digits/README.md", "examples/banks/*.json", "examples/banks/*.ptx",
-           "examples/banks/kernels.cu", "examples/banks/README.md", "tools/develop/demo.py", "LICENSE")
+           "examples/banks/kernels.cu", "examples/banks/README.md", "tools/develop/demo.py",
+           "LICENSE")
 # Where scripts look for the parts of a build.
 LINKS = {"tools/reprise": "../bin/reprise", "cuda/soft": "../lib/reprise/soft",
          "interpose": "lib/reprise"}
@@ -52,8 +53,8 @@ exit 1
 """
 LAUNCHERS = {
     "gpu": dict(what="Checks on this machine's GPU", script="tests/gpu/checks.py", arguments=""),
-    "demo": dict(what="Trains a small network with and without reprise", script="tools/develop/demo.py",
-                 arguments='--build "$here" --output demo.data '),
+    "demo": dict(what="Trains a small network with and without reprise",
+                 script="tools/develop/demo.py", arguments='--build "$here" --output demo.data '),
 }
 
 

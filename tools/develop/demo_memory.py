@@ -4,8 +4,8 @@
 
 The digits example, with sixteen blocks, keeps all its activations. On a device with half of the
 memory that it takes it dies of CUDA_ERROR_OUT_OF_MEMORY; under `reprise run -m recompute` it must
-leave the bytes of the run that had enough. Memory over the last step, with enough and with too little, is
-drawn to an SVG. Exit status 1 when a byte differs, or when the bare job survives."""
+leave the bytes of the run that had enough. Memory over the last step, with enough and with too
+little, is drawn to an SVG. Exit status 1 when a byte differs, or when the bare job survives."""
 import argparse
 import json
 import os

@@ -4,10 +4,10 @@
 
 usage: lint.py BUILD [FILE...]
 
-Reads what the compiler was told in BUILD. A file in which nothing was found is noted in BUILD/clean by
-the text that the compiler sees of it, comments too, and by the configuration: as long as neither
-changes it is not looked at again, so that a run that was stopped goes on where it was. The exit
-status is 1 where anything was found."""
+Reads what the compiler was told in BUILD. A file in which nothing was found is noted in
+BUILD/clean by the text that the compiler sees of it, comments too, and by the configuration: as
+long as neither changes it is not looked at again, so that a run that was stopped goes on where it
+was. The exit status is 1 where anything was found."""
 import concurrent.futures
 import hashlib
 import json

@@ -43,7 +43,8 @@ License: Apache-2.0
 
 
 def answer(*command, **more):
-    return subprocess.run(command, check=True, capture_output=True, text=True, **more).stdout.strip()
+    done = subprocess.run(command, check=True, capture_output=True, text=True, **more)
+    return done.stdout.strip()
 
 
 def programs(root):

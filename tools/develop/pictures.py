@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the README's pictures anew, each by the tool itself: the demo's table, a report as a browser
-shows it (Debian: chromium, chromium-driver), time over the budget, memory under recompute.
+"""Makes the README's pictures anew, each by the tool itself: the demo's table, a report as a
+browser shows it (Debian: chromium, chromium-driver), time over the budget, memory under recompute.
 
 usage: pictures.py [--build FOLDER] [PICTURE...]      (all of: table report plan memory)"""
 import argparse
@@ -14,7 +14,7 @@ import tempfile
 
 root = pathlib.Path(__file__).resolve().parents[2]
 pictures, readme = root / "docs/pictures", root / "README.md"
-example = root / "examples/digits"
+example, scripts = root / "examples/digits", root / "tools/develop"
 sys.path.insert(0, str(root / "tests/tools"))
 import webdriver  # noqa: E402
 
@@ -41,8 +41,8 @@ class Maker:
 
     def table(self):
         """The block of the README that begins with the table's head."""
-        said = self.call(sys.executable, root / "tools/develop/demo.py", "--build", self.build, "--output",
-                         self.folder / "demo", "--device", "soft")
+        said = self.call(sys.executable, scripts / "demo.py", "--build", self.build,
+                         "--output", self.folder / "demo", "--device", "soft")
         lines = said[said.index("run  "):said.index("\nNext:")].rstrip().splitlines()
         block = "\n".join(f"    {line}".rstrip() for line in lines)
         text, count = re.subn(r"(?m)^    run  .*\n(?:    .*\n|\n)*?    First to diverge.*$",
@@ -65,12 +65,12 @@ class Maker:
 
     def plan(self):
         self.guard("priced", 12, REPRISE_SOFT_CLOCK="h100nl")
-        self.call(self.reprise, "plan", "-q", "--compare", "--svg", pictures / "plan.svg", "--force",
-                  "priced")
+        self.call(self.reprise, "plan", "-q", "--compare", "--force",
+                  "--svg", pictures / "plan.svg", "priced")
 
     def memory(self):
-        self.call(sys.executable, root / "tools/develop/demo_memory.py", "--build", self.build, "-o",
-                  pictures / "memory.svg")
+        self.call(sys.executable, scripts / "demo_memory.py", "--build", self.build,
+                  "-o", pictures / "memory.svg")
 
 
 def main():

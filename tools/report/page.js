@@ -460,7 +460,8 @@ function storyOf(hazard) {
   if (hazard.reader) parts.push(hazard.reader);
   parts.push(`in step ${hazard.step}`);
   if (hazard.bytes)
-    parts.push(`bytes ${countText(hazard.offset)} to ${countText(hazard.offset + hazard.bytes - 1)}`);
+    parts.push(`bytes ${countText(hazard.offset)} to ` +
+               countText(hazard.offset + hazard.bytes - 1));
   if (hazard.version_wanted !== undefined)
     parts.push(`version ${hazard.version_read} where ${hazard.version_wanted} was wanted`);
   if (hazard.writer)
@@ -515,10 +516,14 @@ function showHazards() {
 
 function table(head, rows) {
   const numeric = value => typeof value === 'number';
-  return element('table', {}, element('thead', {}, element('tr', {}, ...head.map((name, at) =>
-    element('th', {textContent: name, className: rows.length && numeric(rows[0][at]) ? 'n' : ''})))),
-  element('tbody', {}, ...rows.map(row => element('tr', {}, ...row.map(value => element('td', {
-    textContent: numeric(value) ? countText(value) : value, className: numeric(value) ? 'n' : ''}))))));
+  const kind = value => numeric(value) ? 'n' : '';
+  const title = (name, at) =>
+    element('th', {textContent: name, className: rows.length ? kind(rows[0][at]) : ''});
+  const cell = value => element('td', {
+    textContent: numeric(value) ? countText(value) : value, className: kind(value)});
+  return element('table', {},
+    element('thead', {}, element('tr', {}, ...head.map(title))),
+    element('tbody', {}, ...rows.map(row => element('tr', {}, ...row.map(cell)))));
 }
 
 /* What was planned beside what was measured, and how far they are apart. */
@@ -597,7 +602,8 @@ function showDiff() {
       allocations: (survey.allocations || {}).count};
     for (const [name, kernel] of Object.entries(survey.kernels || {}))
       flat[`launches of ${name}`] = kernel.launches;
-    for (const [name, count] of Object.entries(survey.calls || {})) flat[`calls of ${name}`] = count;
+    for (const [name, count] of Object.entries(survey.calls || {}))
+      flat[`calls of ${name}`] = count;
     return flat;
   };
   const before = figures(data.old), now = figures(data.survey);
