@@ -154,7 +154,7 @@ void rp_on_refused(struct rp_frame *frame)
     const struct rp_footprint call = {.name = rp_handler_name(frame->id)};
     rp_remark(rp_calls[frame->id].name, rp_calls[frame->id].note);
     if (rp_core.segments_wanted)
-        rp_report(RP_HAZARD_UNPROVED, NULL, &call, 0, 0, 0, NULL, NULL);
+        rp_report(RP_HAZARD_UNPROVED, (struct rp_met){.call = &call});
     rp_core_unlock();
 }
 

@@ -78,7 +78,7 @@ bool rp_serve(struct rp_execution *execution, size_t at, struct rp_footprint *ca
 static enum rp_status deliver(struct rp_execution *execution, struct rp_output *output,
                               const struct rp_reach *to, rp_stream stream)
 {
-    const struct rp_bench *bench = &rp_core.bench;
+    const struct rp_workbench *bench = &rp_core.bench;
     bool here = output->id == to->id && output->lo == to->lo;
     if (output->copy == RP_OUTPUT_IN_PLACE && here)
         return RP_OK;
@@ -93,7 +93,9 @@ static void deliver_or_report(struct rp_execution *execution, struct rp_output *
                               const struct rp_footprint *call, const struct rp_reach *to)
 {
     if (deliver(execution, output, to, call->stream) != RP_OK)
-        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, to->id, to->lo, to->hi, NULL, NULL);
+        rp_report(RP_HAZARD_NOT_PRESERVED, (struct rp_met){.execution = execution, .call = call,
+                                                           .id = to->id, .lo = to->lo,
+                                                           .hi = to->hi});
     execution->last_stream = call->stream;
 }
 

@@ -116,7 +116,7 @@ static void make_last(struct rp_execution *execution, rp_alloc_id id, bool at_on
     else
         lose(execution);
     if (status != RP_OK && status != RP_NO_MEMORY && status != RP_INVALID)
-        rp_report(RP_HAZARD_NOT_PRESERVED, execution, NULL, id, 0, 0, NULL, NULL);
+        rp_report(RP_HAZARD_NOT_PRESERVED, (struct rp_met){.execution = execution, .id = id});
 }
 
 static bool knows(const struct rp_execution *execution, rp_alloc_id id)

@@ -91,7 +91,7 @@ static void meet_param(size_t rule, const char *kernel, struct rp_param param)
                   "the kernel has no pointer at this parameter, or its parameters are not known: "
                   "locate the buffer by its allocation");
         if (rp_core.segments_wanted)
-            rp_report(RP_HAZARD_UNPROVED, NULL, &call, 0, 0, 0, NULL, NULL);
+            rp_report(RP_HAZARD_UNPROVED, (struct rp_met){.call = &call});
         return;
     }
     memcpy(&address, param.bytes + field, sizeof address);

@@ -176,8 +176,9 @@ static void refuse_strange_output(const struct rp_scope *scope, const struct rp_
         rp_spans_within(&live->live_in, reach->lo, reach->hi, &strange) != RP_OK)
         return;
     if (rp_spans_remove_all(&strange, &live->touched) == RP_OK && strange.count)
-        rp_report(RP_HAZARD_UNPROVED, scope->execution, call, reach->id, strange.items[0].lo,
-                  strange.items[strange.count - 1].hi, NULL, NULL);
+        rp_report(RP_HAZARD_UNPROVED, (struct rp_met){.execution = scope->execution, .call = call,
+                                                      .id = reach->id, .lo = strange.items[0].lo,
+                                                      .hi = strange.items[strange.count - 1].hi});
     rp_spans_release(&strange);
 }
 
@@ -258,8 +259,9 @@ static void outside_reach(const struct rp_scope *scope, struct rp_footprint *cal
         status = rp_transaction_live_write(transaction, reach->id, reach->lo, reach->hi);
     call->wrote_live = true;
     if (status != RP_OK || !reach->certain) /* which bytes are live now can't be told */
-        rp_report(RP_HAZARD_UNPROVED, scope->execution, call, reach->id, rewound->items[0].lo,
-                  rewound->items[rewound->count - 1].hi, NULL, NULL);
+        rp_report(RP_HAZARD_UNPROVED, (struct rp_met){.execution = scope->execution, .call = call,
+                                                      .id = reach->id, .lo = rewound->items[0].lo,
+                                                      .hi = rewound->items[rewound->count - 1].hi});
 }
 
 static void meet(const struct rp_scope *scope, struct rp_footprint *call)
@@ -386,7 +388,7 @@ static void end(struct rp_scope *scope)
     rp_core.figures.bytes_reinstated += bytes;
     RP_NOTE(reinstate, RP_U(scope->execution->instance->id), RP_U(0), RP_U(0), RP_U(bytes));
     if (status != RP_OK)
-        rp_report(RP_HAZARD_STATE_LEFT, scope->execution, NULL, 0, 0, 0, NULL, NULL);
+        rp_report(RP_HAZARD_STATE_LEFT, (struct rp_met){.execution = scope->execution});
 }
 
 void rp_guard_abandon(void)

@@ -173,7 +173,8 @@ static void report_difference(enum rp_hazard_kind kind, const struct rp_executio
     while (hi > lo && variable->at[hi - 1] == wanted[hi - 1])
         hi--;
     if (lo < hi)
-        rp_report(kind, execution, NULL, variable->id, lo, hi, NULL, NULL);
+        rp_report(kind, (struct rp_met){.execution = execution, .id = variable->id, .lo = lo,
+                                        .hi = hi});
 }
 
 static void compare(enum rp_hazard_kind kind, const struct rp_execution *execution,
@@ -254,7 +255,7 @@ void rp_host_replay_opens(struct rp_scope *scope)
     if (rp_core.config.mode == RP_MODE_CHECK)
         compare(RP_HAZARD_STALE_READ, scope->execution, scope->execution->host);
     else if (!scope->host)
-        rp_report(RP_HAZARD_NOT_PRESERVED, scope->execution, NULL, 0, 0, 0, NULL, NULL);
+        rp_report(RP_HAZARD_NOT_PRESERVED, (struct rp_met){.execution = scope->execution});
     else if (rp_switch_on(RP_SWITCH_RESTORE))
         put_all_back(scope->execution->host);
 }

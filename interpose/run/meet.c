@@ -44,8 +44,9 @@ static enum rp_status mismatch(void *ctx, rp_alloc_id id, uint64_t lo, uint64_t 
         return RP_OK;
     }
     meeting->scope->tainted = true;
-    rp_report(expected ? RP_HAZARD_STALE_READ : RP_HAZARD_FOREIGN_READ, meeting->scope->execution,
-              meeting->call, id, lo, hi, found, expected);
+    rp_report(expected ? RP_HAZARD_STALE_READ : RP_HAZARD_FOREIGN_READ,
+              (struct rp_met){.execution = meeting->scope->execution, .call = meeting->call,
+                              .id = id, .lo = lo, .hi = hi, .found = found, .wanted = expected});
     return RP_OK;
 }
 
@@ -82,8 +83,9 @@ static enum rp_status report_left(void *ctx, uint64_t lo, uint64_t hi, const str
     const struct rp_writer replay = {.version = call->seq, .seq = call->seq, .name = call->name,
                                      .launch = call->launch, .stream = call->stream,
                                      .step = rp_core.step};
-    rp_report(RP_HAZARD_STATE_LEFT, leaving->scope->execution, call, leaving->id, lo, hi, &replay,
-              live);
+    rp_report(RP_HAZARD_STATE_LEFT, (struct rp_met){.execution = leaving->scope->execution,
+                                                    .call = call, .id = leaving->id, .lo = lo,
+                                                    .hi = hi, .found = &replay, .wanted = live});
     return RP_OK;
 }
 

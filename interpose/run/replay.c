@@ -70,8 +70,9 @@ static void doubt_content(const struct rp_scope *scope, const struct rp_footprin
             continue;
         rp_remark(rp_name(call->name), RP_UNVOUCHED_CONTENT);
         if (rp_keep_discovers() && rp_core_guards())
-            rp_report(RP_HAZARD_UNPROVED, scope->execution, call, reach->id, reach->lo, reach->hi,
-                      NULL, NULL);
+            rp_report(RP_HAZARD_UNPROVED, (struct rp_met){.execution = scope->execution,
+                                                          .call = call, .id = reach->id,
+                                                          .lo = reach->lo, .hi = reach->hi});
     }
 }
 

@@ -126,20 +126,18 @@ static struct rp_hazard met_by(enum rp_hazard_kind kind, const struct rp_executi
     return hazard;
 }
 
-void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
-               const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
-               const struct rp_writer *found, const struct rp_writer *wanted)
+void rp_report(enum rp_hazard_kind kind, struct rp_met met)
 {
-    struct rp_hazard hazard = met_by(kind, execution, call);
-    if (id)
-        locate(&hazard, id, lo, hi);
-    if (found) {
-        hazard.version_read = found->version;
-        hazard.written = *found;
-        hazard.writer = found->version ? rp_name(found->name) : NULL;
+    struct rp_hazard hazard = met_by(kind, met.execution, met.call);
+    if (met.id)
+        locate(&hazard, met.id, met.lo, met.hi);
+    if (met.found) {
+        hazard.version_read = met.found->version;
+        hazard.written = *met.found;
+        hazard.writer = met.found->version ? rp_name(met.found->name) : NULL;
     }
-    if (wanted) {
-        hazard.version_wanted = wanted->version;
+    if (met.wanted) {
+        hazard.version_wanted = met.wanted->version;
         hazard.wants_version = true;
     }
     record(&hazard);

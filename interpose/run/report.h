@@ -8,12 +8,18 @@
 #include "interpose/run/pairing.h"
 #include "tracker/hazard.h"
 
-/* Records a hazard about bytes [lo, hi) of `id` met by `call` (both may be absent: id 0,
- * call NULL). In guard, unless the contract says "report" or lists the buffer as harmless,
+/* What a hazard is about, as far as there is such a thing. */
+struct rp_met {
+    const struct rp_execution *execution;
+    const struct rp_footprint *call; /* that met it */
+    rp_alloc_id id;                  /* and where: [lo, hi) of this, 0 of nothing */
+    uint64_t lo, hi;
+    const struct rp_writer *found, *wanted; /* whose bytes */
+};
+
+/* Records a hazard. In guard, unless the contract says "report" or lists the buffer as harmless,
  * this does not return. */
-void rp_report(enum rp_hazard_kind kind, const struct rp_execution *execution,
-               const struct rp_footprint *call, rp_alloc_id id, uint64_t lo, uint64_t hi,
-               const struct rp_writer *found, const struct rp_writer *wanted);
+void rp_report(enum rp_hazard_kind kind, struct rp_met met);
 
 /* The segment begins or ends with this node of a graph. */
 void rp_report_cut(const char *segment, const struct rp_footprint *call);

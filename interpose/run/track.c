@@ -137,7 +137,7 @@ static void rejected_in_segments(const struct rp_footprint *call)
             rp_forward_refuse(thread->scopes[i].execution, call, NULL,
                               "the driver rejected a call of the segment: declare the state");
     if (call->wrote_live) /* they would not be reinstated, and nobody has written them */
-        rp_report(RP_HAZARD_UNPROVED, NULL, call, 0, 0, 0, NULL, NULL);
+        rp_report(RP_HAZARD_UNPROVED, (struct rp_met){.call = call});
 }
 
 void rp_track(struct rp_footprint *call)
