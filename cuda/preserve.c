@@ -67,8 +67,9 @@ static enum rp_status copies_push(struct rp_copies *copies, const struct rp_copy
 enum direction { OUT_OF_LIVE, INTO_LIVE };
 
 /* Moves [lo, hi) of `id` between its live place and `block`, mapping by mapping. */
-static enum rp_status move(const struct rp_bench *bench, enum direction direction, rp_alloc_id id,
-                           uint64_t lo, uint64_t hi, rp_device_ptr block, rp_stream stream)
+static enum rp_status move(const struct rp_workbench *bench, enum direction direction,
+                           rp_alloc_id id, uint64_t lo, uint64_t hi, rp_device_ptr block,
+                           rp_stream stream)
 {
     const struct rp_driver *driver = bench->driver;
     while (lo < hi) {
@@ -89,7 +90,7 @@ static enum rp_status move(const struct rp_bench *bench, enum direction directio
 }
 
 struct waiting {
-    const struct rp_bench *bench;
+    const struct rp_workbench *bench;
     rp_stream stream;
 };
 
@@ -105,8 +106,8 @@ static enum rp_status wait_for_writer(void *ctx, uint64_t lo, uint64_t hi,
 }
 
 /* The copy must see every write that the versions know of, and those that they have forgotten. */
-static enum rp_status wait_for_writers(const struct rp_bench *bench, rp_alloc_id id, uint64_t lo,
-                                       uint64_t hi, rp_stream stream)
+static enum rp_status wait_for_writers(const struct rp_workbench *bench, rp_alloc_id id,
+                                       uint64_t lo, uint64_t hi, rp_stream stream)
 {
     struct waiting waiting = {bench, stream};
     enum rp_status status =
@@ -115,7 +116,7 @@ static enum rp_status wait_for_writers(const struct rp_bench *bench, rp_alloc_id
 }
 
 /* A block for what `copy` is to hold, in the refuge where the store has no room. */
-static enum rp_status take(struct rp_copy *copy, const struct rp_bench *bench, uint32_t owner)
+static enum rp_status take(struct rp_copy *copy, const struct rp_workbench *bench, uint32_t owner)
 {
     uint64_t bytes = copy->hi - copy->lo;
     copy->store = bench->store;
@@ -130,7 +131,7 @@ static enum rp_status take(struct rp_copy *copy, const struct rp_bench *bench, u
 }
 
 /* Copies [lo, cut) and [cut, hi), one after the other; nothing, where cut is hi, of the latter. */
-static enum rp_status copy_out(struct rp_copies *copies, const struct rp_bench *bench,
+static enum rp_status copy_out(struct rp_copies *copies, const struct rp_workbench *bench,
                                uint32_t owner, rp_alloc_id id, uint64_t lo, uint64_t cut,
                                uint64_t hi, rp_stream stream)
 {
@@ -150,21 +151,22 @@ static enum rp_status copy_out(struct rp_copies *copies, const struct rp_bench *
     return status;
 }
 
-enum rp_status rp_copy_aside(struct rp_copies *copies, const struct rp_bench *bench, uint32_t owner,
-                             rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
+enum rp_status rp_copy_aside(struct rp_copies *copies, const struct rp_workbench *bench,
+                             uint32_t owner, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                             rp_stream stream)
 {
     return copy_out(copies, bench, owner, id, lo, hi, hi, stream);
 }
 
-enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *bench, rp_alloc_id id,
-                           uint64_t lo, uint64_t hi, rp_stream stream)
+enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_workbench *bench,
+                           rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
 {
-    struct rp_bench here = *bench;
+    struct rp_workbench here = *bench;
     here.refuge = NULL;
     return copy_out(copies, &here, 0, id, lo, hi, hi, stream);
 }
 
-enum rp_status rp_copy_move(struct rp_copy *copy, const struct rp_bench *bench)
+enum rp_status rp_copy_move(struct rp_copy *copy, const struct rp_workbench *bench)
 {
     const struct rp_driver *driver = bench->driver;
     struct rp_copy moved = *copy;
@@ -181,7 +183,7 @@ enum rp_status rp_copy_move(struct rp_copy *copy, const struct rp_bench *bench)
     return status;
 }
 
-enum rp_status rp_copy_in(struct rp_copy *copy, const struct rp_bench *bench, uint64_t lo,
+enum rp_status rp_copy_in(struct rp_copy *copy, const struct rp_workbench *bench, uint64_t lo,
                           uint64_t hi, rp_stream stream)
 {
     if (!copy->block.at) /* a pointer was kept instead of content: what is there is there */
@@ -195,7 +197,7 @@ enum rp_status rp_copy_in(struct rp_copy *copy, const struct rp_bench *bench, ui
     return move(bench, INTO_LIVE, copy->id, lo, hi, copy->block.at + (lo - copy->lo), stream);
 }
 
-enum rp_status rp_copy_to(struct rp_copy *copy, const struct rp_bench *bench, uint64_t from,
+enum rp_status rp_copy_to(struct rp_copy *copy, const struct rp_workbench *bench, uint64_t from,
                           rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
 {
     if (rp_switch_on(RP_SWITCH_ORDER)) {
@@ -207,7 +209,7 @@ enum rp_status rp_copy_to(struct rp_copy *copy, const struct rp_bench *bench, ui
     return move(bench, INTO_LIVE, id, lo, hi, copy->block.at + from, stream);
 }
 
-enum rp_status rp_copy_across(const struct rp_bench *bench, rp_alloc_id source, uint64_t from,
+enum rp_status rp_copy_across(const struct rp_workbench *bench, rp_alloc_id source, uint64_t from,
                               rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
 {
     enum rp_status status = wait_for_writers(bench, source, from, from + (hi - lo), stream);
@@ -237,14 +239,14 @@ static enum rp_status name_version(void *ctx, uint64_t lo, uint64_t hi,
 }
 
 /* Where to cut, so that the second half is aligned as the first; `hi` for not at all. */
-static uint64_t cut_of(const struct rp_bench *bench, uint64_t lo, uint64_t hi)
+static uint64_t cut_of(const struct rp_workbench *bench, uint64_t lo, uint64_t hi)
 {
     uint64_t half = (hi - lo) / 2 / HALF_ALIGNMENT * HALF_ALIGNMENT;
     return bench->in_halves && half ? lo + half : hi;
 }
 
-enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *bench, rp_alloc_id id,
-                                uint64_t lo, uint64_t hi, rp_stream stream)
+enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_workbench *bench,
+                                rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream)
 {
     if (!rp_switch_on(RP_SWITCH_PRESERVE))
         return RP_OK;
@@ -264,7 +266,7 @@ enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *ben
     return rp_versions_read(bench->versions, id, lo, hi, name_version, &naming);
 }
 
-enum rp_status rp_kept_adopt(struct rp_kept *kept, const struct rp_bench *bench,
+enum rp_status rp_kept_adopt(struct rp_kept *kept, const struct rp_workbench *bench,
                              struct rp_copy *from, const struct rp_versions *versions,
                              uint64_t lo, uint64_t hi, rp_stream stream)
 {

@@ -35,7 +35,7 @@ typedef void (*rp_meter_fn)(uint32_t owner, enum rp_copying what, uint64_t bytes
 typedef struct rp_store *(*rp_refuge_fn)(uint64_t bytes);
 
 /* What preservation and transactions work on. All owned elsewhere. */
-struct rp_bench {
+struct rp_workbench {
     const struct rp_driver *driver;
     struct rp_order *order;
     struct rp_crossing *crossing;
@@ -76,16 +76,16 @@ void rp_kept_clear(struct rp_kept *kept);
 /* Copies [lo, hi) of `id` as it stands after all work submitted to `stream` so far, and
  * after every write that the versions name or have named, whichever stream it is pending in. On
  * failure nothing is held. RP_NOT_FOUND when the bytes are mapped nowhere. */
-enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_bench *bench, rp_alloc_id id,
-                                uint64_t lo, uint64_t hi, rp_stream stream);
+enum rp_status rp_kept_preserve(struct rp_kept *kept, const struct rp_workbench *bench,
+                                rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream);
 /* The same from a copy that somebody else holds, whose bytes have these versions: [lo, hi) lies
  * inside it. */
-enum rp_status rp_kept_adopt(struct rp_kept *kept, const struct rp_bench *bench,
+enum rp_status rp_kept_adopt(struct rp_kept *kept, const struct rp_workbench *bench,
                              struct rp_copy *from, const struct rp_versions *versions,
                              uint64_t lo, uint64_t hi, rp_stream stream);
 uint64_t rp_kept_bytes(const struct rp_kept *kept);
 
-static inline void rp_meter(const struct rp_bench *bench, uint32_t owner, enum rp_copying what,
+static inline void rp_meter(const struct rp_workbench *bench, uint32_t owner, enum rp_copying what,
                             uint64_t bytes, rp_stream stream)
 {
     if (bench->meter && bytes)
@@ -95,27 +95,28 @@ static inline void rp_meter(const struct rp_bench *bench, uint32_t owner, enum r
 /* For transactions: copies live bytes into a new block, respectively a part of a block back
  * over the live bytes; neither touches versions. rp_copy_aside takes refuge where it has to, and
  * tells the meter, as rp_copy_is_abroad tells of a copy that was made. */
-enum rp_status rp_copy_aside(struct rp_copies *copies, const struct rp_bench *bench, uint32_t owner,
-                             rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream);
-enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_bench *bench, rp_alloc_id id,
-                           uint64_t lo, uint64_t hi, rp_stream stream);
-enum rp_status rp_copy_in(struct rp_copy *copy, const struct rp_bench *bench, uint64_t lo,
+enum rp_status rp_copy_aside(struct rp_copies *copies, const struct rp_workbench *bench,
+                             uint32_t owner, rp_alloc_id id, uint64_t lo, uint64_t hi,
+                             rp_stream stream);
+enum rp_status rp_copy_out(struct rp_copies *copies, const struct rp_workbench *bench,
+                           rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream);
+enum rp_status rp_copy_in(struct rp_copy *copy, const struct rp_workbench *bench, uint64_t lo,
                           uint64_t hi, rp_stream stream);
 /* The same to another place: [lo, hi) of `id` gets what the block holds from its byte `from` on. */
-enum rp_status rp_copy_to(struct rp_copy *copy, const struct rp_bench *bench, uint64_t from,
+enum rp_status rp_copy_to(struct rp_copy *copy, const struct rp_workbench *bench, uint64_t from,
                           rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream);
 /* Copies live bytes: [lo, hi) of `id` gets those of `source` from byte `from` on, as they stand
  * after every write that the versions name. The two may not overlap. */
-enum rp_status rp_copy_across(const struct rp_bench *bench, rp_alloc_id source, uint64_t from,
+enum rp_status rp_copy_across(const struct rp_workbench *bench, rp_alloc_id source, uint64_t from,
                               rp_alloc_id id, uint64_t lo, uint64_t hi, rp_stream stream);
-static inline bool rp_copy_is_abroad(const struct rp_copy *copy, const struct rp_bench *bench)
+static inline bool rp_copy_is_abroad(const struct rp_copy *copy, const struct rp_workbench *bench)
 {
     return copy->store && copy->store != bench->store;
 }
 
 /* The content goes into a block of the bench's store, and the old block back to its own. On failure
  * nothing has changed. */
-enum rp_status rp_copy_move(struct rp_copy *copy, const struct rp_bench *bench);
+enum rp_status rp_copy_move(struct rp_copy *copy, const struct rp_workbench *bench);
 void rp_copies_give(struct rp_copies *copies);
 
 #endif

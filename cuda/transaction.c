@@ -12,7 +12,7 @@ struct rewound {
 };
 
 struct rp_transaction {
-    struct rp_bench bench;
+    struct rp_workbench bench;
     rp_stream stream;
     uint32_t owner; /* of the copies, for the meter */
     struct rp_copies stash;
@@ -128,7 +128,7 @@ static enum rp_status gather_late(struct rp_transaction *transaction, rp_stream 
 static enum rp_status stash_span(struct rp_transaction *transaction, rp_alloc_id id,
                                  struct rp_span span, rp_stream stream)
 {
-    const struct rp_bench *bench = &transaction->bench;
+    const struct rp_workbench *bench = &transaction->bench;
     rp_meter(bench, transaction->owner, RP_COPYING_STASH, span.hi - span.lo, stream);
     enum rp_status status = rp_copy_aside(&transaction->stash, bench, transaction->owner, id,
                                           span.lo, span.hi, stream);
@@ -157,13 +157,13 @@ enum rp_status rp_transaction_stash(struct rp_transaction *transaction, rp_alloc
 }
 
 /* Copies of allocations that have died since are of no use: nothing can read them there. */
-static bool is_alive(const struct rp_bench *bench, rp_alloc_id id)
+static bool is_alive(const struct rp_workbench *bench, rp_alloc_id id)
 {
     const struct rp_alloc *alloc = rp_memory_get(bench->memory, id);
     return alloc && !alloc->death_seq;
 }
 
-static void meter_back(const struct rp_bench *bench, uint32_t owner, enum rp_copying what,
+static void meter_back(const struct rp_workbench *bench, uint32_t owner, enum rp_copying what,
                        const struct rp_copy *copy, struct rp_span span, rp_stream stream)
 {
     rp_meter(bench, owner, what, span.hi - span.lo, stream);
@@ -175,7 +175,7 @@ static void meter_back(const struct rp_bench *bench, uint32_t owner, enum rp_cop
 static enum rp_status restore_part(struct rp_transaction *transaction, struct rp_kept *kept,
                                    struct rp_copy *copy, struct rp_span part)
 {
-    const struct rp_bench *bench = &transaction->bench;
+    const struct rp_workbench *bench = &transaction->bench;
     rp_stream stream = transaction->stream;
     enum rp_status status =
         rp_transaction_stash(transaction, copy->id, part.lo, part.hi, stream);
@@ -201,7 +201,7 @@ static enum rp_status restore_wanted(struct rp_transaction *transaction, struct 
     return status;
 }
 
-enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept *kept,
+enum rp_status rp_transaction_begin(const struct rp_workbench *bench, struct rp_kept *kept,
                                     rp_transaction_wanted_fn wanted, void *ctx, rp_stream stream,
                                     struct rp_transaction **out)
 {
@@ -415,7 +415,7 @@ void rp_transaction_each(const struct rp_transaction *transaction, rp_transactio
 static enum rp_status reinstate_copy(struct rp_transaction *transaction, struct rp_copy *copy,
                                      uint64_t *bytes)
 {
-    const struct rp_bench *bench = &transaction->bench;
+    const struct rp_workbench *bench = &transaction->bench;
     const struct rewound *rewound = rewound_find(transaction, copy->id);
     if (!rewound || !is_alive(bench, copy->id))
         return RP_OK;

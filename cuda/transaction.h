@@ -32,7 +32,7 @@ typedef enum rp_status (*rp_transaction_wanted_fn)(void *ctx, rp_alloc_id id, ui
 /* Stashes and restores what is wanted of what is kept, or all of it with `wanted` NULL. Rolled
  * back in full on failure: the live bytes stand as they were. `kept` must outlive the
  * transaction. */
-enum rp_status rp_transaction_begin(const struct rp_bench *bench, struct rp_kept *kept,
+enum rp_status rp_transaction_begin(const struct rp_workbench *bench, struct rp_kept *kept,
                                     rp_transaction_wanted_fn wanted, void *ctx, rp_stream stream,
                                     struct rp_transaction **out);
 /* The replay is about to use `stream` too. */

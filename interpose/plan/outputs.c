@@ -66,7 +66,7 @@ uint64_t rp_outputs_shape(const struct rp_footprint *call)
 }
 
 enum rp_status rp_output_copy(struct rp_outputs *outputs, struct rp_output *output,
-                              const struct rp_bench *bench, rp_stream stream)
+                              const struct rp_workbench *bench, rp_stream stream)
 {
     enum rp_status status =
         rp_copy_out(&outputs->copies, bench, output->id, output->lo, output->hi, stream);

@@ -50,6 +50,6 @@ uint64_t rp_outputs_shape(const struct rp_footprint *call);
 
 /* Copies an output into a block of the bench's store. */
 enum rp_status rp_output_copy(struct rp_outputs *outputs, struct rp_output *output,
-                              const struct rp_bench *bench, rp_stream stream);
+                              const struct rp_workbench *bench, rp_stream stream);
 
 #endif

@@ -9,10 +9,10 @@
 
 static struct {
     struct rp_driver driver;
-    struct rp_bench bench; /* without a store until there is need of one */
+    struct rp_workbench bench; /* without a store until there is need of one */
 } refuge;
 
-const struct rp_bench *rp_refuge(void)
+const struct rp_workbench *rp_refuge(void)
 {
     struct rp_store *store = refuge.bench.store;
     if (!rp_switch_on(RP_SWITCH_REFUGE))
@@ -30,7 +30,7 @@ const struct rp_bench *rp_refuge(void)
 struct rp_store *rp_refuge_store(uint64_t bytes)
 {
     bool allowed = rp_policy_is_planned() && !rp_core.captures;
-    const struct rp_bench *bench = allowed ? rp_refuge() : NULL;
+    const struct rp_workbench *bench = allowed ? rp_refuge() : NULL;
     if (!bench) {
         rp_policy_starved(rp_store_block_bytes(bytes));
         return NULL;
@@ -42,7 +42,7 @@ struct rp_store *rp_refuge_store(uint64_t bytes)
 
 uint64_t rp_refuge_move(struct rp_copies *copies, uint32_t owner)
 {
-    const struct rp_bench *bench = rp_refuge();
+    const struct rp_workbench *bench = rp_refuge();
     uint64_t moved = 0;
     for (size_t i = 0; bench && i < copies->count; i++) {
         struct rp_copy *copy = &copies->items[i];

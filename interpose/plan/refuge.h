@@ -13,7 +13,7 @@
 
 /* What copies into it work on; made when it is first asked for. NULL when the host is out of
  * memory. */
-const struct rp_bench *rp_refuge(void);
+const struct rp_workbench *rp_refuge(void);
 /* rp_bench.refuge: of a run that is planned, or is to be. A plan that had counted on that room
  * falls. */
 struct rp_store *rp_refuge_store(uint64_t bytes);

@@ -112,7 +112,7 @@ static bool is_met_whole(const struct clobber *by, const struct rp_output *outpu
 }
 
 static enum rp_status copy_output(struct rp_execution *execution, struct rp_output *output,
-                                  const struct rp_bench *bench, const struct clobber *by)
+                                  const struct rp_workbench *bench, const struct clobber *by)
 {
     if (!rp_core_can_copy(by->stream))
         return RP_UNSUPPORTED;
@@ -127,7 +127,7 @@ static enum rp_status copy_output(struct rp_execution *execution, struct rp_outp
 static enum rp_status flee(struct rp_execution *execution, struct rp_output *output,
                            const struct clobber *by)
 {
-    const struct rp_bench *bench = rp_refuge();
+    const struct rp_workbench *bench = rp_refuge();
     enum rp_status status = bench ? copy_output(execution, output, bench, by) : RP_NO_MEMORY;
     if (status == RP_OK)
         rp_core.figures.bytes_in_refuge += output->hi - output->lo;
@@ -141,8 +141,9 @@ static void lose_output(struct rp_execution *execution, const struct rp_output *
     if (execution->phase == RP_PHASE_FORWARD)
         rp_retain_refuse(execution, "an output could not be copied");
     else
-        rp_report(RP_HAZARD_NOT_PRESERVED, execution, call, output->id, output->lo, output->hi,
-                  NULL, NULL);
+        rp_report(RP_HAZARD_NOT_PRESERVED, (struct rp_met){.execution = execution, .call = call,
+                                                           .id = output->id, .lo = output->lo,
+                                                           .hi = output->hi});
 }
 
 static void copy_or_lose(struct rp_execution *execution, struct rp_output *output,

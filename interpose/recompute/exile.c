@@ -45,7 +45,7 @@ enum rp_status rp_exile_of(rp_alloc_id id, struct rp_spans *spans)
 
 /* ---- going -------------------------------------------------------------------------- */
 
-static enum rp_status copy_out(const struct rp_bench *bench, const struct rp_candidate *one,
+static enum rp_status copy_out(const struct rp_workbench *bench, const struct rp_candidate *one,
                                rp_stream line)
 {
     struct exile exile = {.id = one->id, .lo = one->lo, .hi = one->hi, .backed = one->backed};
@@ -64,7 +64,7 @@ static enum rp_status copy_out(const struct rp_bench *bench, const struct rp_can
 }
 
 /* The memory goes once the copies are there, and not before. */
-static uint64_t give_memory(size_t from, const struct rp_bench *bench)
+static uint64_t give_memory(size_t from, const struct rp_workbench *bench)
 {
     uint64_t freed = 0;
     bool copied = rp_drop_moved();
@@ -84,13 +84,14 @@ static uint64_t give_memory(size_t from, const struct rp_bench *bench)
 }
 
 /* How much more the host is to hold. */
-static uint64_t host_room(const struct rp_bench *bench)
+static uint64_t host_room(const struct rp_workbench *bench)
 {
     uint64_t share = rp_host_share(rp_store_reserved(bench->store)), used = rp_exile_bytes();
     return share > used ? share - used : 0;
 }
 
-static uint64_t move(const struct rp_candidates *all, const struct rp_bench *bench, uint64_t bytes)
+static uint64_t move(const struct rp_candidates *all, const struct rp_workbench *bench,
+                     uint64_t bytes)
 {
     size_t from = exiles.count;
     uint64_t copied = 0, room = all->count ? host_room(bench) : 0;
@@ -114,7 +115,7 @@ static uint64_t move(const struct rp_candidates *all, const struct rp_bench *ben
  * what is moved, wherever the call works that wants its place. */
 static uint64_t move_in_its_context(const struct rp_candidates *all, uint64_t bytes)
 {
-    const struct rp_bench *bench = rp_refuge();
+    const struct rp_workbench *bench = rp_refuge();
     uint64_t freed = 0, owner = all->count ? rp_backing_owner(all->items[0].backed) : 0;
     CUcontext left;
     if (!bench || !owner)

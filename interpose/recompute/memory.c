@@ -237,7 +237,7 @@ bool rp_recompute_yields(unsigned attempt)
     return rp_backings_mapped() < before;
 }
 
-const struct rp_bench *rp_recompute_refuge(void)
+const struct rp_workbench *rp_recompute_refuge(void)
 {
     return rp_recompute_is_on() ? rp_refuge() : NULL;
 }
@@ -254,7 +254,7 @@ void rp_recompute_lost(uint64_t context)
         execution->recipe->closed = true;
     }
     if (!rp_exile_forget_in(context)) {
-        rp_report(RP_HAZARD_NOT_PRESERVED, NULL, NULL, 0, 0, 0, NULL, NULL);
+        rp_report(RP_HAZARD_NOT_PRESERVED, (struct rp_met){0});
         rp_exile_forget_all();
     }
     rp_leftovers_lose(context);

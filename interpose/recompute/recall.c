@@ -154,7 +154,7 @@ static enum rp_status stash_all(const struct rp_recipe *recipe,
 }
 
 /* `*lost` tells whether anything was written before it failed. */
-static enum rp_status follow(struct rp_execution *execution, const struct rp_bench *bench,
+static enum rp_status follow(struct rp_execution *execution, const struct rp_workbench *bench,
                              rp_stream stream, bool *lost)
 {
     struct rp_transaction *transaction;
@@ -188,7 +188,7 @@ static uint64_t largest_write(const struct rp_recipe *recipe)
     return most;
 }
 
-static enum rp_status follow_again(struct rp_execution *execution, const struct rp_bench *bench,
+static enum rp_status follow_again(struct rp_execution *execution, const struct rp_workbench *bench,
                                    rp_stream stream, bool *lost)
 {
     enum rp_status status = rp_order_gather(rp_core.bench.order, stream);
@@ -201,7 +201,7 @@ static enum rp_status follow_with_room(struct rp_execution *execution, rp_stream
                                        bool *lost)
 {
     uint64_t room = largest_write(execution->recipe);
-    const struct rp_bench *refuge;
+    const struct rp_workbench *refuge;
     enum rp_status status = follow(execution, &rp_core.bench, stream, lost);
     for (int i = 0; i < ATTEMPTS && status == RP_NO_MEMORY && !*lost; i++, room *= 2) {
         if (!rp_drop_make_room_for(room))

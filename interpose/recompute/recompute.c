@@ -263,10 +263,12 @@ bool rp_recompute_before(const struct rp_footprint *call)
         return true;
     if (status == RP_NO_MEMORY)
         rp_recompute_refuses(more(rp_need_missing(call), rp_granule_bytes()));
+    else if (holding)
+        rp_report(RP_HAZARD_NOT_PRESERVED,
+                  (struct rp_met){.execution = holding->owner, .call = call, .id = holding->id,
+                                  .lo = holding->lo, .hi = holding->hi});
     else
-        rp_report(RP_HAZARD_NOT_PRESERVED, holding ? holding->owner : NULL, call,
-                  holding ? holding->id : 0, holding ? holding->lo : 0,
-                  holding ? holding->hi : 0, NULL, NULL);
+        rp_report(RP_HAZARD_NOT_PRESERVED, (struct rp_met){.call = call});
     return status != RP_NO_MEMORY;
 }
 

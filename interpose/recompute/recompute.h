@@ -122,7 +122,7 @@ bool rp_recompute_make_room_for(uint64_t bytes);
  * asked. False when nothing went. */
 bool rp_recompute_yields(unsigned attempt);
 /* Where copies go that the budget leaves no room for; NULL when there is no such place. */
-const struct rp_bench *rp_recompute_refuge(void);
+const struct rp_workbench *rp_recompute_refuge(void);
 /* A call of this name asks for something that comes with the memory itself: from now on all of that
  * is there. False where there is no room for it. */
 bool rp_recompute_stays(struct rp_backed *backed, uint32_t name);

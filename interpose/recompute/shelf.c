@@ -11,7 +11,7 @@ struct rp_shelf {
     size_t parts;
 };
 
-static enum rp_status copy_out(const struct rp_bench *bench, uint64_t address, uint64_t bytes,
+static enum rp_status copy_out(const struct rp_workbench *bench, uint64_t address, uint64_t bytes,
                                struct rp_shelf *shelf)
 {
     enum rp_status status = rp_store_take(bench->store, bytes, shelf->line, &shelf->block);
@@ -24,7 +24,7 @@ static enum rp_status copy_out(const struct rp_bench *bench, uint64_t address, u
     return status;
 }
 
-enum rp_status rp_shelf_fill(const struct rp_bench *bench, uint64_t address, uint64_t bytes,
+enum rp_status rp_shelf_fill(const struct rp_workbench *bench, uint64_t address, uint64_t bytes,
                              rp_stream line, struct rp_shelf **out)
 {
     struct rp_shelf *shelf = malloc(sizeof *shelf);
@@ -56,7 +56,7 @@ enum rp_status rp_shelf_copy(struct rp_shelf *shelf, uint64_t offset, uint64_t b
     return status;
 }
 
-void rp_shelf_give(struct rp_shelf *shelf, const struct rp_bench *bench)
+void rp_shelf_give(struct rp_shelf *shelf, const struct rp_workbench *bench)
 {
     if (--shelf->parts)
         return;

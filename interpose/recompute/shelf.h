@@ -11,7 +11,7 @@
 struct rp_shelf;
 
 /* Copies `bytes` at `address` there, in `line`: one part. The bench is the refuge's. */
-enum rp_status rp_shelf_fill(const struct rp_bench *bench, uint64_t address, uint64_t bytes,
+enum rp_status rp_shelf_fill(const struct rp_workbench *bench, uint64_t address, uint64_t bytes,
                              rp_stream line, struct rp_shelf **out);
 /* What was one part is two from now on. */
 void rp_shelf_divide(struct rp_shelf *shelf);
@@ -19,6 +19,6 @@ void rp_shelf_divide(struct rp_shelf *shelf);
 enum rp_status rp_shelf_copy(struct rp_shelf *shelf, uint64_t offset, uint64_t bytes,
                              uint64_t address, rp_stream stream);
 /* A part is needed no more. With NULL the memory went with its context. */
-void rp_shelf_give(struct rp_shelf *shelf, const struct rp_bench *bench);
+void rp_shelf_give(struct rp_shelf *shelf, const struct rp_workbench *bench);
 
 #endif

@@ -54,7 +54,7 @@ static void store_has_grown(void)
 
 enum rp_status rp_core_make_store(void)
 {
-    struct rp_bench *bench = &rp_core.bench;
+    struct rp_workbench *bench = &rp_core.bench;
     enum rp_status status = rp_store_create(bench->driver, bench->order, &bench->store);
     if (status != RP_OK)
         return status;
@@ -67,7 +67,7 @@ enum rp_status rp_core_make_store(void)
 
 enum rp_status rp_core_start(void)
 {
-    struct rp_bench *bench = &rp_core.bench;
+    struct rp_workbench *bench = &rp_core.bench;
     if (inherited_trace)
         rp_trace_writer_abandon(inherited_trace);
     inherited_trace = NULL;

@@ -41,7 +41,7 @@ struct rp_core {
     pthread_mutex_t lock;
     struct rp_config config;
     struct rp_driver driver;
-    struct rp_bench bench; /* memory, versions, order, store and driver under one name */
+    struct rp_workbench bench; /* memory, versions, order, store and driver under one name */
     struct rp_state *state;
     struct rp_names *names;
     uint32_t call_names[RP_CALL_COUNT]; /* by call id; 0 until the call is first met */

@@ -56,7 +56,7 @@ bool rp_keep_is_yet_to_come(rp_alloc_id id, uint64_t lo, uint64_t hi)
 /* ---- keeping ------------------------------------------------------------------ */
 
 /* The job orders who else writes what the call certainly meets, but not what is copied beside. */
-static enum rp_status note_copied(const struct rp_bench *bench, rp_stream stream,
+static enum rp_status note_copied(const struct rp_workbench *bench, rp_stream stream,
                                   const struct rp_reach *reach, struct rp_span span)
 {
     bool is_beside = !reach->certain || span.lo < reach->lo || span.hi > reach->hi;
@@ -66,7 +66,7 @@ static enum rp_status note_copied(const struct rp_bench *bench, rp_stream stream
 
 void rp_keep_let_copy(struct rp_footprint *call)
 {
-    const struct rp_bench *bench = &rp_core.bench;
+    const struct rp_workbench *bench = &rp_core.bench;
     for (size_t i = 0; i < call->count; i++) {
         const struct rp_reach *reach = &call->reaches[i];
         if (reach->effect == RP_WRITE &&
@@ -83,7 +83,7 @@ static bool can_copy_now(rp_alloc_id id, struct rp_span span, rp_stream stream)
     return !rp_keep_is_yet_to_come(id, span.lo, span.hi);
 }
 
-static enum rp_status keep_span(struct rp_execution *execution, const struct rp_bench *bench,
+static enum rp_status keep_span(struct rp_execution *execution, const struct rp_workbench *bench,
                                 const struct rp_footprint *call, const struct rp_reach *reach,
                                 struct rp_span span)
 {
@@ -113,7 +113,7 @@ static enum rp_status keep_somewhere(struct rp_execution *execution,
                                      const struct rp_footprint *call,
                                      const struct rp_reach *reach, struct rp_span span)
 {
-    const struct rp_bench *bench = &rp_core.bench;
+    const struct rp_workbench *bench = &rp_core.bench;
     enum rp_status status = keep_span(execution, bench, call, reach, span);
     if (status == RP_NO_MEMORY && rp_recompute_make_room_for(2 * (span.hi - span.lo)))
         status = keep_span(execution, bench, call, reach, span);
@@ -258,7 +258,7 @@ static enum rp_status recall_span(struct rp_execution *execution, const struct r
 {
     rp_alloc_id id = reach->id;
     enum rp_status status = RP_OK;
-    struct rp_bench bench = rp_core.bench;
+    struct rp_workbench bench = rp_core.bench;
     if (rp_policy_plan())
         bench.refuge = NULL; /* no plan falls for it */
     if (rp_executions_recalled_bytes() + (span.hi - span.lo) > RECALLED_BYTES)

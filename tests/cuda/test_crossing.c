@@ -25,7 +25,7 @@ struct call {
 struct world {
     struct rp_host *host;
     struct rp_driver driver;
-    struct rp_bench bench;
+    struct rp_workbench bench;
     struct rp_kept *kept[CALLS];
     rp_alloc_id id;
     unsigned char *live;
@@ -133,7 +133,7 @@ static void order_by_job(struct world *world, const struct call *calls, int at)
 /* As the layer does it. */
 static void make_call(struct world *world, const struct call *call, int at)
 {
-    const struct rp_bench *bench = &world->bench;
+    const struct rp_workbench *bench = &world->bench;
     const struct rp_writer writer = {.version = (rp_version)at + 1, .stream = call->stream};
     assert_int_equal(rp_order_meet(bench->order, call->stream), RP_OK);
     assert_int_equal(rp_crossing_after_copies(bench->crossing, world->id, call->lo, call->hi,

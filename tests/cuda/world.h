@@ -13,7 +13,7 @@ enum { BYTES = 64, SEEDS = 200 };
 struct world {
     struct rp_host *host;
     struct rp_driver driver;
-    struct rp_bench bench;
+    struct rp_workbench bench;
     struct rp_kept *kept;
     rp_alloc_id id;
     unsigned char *live;

@@ -38,7 +38,7 @@ static void copy(void)
     DO(cuCtxSynchronize);
 }
 
-static struct rp_bench bench;
+static struct rp_workbench bench;
 static struct rp_driver driver;
 static struct rp_kept *kept;
 static rp_alloc_id id;
