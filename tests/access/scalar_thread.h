@@ -61,7 +61,7 @@ static inline bool is_signed(enum rp_ptx_type type)
 
 static inline bool is(const struct rp_ptx_instruction *ptx, const char *op)
 {
-    return !strcmp(ptx->op, op);
+    return ptx->op[0] == op[0] && !strcmp(ptx->op, op); /* mostly the former tells */
 }
 
 static inline uint64_t scalar_random(uint64_t *state)
