@@ -105,6 +105,9 @@ struct rp_builder {
     struct rp_vec frames;  /* struct rp_frame */
     struct rp_vec steps;   /* struct rp_step */
     uint32_t variable_count;
+    uint32_t *writers;     /* by register, of the first variables: see rp_ssa_survey */
+    uint32_t register_count;
+    struct rp_local *local; /* see local.h */
     struct rp_vec slots;   /* struct rp_slot */
     struct rp_map *slot_variables;
 
@@ -156,6 +159,8 @@ bool rp_graph_in_loop(const struct rp_builder *build, uint32_t node, uint32_t lo
 uint32_t rp_graph_left_loop(const struct rp_builder *build, uint32_t node, uint32_t other);
 
 /* ssa.c */
+void rp_ssa_survey(struct rp_builder *build); /* before the first read: which registers are written
+                                               * in one node only, and need no phis */
 uint32_t rp_ssa_op(struct rp_builder *build, struct rp_op op);
 uint32_t rp_ssa_constant(struct rp_builder *build, int64_t value, unsigned bits);
 uint32_t rp_ssa_opaque(struct rp_builder *build, uint32_t node, unsigned bits, unsigned type_bits,
@@ -195,6 +200,15 @@ void rp_translate_results(struct rp_builder *build, uint32_t node, const struct 
 uint32_t rp_translate_root(struct rp_builder *build, const struct rp_ptx_var *var, uint32_t param);
 
 /* load.c */
+/* The parameter that byte `offset` of the block belongs to, or NULL. */
+const struct rp_ptx_var *rp_param_at(const struct rp_builder *build, uint64_t offset);
+/* An address as what it is counted from (an RP_OP_NEAR with a name), an index, and a constant. */
+struct rp_place {
+    uint32_t base, index; /* RP_NONE: there is none */
+    int64_t offset;
+};
+/* False where it is not one of each. */
+bool rp_place_find(struct rp_builder *build, uint32_t value, struct rp_place *out);
 /* The results of a load at `address` + `offset`; RP_NONE: it is not known where. */
 void rp_load_results(struct rp_builder *build, uint32_t node, const struct rp_step *step,
                      uint32_t address, int64_t offset);

@@ -17,8 +17,19 @@ static bool join_near(struct rp_form *out, const struct rp_form *a, const struct
     return true;
 }
 
+/* Of two pointers neither is known: each is one of both. */
+static void join_roots(struct rp_run *run, struct rp_form *a, struct rp_form *b, unsigned bits)
+{
+    bool apart = a->root && b->root && a->root != b->root;
+    if (bits < 64 || !apart || ((a->flags | b->flags) & (RP_FORM_STRANGE | RP_FORM_NEAR)))
+        return;
+    int32_t root = rp_run_either(run, a->root, b->root);
+    if (root)
+        a->root = b->root = root;
+}
+
 /* A value that is one of several: what they have in common. */
-static void join(const struct rp_run *run, struct rp_form *out, const struct rp_form *other,
+static void join(struct rp_run *run, struct rp_form *out, const struct rp_form *other,
                  unsigned bits)
 {
     if (rp_form_equal(out, other))
@@ -30,6 +41,7 @@ static void join(const struct rp_run *run, struct rp_form *out, const struct rp_
     bool both_near = a.flags & b.flags & RP_FORM_NEAR;
     if (join_near(out, &a, &b, bits))
         return;
+    join_roots(run, &a, &b, bits);
     if (a.root != b.root || ((a.flags ^ b.flags) & RP_FORM_NEAR)) {
         rp_op_unrelated(out, bits);
         out->flags |= bits >= 64 ? flags & RP_FORM_STRANGE : 0;

@@ -141,7 +141,8 @@ static void cover(struct rp_run *run, const struct rp_touch *touch, const struct
         return;
     out.exact &= touch->certain && !run->one_of_several;
     run->lacks_walk |= !out.exact && touch->walks && !rp_run_is_untold(run, touch);
-    bool worth_it = touch->effect == RP_WRITE && touch->best == RP_VERDICT_EXACT;
+    bool worth_it = (touch->effect == RP_WRITE || run->one_of_several) &&
+                    touch->best == RP_VERDICT_EXACT;
     if (!out.exact && worth_it && rp_run_halve(run, touch))
         return;
     out.touch = (uint32_t)(touch - run->proof->touches);
@@ -193,12 +194,17 @@ static void touch_form(struct rp_run *run, const struct rp_touch *touch, struct 
 
 /* By one of several pointers: as if by each of them. */
 static void touch_group(struct rp_run *run, const struct rp_touch *touch,
-                        const struct rp_group *group, struct rp_form *address)
+                        const struct rp_form *address)
 {
+    struct rp_form by;
     run->one_of_several = true;
-    for (uint32_t i = 0; i < group->count; i++) {
-        address->root = group->first + (int32_t)(i * group->step);
-        touch_form(run, touch, address);
+    for (int32_t root = address->root; root; root = rp_run_group(run, root).more) {
+        const struct rp_group group = rp_run_group(run, root);
+        for (uint32_t i = 0; i < group.count; i++) {
+            rp_form_copy(&by, address);
+            by.root = group.first + (int32_t)(i * group.step);
+            touch_form(run, touch, &by);
+        }
     }
     run->one_of_several = false;
 }
@@ -210,9 +216,9 @@ static void touch_address(struct rp_run *run, const struct rp_touch *touch)
     rp_form_copy(&address, &run->forms[touch->address]);
     if (__builtin_add_overflow(address.c, touch->offset, &address.c))
         address.flags |= RP_FORM_TOP;
-    const struct rp_group *group = rp_run_group(run, address.root);
+    bool group = rp_run_is_group(run, address.root);
     if (group)
-        touch_group(run, touch, group, &address);
+        touch_group(run, touch, &address);
     else
         touch_form(run, touch, &address);
     if (run->found.cover_count > covers && !group)

@@ -7,12 +7,6 @@
 
 #define MOST_CUTS 12 /* of a launch, so that each piece has one pointer */
 
-const struct rp_group *rp_run_group(const struct rp_run *run, int32_t root)
-{
-    size_t first = run->proof->root_count + RP_MAX_SLOTS;
-    return root && (size_t)root > first ? &run->groups[(size_t)root - 1 - first] : NULL;
-}
-
 bool rp_run_is_untold(const struct rp_run *run, const struct rp_touch *touch)
 {
     return run->untold && (touch->depends & RP_DEPENDS_MEMORY);
@@ -175,21 +169,6 @@ static bool ask_apart(struct rp_run *run, const struct rp_op *op, const struct r
     return true;
 }
 
-static int32_t make_group(struct rp_run *run, int32_t first, uint32_t count, uint32_t step)
-{
-    uint32_t at = 0;
-    size_t root = run->proof->root_count + RP_MAX_SLOTS;
-    const struct rp_group *known = run->groups;
-    while (at < run->group_count && (known[at].first != first || known[at].count != count ||
-                                     known[at].step != step))
-        at++;
-    if (at == RP_MAX_GROUPS)
-        return 0;
-    run->groups[at] = (struct rp_group){first, count, step};
-    run->group_count += at == run->group_count;
-    return (int32_t)(root + at) + 1;
-}
-
 static void one_of(struct rp_run *run, const struct rp_op *op, const struct rp_window *window,
                    const struct places *places, struct rp_form *out)
 {
@@ -200,9 +179,11 @@ static void one_of(struct rp_run *run, const struct rp_op *op, const struct rp_w
         lo = value < lo ? value : lo;
         hi = value > hi ? value : hi;
     }
+    const struct rp_group pointers = {.first = slot_at(window, places->lo),
+                                      .count = (uint32_t)count,
+                                      .step = (uint32_t)(places->step / 8)};
     int32_t group = op->from < 64 || (lo >= 0 && hi <= UINT32_MAX)
-                        ? 0 : make_group(run, slot_at(window, places->lo), (uint32_t)count,
-                                         (uint32_t)(places->step / 8));
+                        ? 0 : rp_run_make_group(run, pointers);
     if (group) {
         rp_form_set(out, 0);
         out->root = group;

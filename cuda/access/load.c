@@ -32,22 +32,16 @@ void rp_load_results(struct rp_builder *build, uint32_t node, const struct rp_st
 
 /* ---- when all values are there --------------------------------------------------- */
 
-/* An address as what it is counted from, an index, and a constant. */
-struct place {
-    uint32_t base, index; /* RP_NONE: there is none */
-    int64_t offset;
-};
-
 enum { MOST_SUMS = 8 };
 
-static bool take_apart(struct rp_builder *build, uint32_t value, struct place *out, unsigned depth)
+static bool take_apart(struct rp_builder *build, uint32_t value, struct rp_place *out,
+                       unsigned depth)
 {
     value = rp_ssa_find(build, value);
     const struct rp_op *op = &RP_ITEMS(build->ops, struct rp_op)[value];
-    if (op->kind == RP_OP_ADD && depth < MOST_SUMS) {
-        uint32_t a = op->a, b = op->b;
+    uint32_t a = op->a, b = op->b;
+    if (op->kind == RP_OP_ADD && depth < MOST_SUMS)
         return take_apart(build, a, out, depth + 1) && take_apart(build, b, out, depth + 1);
-    }
     if (op->kind == RP_OP_CONST)
         return !__builtin_add_overflow(out->offset, op->imm, &out->offset);
     uint32_t *place = op->kind == RP_OP_NEAR && op->imm ? &out->base : &out->index;
@@ -57,8 +51,19 @@ static bool take_apart(struct rp_builder *build, uint32_t value, struct place *o
     return true;
 }
 
-/* The name of the parameter that byte `offset` of the block belongs to. */
-static const struct rp_ptx_var *param_at(const struct rp_builder *build, uint64_t offset)
+bool rp_place_find(struct rp_builder *build, uint32_t value, struct rp_place *out)
+{
+    *out = (struct rp_place){.base = RP_NONE, .index = RP_NONE};
+    return take_apart(build, value, out, 0);
+}
+
+static bool is_of_param(const struct rp_builder *build, const struct rp_place *place)
+{
+    return place->base != RP_NONE &&
+           RP_ITEMS(build->ops, struct rp_op)[place->base].imm == RP_NEAR_PARAM;
+}
+
+const struct rp_ptx_var *rp_param_at(const struct rp_builder *build, uint64_t offset)
 {
     const struct rp_ptx_function *entry = build->entry;
     for (size_t i = 0; i < entry->param_count; i++)
@@ -76,7 +81,7 @@ static struct rp_op opaque_like(const struct rp_op *op)
 
 /* From the parameter block: of a constant place as if its name had been written. */
 static struct rp_op field(struct rp_builder *build, const struct rp_op *load,
-                          const struct place *place)
+                          const struct rp_place *place)
 {
     const struct rp_op *base = &RP_ITEMS(build->ops, struct rp_op)[place->base];
     struct rp_op out = *load;
@@ -95,7 +100,7 @@ static struct rp_op field(struct rp_builder *build, const struct rp_op *load,
     out.kind = RP_OP_PARAM;
     out.a = out.b = out.c = RP_NONE;
     if (load->from == 64)
-        out.a = rp_translate_root(build, param_at(build, (uint64_t)out.imm), (uint32_t)out.imm);
+        out.a = rp_translate_root(build, rp_param_at(build, (uint64_t)out.imm), (uint32_t)out.imm);
     return out;
 }
 
@@ -103,8 +108,8 @@ static struct rp_op field(struct rp_builder *build, const struct rp_op *load,
 static void settle_map(struct rp_builder *build, uint32_t value)
 {
     struct rp_op op = RP_ITEMS(build->ops, struct rp_op)[value];
-    struct place place = {.base = RP_NONE, .index = RP_NONE};
-    bool simple = take_apart(build, op.a, &place, 0) && place.base != RP_NONE &&
+    struct rp_place place;
+    bool simple = rp_place_find(build, op.a, &place) && is_of_param(build, &place) &&
                   place.index == RP_NONE;
     const struct rp_op *base = &RP_ITEMS(build->ops, struct rp_op)[simple ? place.base : value];
     int64_t at = (int64_t)base->b;
@@ -118,9 +123,8 @@ static void settle_map(struct rp_builder *build, uint32_t value)
 static void settle(struct rp_builder *build, uint32_t value)
 {
     struct rp_op load = RP_ITEMS(build->ops, struct rp_op)[value];
-    struct place place = {.base = RP_NONE, .index = RP_NONE};
-    bool simple = take_apart(build, load.a, &place, 0);
-    if (simple && place.base != RP_NONE)
+    struct rp_place place;
+    if (rp_place_find(build, load.a, &place) && is_of_param(build, &place))
         load = field(build, &load, &place);
     else if (load.from != 64)
         load = opaque_like(&load);

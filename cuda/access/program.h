@@ -22,8 +22,8 @@ enum rp_op_kind {
     RP_OP_PARAM,     /* imm: byte offset; `from` bits */
     RP_OP_SREG,      /* imm: enum rp_ptx_sreg */
     RP_OP_ROOT,      /* imm: index in roots */
-    RP_OP_NEAR,      /* the address of a shared, local or param variable, or the grid's barrier; of
-                      * a parameter of the kernel, bytes [b, c) of the block: imm is 1 */
+    RP_OP_NEAR,      /* the address of a shared, local or param variable, or the grid's barrier; imm
+                      * is an enum rp_near */
     RP_OP_LOAD,      /* `from` bits from memory at a + imm, which may be known at a launch */
     RP_OP_FIELD,     /* ... from the parameter block at a + imm, if that is in [b, c) */
     RP_OP_MAP,       /* where the tensor of the map is that the parameter block has at imm */
@@ -46,6 +46,12 @@ enum rp_op_kind {
     /* what only walks know more of than that it is opaque (struct rp_walk_block) */
     RP_OP_CARRIED,   /* a phi of a loop that is neither this nor that */
     RP_OP_PEXIT      /* predicate a after its loop */
+};
+
+enum rp_near {
+    RP_NEAR_ANY,
+    RP_NEAR_PARAM, /* of a parameter of the kernel: bytes [b, c) of the block */
+    RP_NEAR_LOCAL  /* of local variable b, see local.h */
 };
 
 enum rp_compare { RP_EQ, RP_NE, RP_LT, RP_LE, RP_GT, RP_GE };
@@ -134,7 +140,8 @@ struct rp_touch {
  *
  * Where it turns out that data decide, both ways are walked: next[aside] and what follows until the
  * block where they meet, and then the other. What is written in between may be written; and what
- * is `fickle` is not known any more. Where data decide in a loop, nobody walks. */
+ * is `fickle` is not known any more. In a loop the way aside is one that ends within its turn: the
+ * other may go on round it. */
 struct rp_walk_block {
     uint32_t first_op, op_count, phi_count, first_touch, touch_count;
     uint32_t condition; /* RP_NONE: the thread goes to next[0] */
@@ -182,6 +189,7 @@ struct rp_proof {
     uint32_t grid_scale[3];  /* the value that ctaid is multiplied with */
     uint64_t param_bytes;    /* that the slice reads */
     bool loads;              /* it has RP_OP_LOAD or RP_OP_FIELD */
+    bool joins;              /* some value of 64 bits may be one of several */
     const char *refused;     /* not analysed at all: everything, and why */
     enum rp_verdict best_reads, best_writes;
     enum rp_varies varies;

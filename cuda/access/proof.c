@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cuda/access/build.h"
+#include "cuda/access/local.h"
 #include "cuda/access/run.h"
 
 #include <stdio.h>
@@ -30,6 +30,8 @@ static bool build_program(struct rp_builder *build, struct rp_proof *proof)
     build->constants = rp_map_create(build);
     rp_flow_build(build);
     rp_graph_build(build);
+    rp_local_survey(build);
+    rp_ssa_survey(build);
     translate_nodes(build);
     rp_ssa_finish(build);
     rp_loads_settle(build);

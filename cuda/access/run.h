@@ -114,11 +114,12 @@ struct rp_window {
     bool refused;     /* ... for the caller does not know them, and may another time */
 };
 
-/* A root that is one of several pointers, and nobody knows which: those from `first` on. Its number
- * is not known. */
+/* A root that is one of several pointers, and nobody knows which: those from `first` on, and those
+ * that `more` is. Its number is not known. */
 struct rp_group {
     int32_t first; /* index + 1 */
     uint32_t count, step;
+    int32_t more;  /* a root or a group, or 0 */
 };
 
 struct rp_findings {
@@ -187,7 +188,7 @@ static inline bool rp_is_offset(uint64_t number)
 /* How many there can be of a proof. */
 static inline size_t rp_root_limit(const struct rp_proof *proof)
 {
-    return proof->root_count + (proof->loads ? RP_MAX_SLOTS + RP_MAX_GROUPS : 0);
+    return proof->root_count + (proof->loads || proof->joins ? RP_MAX_SLOTS + RP_MAX_GROUPS : 0);
 }
 
 /* The parameter that a root is, or UINT32_MAX. */
@@ -225,8 +226,6 @@ enum rp_status rp_run_evaluate(const struct rp_proof *proof, const struct rp_lau
 /* known.c */
 void rp_run_load(struct rp_run *run, const struct rp_op *op, struct rp_form *out);
 void rp_run_map(struct rp_run *run, const struct rp_op *op, struct rp_form *out);
-/* The group that a root stands for, or NULL. */
-const struct rp_group *rp_run_group(const struct rp_run *run, int32_t root);
 /* True where looking closer at the touch leads nowhere, as what is in memory is not known. */
 bool rp_run_is_untold(const struct rp_run *run, const struct rp_touch *touch);
 /* One value of a load at `at`, an address (counted from root `from`, or 0) or an offset in the
@@ -238,6 +237,15 @@ bool rp_run_contradicts(const struct rp_run *run, const struct rp_access_set *se
 
 /* op.c */
 void rp_run_op(struct rp_run *run, uint32_t value);
+
+/* group.c */
+bool rp_run_is_group(const struct rp_run *run, int32_t root);
+/* What it stands for; a root that is no group, for itself. */
+struct rp_group rp_run_group(const struct rp_run *run, int32_t root);
+/* The root that stands for these; 0: there are too many. */
+int32_t rp_run_make_group(struct rp_run *run, struct rp_group group);
+/* ... or for all that either of them does. */
+int32_t rp_run_either(struct rp_run *run, int32_t one, int32_t other);
 
 /* divide.c */
 /* Ends this run of the piece, unless one before has done so. */

@@ -152,6 +152,7 @@ static void write_ops(struct rp_slice *slice, struct rp_proof *proof)
         bool used[3];
         op.wanted = slice->wanted[slice->order[i]];
         proof->loads |= op.kind == RP_OP_LOAD || op.kind == RP_OP_FIELD || op.kind == RP_OP_MAP;
+        proof->joins |= op.bits == 64 && (op.kind == RP_OP_SELECT || op.kind == RP_OP_PHI);
         op.block = slice->node_number[op.block];
         if (op.kind == RP_OP_PHI) {
             args += op.a;

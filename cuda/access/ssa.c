@@ -84,6 +84,62 @@ static uint32_t only_predecessor(const struct rp_builder *build, uint32_t node)
     return count == 1 ? found : RP_NONE;
 }
 
+/* ---- registers that are written in one node ---------------------------------------------- */
+
+enum { NEVER = RP_NONE - 1, AGAIN = RP_NONE };
+
+static void count_write(const struct rp_builder *build, uint32_t variable, uint32_t node)
+{
+    if (variable >= build->register_count)
+        return;
+    uint32_t *writer = &build->writers[variable];
+    *writer = *writer == NEVER || *writer == node ? node : AGAIN;
+}
+
+static void count_operand(const struct rp_builder *build, const struct rp_ptx_operand *to,
+                          uint32_t first_reg, uint32_t node)
+{
+    for (uint32_t i = 0; to->kind == RP_PTX_OPERAND_VECTOR && i < to->item_count; i++)
+        count_operand(build, &to->items[i], first_reg, node);
+    if (to->kind == RP_PTX_OPERAND_REG)
+        count_write(build, first_reg + to->reg, node);
+    if (to->paired)
+        count_write(build, first_reg + to->paired - 1, node);
+}
+
+void rp_ssa_survey(struct rp_builder *build)
+{
+    const struct rp_step *steps = build->steps.items;
+    build->writers = rp_build_alloc(build, (build->variable_count + 1) * sizeof(uint32_t));
+    build->register_count = build->variable_count;
+    for (uint32_t i = 0; i < build->variable_count; i++)
+        build->writers[i] = AGAIN; /* what is no register */
+    for (size_t i = 0; i < build->frames.count; i++) {
+        const struct rp_frame *frame = &RP_ITEMS(build->frames, struct rp_frame)[i];
+        for (size_t j = 0; j < frame->function->reg_count; j++)
+            build->writers[frame->first_reg + j] = NEVER;
+    }
+    for (uint32_t i = 0; i < build->rpo_count; i++) {
+        const struct rp_node *node = &build->nodes[build->rpo[i]];
+        for (uint32_t j = node->first; j < node->first + node->count; j++)
+            if (steps[j].kind == RP_STEP_COPY)
+                count_write(build, steps[j].variable, build->rpo[i]);
+            else if (steps[j].kind == RP_STEP_PLAIN && steps[j].ptx->operand_count)
+                count_operand(build, &steps[j].ptx->operands[0],
+                              RP_ITEMS(build->frames, struct rp_frame)[steps[j].frame].first_reg,
+                              build->rpo[i]);
+    }
+}
+
+/* The node that alone writes it, if every way to `at` leads through that; or RP_NONE. */
+static uint32_t only_writer(const struct rp_builder *build, uint32_t at, uint32_t variable)
+{
+    uint32_t node = variable < build->register_count ? build->writers[variable] : AGAIN;
+    bool leads = node != NEVER && node != AGAIN && node != at &&
+                 rp_graph_dominates(build, node, at);
+    return leads ? node : RP_NONE;
+}
+
 uint32_t rp_ssa_read(struct rp_builder *build, uint32_t node, uint32_t variable, unsigned bits)
 {
     uint32_t at = node, value;
@@ -96,6 +152,8 @@ uint32_t rp_ssa_read(struct rp_builder *build, uint32_t node, uint32_t variable,
             break;
         }
         uint32_t before = only_predecessor(build, at);
+        if (before == RP_NONE)
+            before = only_writer(build, at, variable);
         if (before == RP_NONE) {
             value = make_phi(build, at, variable, bits);
             break;

@@ -71,7 +71,7 @@ void rp_op_subtract(const struct rp_run *run, struct rp_form *out, const struct 
         rp_op_unrelated(out, bits);
         return;
     }
-    if (a.root && a.root == b.root && !rp_run_group(run, a.root)) { /* within one allocation */
+    if (a.root && a.root == b.root && !rp_run_is_group(run, a.root)) { /* within one allocation */
         a.root = b.root = root = 0;
     } else if (b.root || (b.flags & RP_FORM_WILD)) {
         rp_op_unroot(run, &a);

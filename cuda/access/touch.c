@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/access/touch.h"
 
+#include "cuda/access/local.h"
+
 #include <string.h>
 
 static const char texture_reason[] = "it reads through a texture or surface object";
@@ -114,6 +116,8 @@ static void translate_load(const struct rp_translation *at)
         rp_param_load(at);
         return;
     }
+    if (rp_local_load(at))
+        return;
     uint32_t address = RP_NONE;
     int64_t offset = 0;
     if (rp_touch_is_global(at, &ptx->operands[1])) {
@@ -145,7 +149,8 @@ static void translate_store(const struct rp_translation *at)
 {
     if (at->ptx->space == RP_PTX_PARAM)
         rp_param_store(at);
-    if (at->ptx->space == RP_PTX_PARAM || !rp_touch_is_global(at, &at->ptx->operands[0]))
+    if (at->ptx->space == RP_PTX_PARAM || rp_local_store(at) ||
+        !rp_touch_is_global(at, &at->ptx->operands[0]))
         return;
     struct rp_touch *store = rp_touch_at(at, RP_WRITE, &at->ptx->operands[0], width_of(at->ptx));
     store->stored = !rp_ptx_has(at->ptx, "async");
@@ -155,6 +160,7 @@ static void translate_store(const struct rp_translation *at)
 static void translate_atomic(const struct rp_translation *at, unsigned address, bool has_result)
 {
     const struct rp_ptx_operand *operand = &at->ptx->operands[address];
+    rp_local_change(at, operand);
     if (rp_touch_is_global(at, operand)) {
         /* An exchange is a store that also returns something: what it leaves behind does
          * not depend on what was there. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Instructions that compute: each becomes one or a few values. Only integers and predicates
  * are understood; whatever else there is becomes an opaque value of its type's range. */
-#include "cuda/access/translate.h"
+#include "cuda/access/local.h"
 
 #include <string.h>
 
@@ -107,10 +107,11 @@ static bool is_local_space(enum rp_ptx_space space)
  * of them lie outside of global memory. */
 static void translate_cvta(const struct rp_translation *at)
 {
-    if (is_local_space(at->ptx->space))
-        rp_value_finish(at, rp_value_make(at, RP_OP_NEAR, RP_NONE, RP_NONE));
-    else
-        rp_value_finish(at, rp_value_operand(at, 1, at->bits));
+    uint32_t value = rp_value_operand(at, 1, at->bits);
+    bool is_named = at->ptx->space == RP_PTX_LOCAL && rp_local_names(at->build, value);
+    if (is_local_space(at->ptx->space) && !is_named)
+        value = rp_value_make(at, RP_OP_NEAR, RP_NONE, RP_NONE);
+    rp_value_finish(at, value);
 }
 
 /* ---- arithmetic --------------------------------------------------------------- */

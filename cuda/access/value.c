@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cuda/access/translate.h"
+#include "cuda/access/local.h"
 
 static const struct rp_ptx_var *reg_var(const struct rp_builder *build, uint32_t frame,
                                         uint32_t reg)
@@ -79,9 +79,12 @@ static uint32_t variable_value(struct rp_builder *build, uint32_t node, uint32_t
         op.kind = RP_OP_ROOT;
         op.imm = rp_translate_root(build, var, RP_NONE);
     } else if (rp_flow_is_kernel_param(build, frame, var)) {
-        op.imm = 1;
+        op.imm = RP_NEAR_PARAM;
         op.b = (uint32_t)var->offset;
         op.c = (uint32_t)(var->offset + var->bytes);
+    } else if (rp_local_find(build, frame, var) != RP_NONE) {
+        op.imm = RP_NEAR_LOCAL;
+        op.b = rp_local_find(build, frame, var);
     }
     uint32_t base = rp_ssa_op(build, op);
     if (!operand->imm)
