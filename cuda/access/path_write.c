@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_FOUND = 128 }; /* nodes between a branch in a loop and where its ways meet */
+
 static bool is_uniform_kind(const struct rp_op *op)
 {
     return op->kind == RP_OP_CONST || op->kind == RP_OP_PARAM || op->kind == RP_OP_ROOT ||
@@ -130,11 +132,85 @@ static uint32_t next_block(const struct rp_path *path, uint32_t to)
     return to == RP_NONE ? RP_NONE : path->block_number[to];
 }
 
-/* In a loop no ways are followed but the one that is taken: who walks another aside would leave
- * the other's numbers in the wrong turn. Elsewhere what each way makes is its own. */
-static bool can_fork(const struct rp_path *path, uint32_t node)
+static const struct rp_natural_loop *loop_of(const struct rp_path *path, uint32_t loop)
 {
-    return rp_path_branches_on_data(path, node) && path->build->nodes[node].loop == RP_NONE;
+    return &RP_ITEMS(path->build->loops, struct rp_natural_loop)[loop];
+}
+
+/* The innermost loop around `node` that `other` is in, too. */
+static uint32_t common_loop(const struct rp_path *path, uint32_t node, uint32_t other)
+{
+    uint32_t loop = path->build->nodes[node].loop;
+    while (loop != RP_NONE &&
+           (other == RP_NONE || !rp_graph_in_loop(path->build, other, loop)))
+        loop = loop_of(path, loop)->parent;
+    return loop;
+}
+
+/* It begins a turn of the loop, or of one around it. */
+static bool begins_turn(const struct rp_path *path, uint32_t node, uint32_t loop)
+{
+    while (loop != RP_NONE && loop_of(path, loop)->header != node)
+        loop = loop_of(path, loop)->parent;
+    return loop != RP_NONE;
+}
+
+/* Every way from `first` on comes to `stop` before another turn of the loop, or of one around it,
+ * begins. */
+static bool stays_in_turn(const struct rp_path *path, uint32_t first, uint32_t stop, uint32_t loop)
+{
+    uint32_t found[MOST_FOUND] = {first}, count = loop != RP_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct rp_indices *succ = &path->build->nodes[found[i]].succ;
+        if (begins_turn(path, found[i], loop))
+            return false;
+        for (uint32_t j = 0; found[i] != stop && j < succ->count; j++) {
+            uint32_t known = 0;
+            while (known < count && found[known] != succ->items[j])
+                known++;
+            if (known == MOST_FOUND)
+                return false;
+            found[known] = succ->items[j];
+            count += known == count;
+        }
+    }
+    return true;
+}
+
+/* Each loop that the branch may leave can end by a branch that no data decide: who stays in it
+ * comes to an end. */
+static bool ends_without_data(const struct rp_path *path, uint32_t node, uint32_t common)
+{
+    for (uint32_t loop = path->build->nodes[node].loop; loop != common;
+         loop = loop_of(path, loop)->parent) {
+        const struct rp_indices *from = &loop_of(path, loop)->exit_from;
+        bool ends = false;
+        for (uint32_t i = 0; i < from->count && !ends; i++)
+            ends = !rp_path_branches_on_data(path, from->items[i]);
+        if (!ends)
+            return false;
+    }
+    return true;
+}
+
+/* Which way is walked aside: the shorter one, where one is at its end. What each way makes is its
+ * own, but for what the turns of a loop make: both have to meet within the turn that they part in,
+ * or where the loop is over, whence its numbers are fickle. Then one may go on round it. */
+static bool can_fork(const struct rp_path *path, uint32_t node, uint8_t *aside)
+{
+    const struct rp_indices *succ = &path->build->nodes[node].succ;
+    uint32_t after = path->control.after[node], loop = path->build->nodes[node].loop;
+    *aside = succ->items[1] == RP_EXIT_NODE;
+    if (!rp_path_branches_on_data(path, node) || loop == RP_NONE)
+        return rp_path_branches_on_data(path, node);
+    uint32_t common = common_loop(path, node, after);
+    if (!ends_without_data(path, node, common))
+        return false;
+    for (int i = 0; i < 2; i++, *aside ^= 1)
+        if (stays_in_turn(path, succ->items[*aside], after, loop) &&
+            stays_in_turn(path, succ->items[!*aside], after, common))
+            return true;
+    return false;
 }
 
 static void write_branch(const struct rp_path *path, uint32_t node, struct rp_walk_block *block)
@@ -143,9 +219,7 @@ static void write_branch(const struct rp_path *path, uint32_t node, struct rp_wa
     if (!path->decides[node])
         return;
     block->condition = renumber(path, path->build->nodes[node].condition);
-    block->forks = can_fork(path, node);
-    /* the shorter one first, where one is at its end */
-    block->aside = path->build->nodes[node].succ.items[1] == RP_EXIT_NODE;
+    block->forks = can_fork(path, node, &block->aside);
     uint32_t after = path->control.after[node];
     block->meets = after == RP_NONE || after == RP_EXIT_NODE ? RP_NONE : path->block_number[after];
 }

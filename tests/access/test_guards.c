@@ -328,7 +328,7 @@ static void loops_that_are_not_counted(void **state)
     prove("mov.u32 %r9, 0; L:" STORE("%r9") "ld.global.u32 %r10, [%rd2];"
           "setp.eq.s32 %p1, %r10, 0; @%p1 bra E;"
           "add.s32 %r9, %r9, 1; setp.lt.s32 %p2, %r9, %r1; @%p2 bra L; E:", 1, 1, words,
-          CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 400)));
+          CLAIMS(MAY_READ('B', 0, 4), WRITES('A', 0, 4), MAY_WRITE('A', 4, 400)));
     /* where the counter stands after it, then, is not known either */
     prove("mov.u32 %r9, 0; L: ld.global.u32 %r10, [%rd2]; setp.eq.s32 %p1, %r10, 0; @%p1 bra E;"
           "add.s32 %r9, %r9, 1; setp.lt.s32 %p2, %r9, 10; @%p2 bra L; E:" STORE("%r9"), 1, 1, words,

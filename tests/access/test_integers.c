@@ -161,10 +161,64 @@ static void no_way_is_forgotten(void **state)
     prove("mov.u32 %r9, 1; setp.eq.s32 %p1, %r1, 3; @%p1 bra U; T: shl.b32 %r9, %r9, 1; U:"
           "setp.ge.s32 %p2, %r9, 16; @%p2 bra E; ld.global.u32 %r10, [%rd2];"
           "setp.eq.s32 %p3, %r10, 0; @%p3 bra T;" STORE("%r9") "E:", 1, 1, words,
-          CLAIMS(READS_ANY, WRITES_ANY));
+          CLAIMS(MAY_READ('B', 0, 4), WRITES_IN('A')));
     /* nor round one without a way out */
     prove("xor.b32 %r9, %r4, 5; L: ld.global.u32 %r10, [%rd2];" STORE("%r9") "bra L;", 1, 4, words,
           CLAIMS(MAY_READ('B', 0, 4), MAY_WRITE('A', 0, 32)));
+}
+
+#define STORE_C(r) "mul.wide.s32 %rd92, " r ", 4; add.s64 %rd93, %rd3, %rd92;" \
+    "st.global.u32 [%rd93], 0;\n"
+#define TURN "mov.u32 %r9, 0; L: ld.global.u32 %r10, [%rd2]; setp.eq.s32 %p1, %r10, 0;" \
+    "xor.b32 %r11, %r9, 5;\n" /* 0 to 15, and 20 to 23, in twenty turns */
+#define NEXT "add.s32 %r9, %r9, 1; setp.lt.s32 %p2, %r9, 20; @%p2 bra L;\n"
+#define READ READS('B', 0, 4)
+#define MAY_BE_READ MAY_READ('B', 0, 4)
+
+/* Data decide in a loop: both ways are followed, if they meet before its next turn or after it. */
+static void ways_that_part_in_a_loop(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        struct claim claims[6];
+    } cases[] = {
+        /* a store that some turns skip, beside one that none does */
+        {TURN "@%p1 bra N;" STORE("%r11") "N:" STORE_C("%r11") NEXT,
+         {READ, MAY_WRITE('A', 0, 64), MAY_WRITE('A', 80, 96), WRITES('C', 0, 64),
+          WRITES('C', 80, 96)}},
+        /* a way out, and what is stored on it */
+        {TURN "@%p1 bra E;" STORE("%r11") NEXT "E:",
+         {MAY_BE_READ, MAY_WRITE('A', 0, 64), MAY_WRITE('A', 80, 96)}},
+        {TURN "@!%p1 bra N;" STORE_C("%r11") "bra E; N:" NEXT "E:",
+         {MAY_BE_READ, MAY_WRITE('C', 0, 128)}},
+        {TURN "@%p1 ret;" STORE("%r11") NEXT,
+         {MAY_BE_READ, MAY_WRITE('A', 0, 64), MAY_WRITE('A', 80, 96)}},
+        {TURN STORE("%r11") "@%p1 bra E;" NEXT "E:",
+         {MAY_BE_READ, WRITES('A', 20, 24), MAY_WRITE('A', 0, 20), MAY_WRITE('A', 24, 64),
+          MAY_WRITE('A', 80, 96)}},
+        /* behind it, everybody stores, and nobody knows by which number */
+        {TURN "@%p1 bra E;" NEXT "E: mov.u32 %r12, 3;" STORE("%r12") STORE_C("%r9"),
+         {MAY_BE_READ, WRITES('A', 12, 16), MAY_WRITE('C', 0, 84)}},
+        /* a number that some turns make lasts until the next that does */
+        {"mov.u32 %r12, 1;" TURN "@%p1 bra N; mov.u32 %r12, %r11; N: xor.b32 %r13, %r12, 9;"
+         STORE("%r13") NEXT, {READ, WRITES_IN('A')}},
+        {"mov.u32 %r12, 1;" TURN "xor.b32 %r13, %r12, 9; @%p1 bra N; mov.u32 %r12, %r11; N:"
+         STORE("%r13") NEXT, {READ, WRITES('A', 32, 36), WRITES_IN('A')}},
+        /* a turn that is over early, and a loop that another begins again */
+        {TURN "@%p1 bra N; setp.gt.u32 %p3, %r9, 9; @%p3 bra N;" STORE("%r11") "N:" NEXT,
+         {READ, MAY_WRITE('A', 0, 32), MAY_WRITE('A', 48, 56)}},
+        {"mov.u32 %r14, 0; O:" TURN "@%p1 bra P;" STORE("%r11") NEXT
+         "P: xor.b32 %r15, %r14, 1;" STORE_C("%r15")
+         "add.s32 %r14, %r14, 1; setp.lt.s32 %p4, %r14, 3; @%p4 bra O;",
+         {MAY_BE_READ, MAY_WRITE('A', 0, 64), MAY_WRITE('A', 80, 96), WRITES('C', 0, 8),
+          WRITES('C', 12, 16)}},
+        /* the ways meet in a later turn only: neither is followed */
+        {TURN "setp.eq.s32 %p3, %r9, 19; @%p3 bra X; @%p1 bra N; X:" STORE("%r11")
+         "@%p3 ret; N: add.s32 %r9, %r9, 1; bra L;", {MAY_BE_READ, WRITES_IN('A')}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        prove(cases[i].body, 1, 1, "A B C 100 7 0 0 D 0", cases[i].claims);
 }
 
 static void choices_are_bounded(void **state)
@@ -193,6 +247,7 @@ int main(void)
         cmocka_unit_test(what_arguments_decide_is_walked),
         cmocka_unit_test(both_ways_are_walked_where_data_decide),
         cmocka_unit_test(no_way_is_forgotten),
+        cmocka_unit_test(ways_that_part_in_a_loop),
         cmocka_unit_test(choices_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
