@@ -6,7 +6,7 @@
 enum {
     MOST_WORDS = 128,         /* of eight bytes, of all variables that are followed */
     MOST_FORGOTTEN = 1 << 15, /* words, if each store were to a place that is not known */
-    MOST_STEPS = 16           /* from a value to what it is made of */
+    MOST_STEPS = 200          /* from a value to all that it is made of */
 };
 
 static const struct rp_op *op_at(const struct rp_builder *build, uint32_t value)
@@ -95,8 +95,8 @@ bool rp_local_names(struct rp_builder *build, uint32_t value)
     return build->local && is_placed(build, value, &place);
 }
 
-/* The value may be made of an address in local memory. */
-static bool may_lead_there(struct rp_builder *build, uint32_t value, unsigned steps)
+/* The value may be made of an address in local memory; who runs out of steps can't tell. */
+static bool may_lead_there(struct rp_builder *build, uint32_t value, unsigned *steps)
 {
     const struct rp_op op = *op_at(build, value);
     const uint32_t operands[3] = {op.a, op.b, op.c};
@@ -108,10 +108,10 @@ static bool may_lead_there(struct rp_builder *build, uint32_t value, unsigned st
     case RP_OP_LOAD: return build->local->memory_holds;
     default: break;
     }
-    if (steps == MOST_STEPS || !rp_op_operands(&op, used))
+    if (++*steps > MOST_STEPS || !rp_op_operands(&op, used))
         return true;
     for (int i = 0; i < 3; i++)
-        if (used[i] && may_lead_there(build, operands[i], steps + 1))
+        if (used[i] && may_lead_there(build, operands[i], steps))
             return true;
     return false;
 }
@@ -141,6 +141,7 @@ enum rp_where rp_local_locate(const struct rp_translation *at,
     uint32_t value = rp_touch_address(at, address, &offset);
     if (is_placed(at->build, value, out))
         return __builtin_add_overflow(out->offset, offset, &out->offset) ? RP_ANYWHERE : RP_THERE;
-    bool is_far = at->ptx->space == RP_PTX_GENERIC && !may_lead_there(at->build, value, 0);
+    unsigned steps = 0;
+    bool is_far = at->ptx->space == RP_PTX_GENERIC && !may_lead_there(at->build, value, &steps);
     return is_far ? RP_ELSEWHERE : RP_ANYWHERE;
 }

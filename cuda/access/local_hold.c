@@ -3,6 +3,8 @@
  * come; memory, as one; parameters of functions, as one. What is computed of one may be one. */
 #include "cuda/access/local.h"
 
+enum { MOST_ROUNDS = 32 }; /* over all instructions, until no more is found */
+
 struct holding {
     struct rp_builder *build;
     struct rp_local *local;
@@ -109,9 +111,11 @@ static bool result_holds(struct holding *at, const struct rp_step *step)
 bool rp_local_hold(struct rp_builder *build, struct rp_local *local)
 {
     struct holding at = {.build = build, .local = local};
+    unsigned rounds = 0;
     local->holds = rp_build_alloc(build, build->variable_count + 1);
     do {
         at.changed = false;
+        at.lost = rounds++ == MOST_ROUNDS;
         for (size_t i = 0; i < build->steps.count && !at.lost; i++) {
             const struct rp_step *step = &RP_ITEMS(build->steps, struct rp_step)[i];
             if (step->kind == RP_STEP_COPY)

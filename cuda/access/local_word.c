@@ -159,7 +159,7 @@ bool rp_local_store(const struct rp_translation *at)
     if (where == RP_ELSEWHERE)
         return false;
     const struct rp_local_variable *variable = where == RP_THERE ? variable_of(at, &place) : NULL;
-    if (!variable || place.index != RP_NONE || !width || width % count ||
+    if (!variable || place.index != RP_NONE || !width || !count || width % count ||
         !is_inside(variable, place.offset, width)) {
         forget_all(at);
         return false;
