@@ -272,6 +272,25 @@ static void a_dead_allocation_is_forgotten(void **state)
     ASSERT_RANGES(versions, 1, 0, 100, {0, 100, 0});
 }
 
+static void what_is_cleared_is_as_it_was_created(void **state)
+{
+    struct rp_versions *versions = *state;
+    const struct rp_writer first = writer(1), second = writer(2);
+
+    assert_ok(rp_versions_write(versions, 1, 0, 16, &first));
+    assert_ok(rp_versions_write(versions, 1, 16, 32, &second));
+    assert_ok(rp_versions_alike(versions, (struct rp_provenance){1, 0, 16},
+                                (struct rp_provenance){2, 0, 16}));
+    assert_true(rp_versions_same_bytes(versions, 0, 16, &first, &second));
+    assert_ok(rp_versions_distrust(versions, 3));
+    rp_versions_clear(versions);
+    ASSERT_RANGES(versions, 1, 0, 32, {0, 32, 0});
+    assert_true(rp_versions_trust(versions, 3));
+    assert_false(rp_versions_same_bytes(versions, 0, 16, &first, &second));
+    assert_ok(rp_versions_write(versions, 1, 8, 16, &second));
+    ASSERT_RANGES(versions, 1, 0, 16, {0, 8, 0}, {8, 16, 2});
+}
+
 static void impossible_ranges_are_refused(void **state)
 {
     struct rp_versions *versions = *state;
@@ -370,6 +389,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_walk_stops_where_it_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(dirty_is_what_is_younger, setup, teardown),
         cmocka_unit_test_setup_teardown(a_dead_allocation_is_forgotten, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_cleared_is_as_it_was_created, setup, teardown),
         cmocka_unit_test_setup_teardown(impossible_ranges_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(any_sequence_equals_a_byte_map, setup, teardown),
     };
