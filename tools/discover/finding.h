@@ -64,7 +64,7 @@ enum rp_doubt {
 
 /* Ranges that are numbered through, each once and in turn, one behind the other at one level. */
 struct rp_series_of {
-    struct rp_names globs; /* of the series: their name, with a `*` for its last number */
+    struct rp_roster globs; /* of the series: their name, with a `*` for its last number */
     uint32_t *of;          /* of each range: its series, or RP_STORY_NONE */
 };
 

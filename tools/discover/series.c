@@ -92,7 +92,7 @@ static void collect(const struct rp_story *story, struct rp_series_of *found,
         found->of[i] = RP_STORY_NONE;
         if (!glob_of(rp_story_name(story, story->ranges[i].name), glob, &number))
             continue;
-        found->of[i] = rp_names_of(&found->globs, glob);
+        found->of[i] = rp_roster_number(&found->globs, glob);
         extend(story, &series[found->of[i]], i, number);
     }
     for (uint32_t i = 0; i < found->globs.count; i++)
@@ -114,6 +114,6 @@ bool rp_find_series(const struct rp_story *story, struct rp_series_of *found)
 
 void rp_series_release(struct rp_series_of *found)
 {
-    rp_names_release(&found->globs);
+    rp_roster_release(&found->globs);
     free(found->of);
 }

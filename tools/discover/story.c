@@ -5,7 +5,7 @@
 
 void rp_story_release(struct rp_story *story)
 {
-    rp_names_release(&story->names);
+    rp_roster_release(&story->names);
     free(story->calls);
     free(story->accesses);
     free(story->arguments);

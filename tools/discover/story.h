@@ -12,7 +12,7 @@
 #define RP_TOOLS_DISCOVER_STORY_H
 
 #include "tools/filter.h"
-#include "tools/names.h"
+#include "tools/roster.h"
 #include "tools/source.h"
 
 #define RP_STORY_CALLS 100000
@@ -56,7 +56,7 @@ struct rp_story_allocation {
 };
 
 struct rp_story {
-    struct rp_names names;
+    struct rp_roster names;
     struct rp_story_call *calls;
     size_t call_count, call_capacity;
     struct rp_story_access *accesses;

@@ -84,8 +84,8 @@ static void take_launch(struct reading *reading, struct rp_story_call *call,
     char name[1024];
 
     call->is_launch = true;
-    call->name = rp_names_of(&reading->now.names,
-                             rp_event_text(event, "kernel", name, sizeof(name)));
+    call->name = rp_roster_number(&reading->now.names,
+                                  rp_event_text(event, "kernel", name, sizeof(name)));
     call->shape = mix(1, call->name);
     for (size_t i = 0; i < sizeof(geometry) / sizeof(geometry[0]); i++)
         call->shape = mix(call->shape, rp_event_number(event, geometry[i]));
@@ -141,7 +141,7 @@ static void open_range(struct reading *reading, const struct rp_event *event, ui
         !ROOM(story, ranges, range_count, range_capacity))
         return;
     story->ranges[story->range_count] = (struct rp_story_range){
-        .name = rp_names_of(&story->names, rp_event_text(event, "range", name, sizeof(name))),
+        .name = rp_roster_number(&story->names, rp_event_text(event, "range", name, sizeof(name))),
         .parent = innermost(reading, event->thread),
         .first = story->range_count,
         .thread = event->thread,
@@ -237,7 +237,7 @@ static void name_calls(struct rp_story *story, size_t first, const struct rp_gro
         struct rp_story_call *call = &story->calls[i];
         if (call->is_launch || !group->enters)
             continue;
-        call->name = rp_names_of(&story->names, group->events[0].def->name);
+        call->name = rp_roster_number(&story->names, group->events[0].def->name);
         call->shape = mix(2, call->name);
     }
 }

@@ -79,7 +79,7 @@ static void put_number(struct rp_pickle *pickle, enum opcode small, enum opcode 
 bool rp_pickle_known(struct rp_pickle *pickle, const char *name, uint32_t *number)
 {
     size_t before = pickle->texts.count;
-    uint32_t at = rp_names_of(&pickle->texts, name);
+    uint32_t at = rp_roster_number(&pickle->texts, name);
 
     *number = pickle->first + at;
     if (pickle->texts.count > before || pickle->texts.no_memory) {
@@ -97,7 +97,7 @@ void rp_pickle_keep(struct rp_pickle *pickle, uint32_t number)
 
 void rp_pickle_release(struct rp_pickle *pickle)
 {
-    rp_names_release(&pickle->texts);
+    rp_roster_release(&pickle->texts);
 }
 
 static void put_text(struct rp_pickle *pickle, const char *text, size_t length)

@@ -9,14 +9,14 @@
 #define RP_TOOLS_EXPORT_PICKLE_H
 
 #include "tools/builder.h"
-#include "tools/names.h"
+#include "tools/roster.h"
 
 /* A pickle, or a part of one that is written elsewhere and joined later. Texts that were written
  * before are only named again, by their number in the reader's memo; parts need numbers of their
  * own, since the reader may meet them in another order. */
 struct rp_pickle {
     struct rp_builder *out;
-    struct rp_names texts; /* those that have been written */
+    struct rp_roster texts; /* those that have been written */
     uint32_t first;        /* number of the first of them in the memo */
 };
 

@@ -73,7 +73,7 @@ static void add_slice(struct rp_timeline *timeline, const char *track, uint32_t 
                       uint64_t start_ns, uint64_t end_ns, uint64_t id)
 {
     const struct rp_slice slice = {start_ns, end_ns > start_ns ? end_ns - start_ns : 1,
-                                   rp_names_of(&timeline->tracks, track), name, id};
+                                   rp_roster_number(&timeline->tracks, track), name, id};
     rp_slices_add(&timeline->slices, &slice);
 }
 
@@ -83,7 +83,7 @@ static void add_work(struct rp_timeline *timeline, const struct rp_group *group,
     char track[64];
 
     rp_stream_name(stream, event->thread, track, sizeof(track));
-    add_slice(timeline, track, rp_names_of(&timeline->names, name), event->time_ns,
+    add_slice(timeline, track, rp_roster_number(&timeline->names, name), event->time_ns,
               group->events[group->count - 1].time_ns, event->id);
 }
 
@@ -104,7 +104,7 @@ static void open_segment(struct rp_timeline *timeline, const struct rp_event *ev
         return;
     timeline->open[timeline->open_count++] =
         (struct rp_timeline_open){event->thread, event->time_ns, event->id,
-                                  rp_names_of(&timeline->names, title)};
+                                  rp_roster_number(&timeline->names, title)};
 }
 
 /* A segment ends the one that its thread opened last. */
@@ -198,7 +198,7 @@ static void take_note(struct rp_timeline *timeline, const struct rp_group *group
         take_segment(timeline, event);
     else if (strcmp(name, "preserve") == 0 || strcmp(name, "restore") == 0 ||
              strcmp(name, "reinstate") == 0)
-        add_slice(timeline, "reprise", rp_names_of(&timeline->names, name), event->time_ns,
+        add_slice(timeline, "reprise", rp_roster_number(&timeline->names, name), event->time_ns,
                   event->time_ns, event->id);
     else if (strcmp(name, "step") == 0 || strcmp(name, "hazard") == 0)
         take_mark(timeline, event);
@@ -244,9 +244,9 @@ void rp_timeline_json(struct rp_timeline *timeline, struct rp_builder *out)
                       (unsigned long long)timeline->end_ns);
     rp_builder_json(out, timeline->command, strlen(timeline->command));
     rp_builder_puts(out, ",\"names\":");
-    rp_names_json(&timeline->names, out);
+    rp_roster_json(&timeline->names, out);
     rp_builder_puts(out, ",\"tracks\":");
-    rp_names_json(&timeline->tracks, out);
+    rp_roster_json(&timeline->tracks, out);
     rp_builder_printf(out, ",\"slice_count\":%llu,\"slices\":",
                       (unsigned long long)timeline->slices.count);
     rp_builder_base64(out, timeline->slices.bytes.text, timeline->slices.bytes.length);
@@ -266,8 +266,8 @@ void rp_timeline_release(struct rp_timeline *timeline)
 {
     rp_live_release(&timeline->live);
     rp_dirty_release(&timeline->dirty);
-    rp_names_release(&timeline->names);
-    rp_names_release(&timeline->tracks);
+    rp_roster_release(&timeline->names);
+    rp_roster_release(&timeline->tracks);
     rp_slices_release(&timeline->slices);
     rp_builder_release(&timeline->marks);
 }

@@ -5,8 +5,8 @@
 
 #include "tools/live.h"
 #include "tools/report/dirty.h"
-#include "tools/names.h"
 #include "tools/report/slices.h"
+#include "tools/roster.h"
 
 #define RP_TIMELINE_MOMENTS 2048 /* columns of the picture of memory */
 #define RP_TIMELINE_MARKS 4096   /* steps and hazards that are marked at most */
@@ -16,8 +16,8 @@ struct rp_timeline {
     char command[256];
     struct rp_live live;
     struct rp_dirty dirty;
-    struct rp_names names;  /* of slices */
-    struct rp_names tracks; /* "segments", "reprise", "stream 0x55d0" ... */
+    struct rp_roster names;  /* of slices */
+    struct rp_roster tracks; /* "segments", "reprise", "stream 0x55d0" ... */
     struct rp_slices slices;
     struct rp_timeline_moment {
         uint64_t live, held; /* the most bytes at any time within */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names by number, each kept once: kernels, streams, segments. */
-#ifndef RP_TOOLS_NAMES_H
-#define RP_TOOLS_NAMES_H
+#ifndef RP_TOOLS_ROSTER_H
+#define RP_TOOLS_ROSTER_H
 
 #include "tools/builder.h"
 
-struct rp_names {
+struct rp_roster {
     char **items;
     size_t count, capacity;
     uint32_t *slots; /* a hash table: 0 is empty, else the number plus one */
@@ -14,9 +14,9 @@ struct rp_names {
 };
 
 /* The number of a name; 0, and no_memory, when the host is out of memory. */
-uint32_t rp_names_of(struct rp_names *names, const char *name);
+uint32_t rp_roster_number(struct rp_roster *roster, const char *name);
 /* ["...", "..."] */
-void rp_names_json(const struct rp_names *names, struct rp_builder *out);
-void rp_names_release(struct rp_names *names);
+void rp_roster_json(const struct rp_roster *roster, struct rp_builder *out);
+void rp_roster_release(struct rp_roster *roster);
 
 #endif
