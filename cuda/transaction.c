@@ -222,10 +222,10 @@ enum rp_status rp_transaction_begin(const struct rp_workbench *bench, struct rp_
         *out = transaction;
         return RP_OK;
     }
-    if (transaction->live)
-        (void)rp_transaction_end(transaction, NULL); /* reinstating is the way back */
-    else
+    if (!transaction->live)
         free(transaction);
+    else if (rp_transaction_end(transaction, NULL) != RP_OK) /* reinstating is the way back */
+        status = RP_IO;
     return status;
 }
 

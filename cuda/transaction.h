@@ -30,8 +30,8 @@ typedef enum rp_status (*rp_transaction_wanted_fn)(void *ctx, rp_alloc_id id, ui
                                                    uint64_t hi, struct rp_spans *out);
 
 /* Stashes and restores what is wanted of what is kept, or all of it with `wanted` NULL. Rolled
- * back in full on failure: the live bytes stand as they were. `kept` must outlive the
- * transaction. */
+ * back in full on failure: the live bytes stand as they were, unless it is RP_IO. `kept` must
+ * outlive the transaction. */
 enum rp_status rp_transaction_begin(const struct rp_workbench *bench, struct rp_kept *kept,
                                     rp_transaction_wanted_fn wanted, void *ctx, rp_stream stream,
                                     struct rp_transaction **out);

@@ -153,7 +153,7 @@ static enum rp_status stash_all(const struct rp_recipe *recipe,
     return status;
 }
 
-/* `*lost` tells whether anything was written before it failed. */
+/* `*lost` tells whether anything was written before it failed, and may still stand there. */
 static enum rp_status follow(struct rp_execution *execution, const struct rp_workbench *bench,
                              rp_stream stream, bool *lost)
 {
@@ -171,6 +171,7 @@ static enum rp_status follow(struct rp_execution *execution, const struct rp_wor
     if (status == RP_OK && rp_switch_on(RP_SWITCH_RECALL))
         status = rp_recipe_follow(execution->recipe, stream);
     enum rp_status ended = rp_transaction_end(transaction, &reinstated);
+    *lost |= ended != RP_OK;
     rp_core.figures.bytes_reinstated += reinstated;
     execution->last_stream = stream;
     return status == RP_OK ? ended : status;

@@ -129,6 +129,32 @@ static void a_full_device_rolls_back(void **state)
     end_world(&world);
 }
 
+static int copies_left;
+
+static enum rp_status refused_copy(void *self, rp_device_ptr to, rp_device_ptr from, uint64_t bytes,
+                                   rp_stream stream)
+{
+    (void)self, (void)to, (void)from, (void)bytes, (void)stream;
+    return copies_left-- > 0 ? RP_OK : RP_NO_MEMORY;
+}
+
+/* Its bytes are not what they were then: for want of memory alone nothing would have changed. */
+static void a_way_back_that_fails_is_told(void **state)
+{
+    (void)state;
+    struct world world = begin_world();
+    settle(&world);
+    preserve(&world, 0, 32, 1);
+    preserve(&world, 32, BYTES, 1);
+    job_writes(&world, 1, 0, BYTES, 'n');
+    world.driver.copy = refused_copy;
+    copies_left = 2; /* the first part is stashed and restored */
+    struct rp_transaction *transaction;
+    assert_int_equal(rp_transaction_begin(&world.bench, world.kept, NULL, NULL, 1, &transaction),
+                     RP_IO);
+    end_world(&world);
+}
+
 static void the_dead_are_not_restored(void **state)
 {
     (void)state;
@@ -250,6 +276,7 @@ int main(void)
         cmocka_unit_test(the_stash_waits_for_writers_in_other_streams),
         cmocka_unit_test(a_replay_may_use_several_streams),
         cmocka_unit_test(a_full_device_rolls_back),
+        cmocka_unit_test(a_way_back_that_fails_is_told),
         cmocka_unit_test(the_dead_are_not_restored),
         cmocka_unit_test(aliases_are_one_place),
         cmocka_unit_test(the_stash_serves_other_instances),
