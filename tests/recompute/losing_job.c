@@ -5,6 +5,7 @@
 
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -615,7 +616,8 @@ static void fill(CUdeviceptr ballast[BALLAST])
     }
 }
 
-static volatile int is_capturing;
+/* One thread captures until the other has gone on for a while. */
+static volatile int is_capturing, goes_on;
 
 static void *capture_for_a_while(void *unused)
 {
@@ -626,10 +628,12 @@ static void *capture_for_a_while(void *unused)
     CU(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
     CU(cuStreamBeginCapture(own, CU_STREAM_CAPTURE_MODE_GLOBAL));
     is_capturing = 1;
+    while (!goes_on)
+        sched_yield();
     nanosleep(&while_the_other_works, NULL);
     CU(cuStreamEndCapture(own, &graph));
     CU(cuGraphDestroy(graph));
-    is_capturing = 0;
+    is_capturing = goes_on = 0;
     return unused;
 }
 
@@ -645,7 +649,8 @@ static void used_while_captured(void)
         fill(ballast);
         pthread_create(&thread, NULL, capture_for_a_while, NULL);
         while (!is_capturing)
-            ;
+            sched_yield();
+        goes_on = 1;
         if (i == 0)
             affine(made, out, 3);
         else
