@@ -110,6 +110,18 @@ void rp_on_pool_pointer_exported(struct rp_frame *frame)
     rp_core_unlock();
 }
 
+/* It can't be taken away any more, nor is there another way to ask who holds it. */
+void rp_on_range_export(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemGetHandleForAddressRange *args = frame->args;
+    rp_core_lock();
+    if (!rp_answer_stays(args->dptr, rp_handler_name(frame->id))) {
+        frame->result = CUDA_ERROR_OUT_OF_MEMORY;
+        frame->skip = true;
+    }
+    rp_core_unlock();
+}
+
 /* A range that a network card or another driver may write. It may span allocations. */
 static enum rp_status share_piece(void *ctx, uint64_t address, uint64_t length, rp_alloc_id id,
                                   uint64_t offset)

@@ -3,7 +3,7 @@
 #include "interpose/calls/handlers.h"
 
 #include "interpose/calls/object.h"
-#include "interpose/recompute/backing.h"
+#include "interpose/recompute/answer.h"
 #include "interpose/recompute/recompute.h"
 
 static void known(uint64_t object, const CUDA_RESOURCE_DESC *is)
@@ -34,10 +34,7 @@ void rp_on_texture_before(struct rp_frame *frame)
     uint64_t address = is->resType == CU_RESOURCE_TYPE_LINEAR ? is->res.linear.devPtr
                                                               : is->res.pitch2D.devPtr;
     rp_core_lock();
-    if (rp_backing_find(address))
-        rp_recompute_await_others(); /* without the lock: it may be gone by now */
-    struct rp_backed *backed = rp_backing_find(address);
-    bool stands = !backed || rp_recompute_stays(backed, rp_handler_name(frame->id));
+    bool stands = rp_answer_stays(address, rp_handler_name(frame->id));
     rp_core_unlock();
     if (stands)
         return;

@@ -2,6 +2,7 @@
 /* Virtual memory management: physical memory, shown at addresses, more than once perhaps. */
 #include "interpose/calls/handlers.h"
 
+#include "interpose/recompute/answer.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/report.h"
 
@@ -111,6 +112,58 @@ void rp_on_mem_map(struct rp_frame *frame)
     rp_core_unlock();
 }
 
+/* ---- what only mapped memory has -------------------------------------------------------- */
+
+/* In the mode recompute memory that the job has allocated may be mapped, too, by the layer: the
+ * driver is not asked of it, which would find that so. */
+static bool refuse_allocated(struct rp_frame *frame, uint64_t address)
+{
+    rp_core_lock();
+    bool is_ours = rp_answer_is_ours(address);
+    rp_core_unlock();
+    if (is_ours) {
+        frame->result = CUDA_ERROR_INVALID_VALUE;
+        frame->skip = true;
+    }
+    return is_ours;
+}
+
+void rp_on_access_asked(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemGetAccess *args = frame->args;
+    refuse_allocated(frame, args->ptr);
+}
+
+void rp_on_access_set(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemSetAccess *args = frame->args;
+    refuse_allocated(frame, args->ptr);
+}
+
+void rp_on_mem_retain_before(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemRetainAllocationHandle *args = frame->args;
+    refuse_allocated(frame, RP_HANDLE(args->addr));
+}
+
+void rp_on_multicast_address_before(struct rp_frame *frame)
+{
+    const struct rp_args_cuMulticastBindAddr *args = frame->args;
+    refuse_allocated(frame, args->memptr);
+}
+
+void rp_on_mem_unmap_before(struct rp_frame *frame)
+{
+    const struct rp_args_cuMemUnmap *args = frame->args;
+    if (refuse_allocated(frame, args->ptr))
+        return;
+    rp_core_lock();
+    rp_recompute_moves(args->ptr, args->size);
+    rp_core_unlock();
+}
+
+/* ---- unmapping --------------------------------------------------------------------------- */
+
 static enum rp_status unmap_piece(void *ctx, uint64_t address, uint64_t length, rp_alloc_id id,
                                   uint64_t offset)
 {
@@ -119,14 +172,6 @@ static enum rp_status unmap_piece(void *ctx, uint64_t address, uint64_t length, 
     if (physical)
         physical->mapped -= length < physical->mapped ? length : physical->mapped;
     return RP_OK;
-}
-
-void rp_on_mem_unmap_before(struct rp_frame *frame)
-{
-    const struct rp_args_cuMemUnmap *args = frame->args;
-    rp_core_lock();
-    rp_recompute_moves(args->ptr, args->size);
-    rp_core_unlock();
 }
 
 void rp_on_mem_unmap(struct rp_frame *frame)

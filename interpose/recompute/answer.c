@@ -19,6 +19,19 @@ struct rp_backed *rp_answer_for(uint64_t address)
     return rp_answer_is_past(address) ? NULL : around(address);
 }
 
+bool rp_answer_is_ours(uint64_t address)
+{
+    return around(address) != NULL;
+}
+
+bool rp_answer_stays(uint64_t address, uint32_t name)
+{
+    if (around(address))
+        rp_recompute_await_others(); /* it may be gone by now */
+    struct rp_backed *backed = around(address);
+    return !backed || rp_recompute_stays(backed, name);
+}
+
 bool rp_answer_is_past(uint64_t address)
 {
     return rp_answer_overruns(address, 1);

@@ -14,6 +14,11 @@ bool rp_answer_is_past(uint64_t address);
 /* True when an access of so many bytes begins in such an allocation, or its last granule, and goes
  * past its end: there may be memory, which is nobody's or another's. The driver refuses that. */
 bool rp_answer_overruns(uint64_t address, uint64_t bytes);
+/* True when it is the layer's, with the end of its last granule: the job has mapped nothing there. */
+bool rp_answer_is_ours(uint64_t address);
+/* A call of this name is about to give others the memory that `address` lies in: all of that is
+ * there, and stays. False where there is no room for it. The lock is given up meanwhile. */
+bool rp_answer_stays(uint64_t address, uint32_t name);
 /* cuPointerGetAttribute: as for memory of cuMemAlloc. */
 CUresult rp_answer_attribute(const struct rp_backed *backed, uint64_t address,
                              CUpointer_attribute attribute, void *data);

@@ -129,6 +129,30 @@ static void set_waiting(CUdeviceptr memory, size_t bytes, unsigned on)
     printf("waiting %u: %d, %u %u\n", on, (int)result, first, last);
 }
 
+static void bind_to_multicast(CUdeviceptr memory)
+{
+    const CUmulticastObjectProp properties = {.numDevices = 1, .size = 4096};
+    CUmemGenericAllocationHandle object;
+    CU(cuMulticastCreate(&object, &properties));
+    CU(cuMulticastAddDevice(object, 0));
+    printf("bind: %d\n", (int)cuMulticastBindAddr(object, 0, memory, 4096, 0));
+    CU(cuMemRelease(object));
+}
+
+/* It is not mapped by the job. */
+static void ask_as_if_mapped(CUdeviceptr memory)
+{
+    const CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+    const CUmemAccessDesc access = {location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle handle;
+    unsigned long long flags = 0;
+    printf("access: %d %llu\n", (int)cuMemGetAccess(&flags, &location, memory), flags);
+    printf("set access: %d\n", (int)cuMemSetAccess(memory, 4096, &access, 1));
+    printf("retain: %d\n", (int)cuMemRetainAllocationHandle(&handle, (void *)(size_t)memory));
+    printf("unmap: %d\n", (int)cuMemUnmap(memory, 4096));
+    bind_to_multicast(memory);
+}
+
 static void ask_all(CUdeviceptr memory, size_t bytes)
 {
     for (unsigned i = 0; i < 3; i++)
@@ -142,6 +166,7 @@ static void ask_all(CUdeviceptr memory, size_t bytes)
             ask_one(memory, inside, which);
         ask_many(memory, inside);
     }
+    ask_as_if_mapped(memory);
 }
 
 /* One that reads the memory as bytes. The driver looks whether there is any. */

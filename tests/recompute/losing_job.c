@@ -850,6 +850,18 @@ static void ended_elsewhere(void)
     show("out", out);
 }
 
+/* It is to be given to a network card, when more is used than there is room for beside it. */
+static void given_to_a_card(void)
+{
+    CUdeviceptr memory = device_words(7), more;
+    int file = -1;
+    (void)cuMemGetHandleForAddressRange(&file, memory, BYTES, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
+                                        0);
+    CU(cuMemAlloc(&more, 2 * BYTES));
+    CU(cuMemsetD32(more, 9, 2 * WORDS));
+    show("out", memory);
+}
+
 /* Calls that fail in any case, which meet what was dropped, or more than there is memory for. */
 static void failing(void)
 {
@@ -887,7 +899,7 @@ static const struct job_case cases[] = {
     {"stream-lost-while-capturing", stream_lost_while_capturing},
     {"asked-in-pieces", asked_in_pieces}, {"filled-until-refused", filled_until_refused},
     {"asked-until-refused", asked_until_refused}, {"ended-elsewhere", ended_elsewhere},
-    {"loaded-late", loaded_late}, {NULL, NULL},
+    {"loaded-late", loaded_late}, {"given-to-a-card", given_to_a_card}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

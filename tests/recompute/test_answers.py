@@ -13,7 +13,7 @@ import unittest
 REPRISE, JOB, SOFT = map(os.path.abspath, sys.argv[1:4])
 CONTRACT = """{"version": 1, "segments": [{"name": "s", "forward": {"nvtx": "forward/*"}}],
               "step": {"nvtx": "step"}}"""
-ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB",
+ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB", "REPRISE_SOFT_CAPABILITY": "9.0",
                             "LD_LIBRARY_PATH": str(pathlib.Path(SOFT).parent)}
 
 
@@ -23,6 +23,7 @@ class Answers(unittest.TestCase):
     def test_every_answer_is_the_drivers_own(self):
         bare, run = self.answers()
         self.assertIn("pool trimmed", bare)
+        self.assertIn("bind: 1", bare)
         self.assertEqual(run, bare)
 
     def test_so_it_is_where_all_memory_is_elsewhere(self):

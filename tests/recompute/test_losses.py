@@ -184,6 +184,12 @@ class Losses(unittest.TestCase):
         self.assertEqual((run.returncode, run.stdout), (0, bare.stdout), run.stderr)
         self.assertGreater(summary["recompute"]["recalls"], 0)
 
+    def test_what_is_given_to_a_network_card_stays(self):
+        self.bare("given-to-a-card")
+        run, _ = self.under("given-to-a-card", "-b", "40KiB")
+        self.assertIn("failed with 2", run.stdout)
+        self.same("given-to-a-card", "-b", "48KiB", disabled="")
+
     def test_a_job_that_asks_until_it_is_refused_is_refused_where_the_device_would(self):
         self.same("asked-until-refused", "-b", "256KiB", disabled="")
 
