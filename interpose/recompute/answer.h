@@ -14,7 +14,7 @@ bool rp_answer_is_past(uint64_t address);
 /* True when an access of so many bytes begins in such an allocation, or its last granule, and goes
  * past its end: there may be memory, which is nobody's or another's. The driver refuses that. */
 bool rp_answer_overruns(uint64_t address, uint64_t bytes);
-/* True when it is the layer's, with the end of its last granule: the job has mapped nothing there. */
+/* True when it is the layer's, as is its last granule's end: nothing that the job has mapped. */
 bool rp_answer_is_ours(uint64_t address);
 /* A call of this name is about to give others the memory that `address` lies in: all of that is
  * there, and stays. False where there is no room for it. The lock is given up meanwhile. */

@@ -17,6 +17,7 @@
 #include "interpose/door/real.h"
 #include "interpose/plan/refuge.h"
 #include "interpose/run/core.h"
+#include "interpose/run/report.h"
 #include "interpose/run/underway.h"
 
 enum { ATTEMPTS = 4 };
@@ -239,10 +240,15 @@ static enum rp_status make_anew(struct rp_execution *execution, rp_stream stream
         status = follow_with_room(execution, stream, &lost);
     if (status == RP_OK)
         status = rp_order_release(rp_core.bench.order, stream);
-    if (status == RP_OK)
+    if (status == RP_OK) {
         stand_again(execution);
-    /* Whatever the driver called it: bytes that others live on may be overwritten. */
-    return status != RP_OK && lost ? RP_IO : status;
+    } else if (lost) {
+        /* Whatever the driver called it, and whoever has asked: bytes that others live on may be
+         * overwritten. */
+        status = RP_IO;
+        rp_report(RP_HAZARD_NOT_PRESERVED, (struct rp_met){.execution = execution});
+    }
+    return status;
 }
 
 /* ---- gates ---------------------------------------------------------------------------------- */

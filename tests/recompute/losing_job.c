@@ -89,6 +89,25 @@ static void under(void)
     show("out", over);
 }
 
+/* The same where a stream that is to capture has all made that is away. */
+static void under_capture(void)
+{
+    CUdeviceptr in = device_words(7), over = device_words(0), unseen = device_words(0);
+    CUstream capturing;
+    CUgraph graph;
+    CU(cuStreamCreate(&capturing, CU_STREAM_NON_BLOCKING));
+    nvtxRangePushA("forward/0");
+    affine(over, in, 3);
+    affine(unseen, over, 5);
+    nvtxRangePop();
+    CU(cuMemsetD32Async(over, 99, WORDS, stream));
+    CU(cuStreamSynchronize(stream));
+    device_words(0);
+    CU(cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CU(cuStreamEndCapture(capturing, &graph));
+    show("out", over);
+}
+
 static void pool(void)
 {
     CUdeviceptr in, next, out = device_words(0);
@@ -882,7 +901,8 @@ static void failing(void)
 }
 
 static const struct job_case cases[] = {
-    {"freed", freed}, {"under", under}, {"pool", pool}, {"copied", copied}, {"block", block},
+    {"freed", freed}, {"under", under}, {"under-capture", under_capture}, {"pool", pool},
+    {"copied", copied}, {"block", block},
     {"rows", copied_by_rows}, {"unloaded", unloaded}, {"mapped", mapped}, {"refused", refused},
     {"half-refilled", half_refilled},
     {"pinned", pinned}, {"loader", loader}, {"exported", exported}, {"timed", timed},

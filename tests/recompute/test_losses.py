@@ -252,18 +252,19 @@ class Losses(unittest.TestCase):
 
     def test_a_copy_that_is_refused_while_bytes_are_made_anew_is_told(self):
         """Also where the driver says that the copy makes no sense: others' bytes are there then."""
-        bare, told = self.bare("under"), 0
-        for number, name in enumerate(self.own_calls("under"), 1):
-            if not name.startswith("cuMemcpy"):
-                continue
-            with self.subTest(call=number):
-                run, _ = self.under("under", REPRISE_TEST_DISABLE="plenty",
-                                    REPRISE_TEST_FAULT=f"{number}:{INVALID_VALUE}")
-                self.assertIn(run.returncode, (0, STOPPED), run.stderr)
-                told += run.returncode == STOPPED
-                if run.returncode == 0:
-                    self.assertEqual(run.stdout, bare.stdout)
-        self.assertGreater(told, 0)
+        for case in "under", "under-capture":
+            bare, told = self.bare(case), 0
+            for number, name in enumerate(self.own_calls(case), 1):
+                if not name.startswith("cuMemcpy"):
+                    continue
+                with self.subTest(case=case, call=number):
+                    run, _ = self.under(case, REPRISE_TEST_DISABLE="plenty",
+                                        REPRISE_TEST_FAULT=f"{number}:{INVALID_VALUE}")
+                    self.assertIn(run.returncode, (0, STOPPED), run.stderr)
+                    told += run.returncode == STOPPED
+                    if run.returncode == 0:
+                        self.assertEqual(run.stdout, bare.stdout)
+            self.assertGreater(told, 0)
 
     def retained(self, case, words):
         summary = self.same(case)
