@@ -108,6 +108,14 @@ static void before_in_segments(struct rp_footprint *call)
     rp_retain_clobber(call);
 }
 
+/* Replays inside the one that the call belongs to. */
+static void echo_in_parts(struct rp_thread *thread, const struct rp_footprint *call)
+{
+    for (struct rp_scope *part = rp_segment_replay(thread); part > call->replay; part--)
+        if (part->kind == RP_SCOPE_REPLAY && part->execution)
+            rp_replay_echo(part, call);
+}
+
 static void after_in_segments(struct rp_footprint *call)
 {
     struct rp_thread *thread = rp_thread_self();
@@ -118,9 +126,8 @@ static void after_in_segments(struct rp_footprint *call)
     if (call->on_host)
         rp_host_function_given(call);
     rp_race_made(call);
-    for (struct rp_scope *part = rp_segment_replay(thread); part && part > call->replay; part--)
-        if (part->kind == RP_SCOPE_REPLAY && part->execution)
-            rp_replay_echo(part, call);
+    if (call->replay)
+        echo_in_parts(thread, call);
     for (unsigned i = 0; i < thread->scope_count; i++)
         if (thread->scopes[i].kind == RP_SCOPE_FORWARD)
             rp_forward_after(thread->scopes[i].execution, call);

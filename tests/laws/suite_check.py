@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Observing changes nothing, and the hazards found are the scenario's."""
-from runs import bare, contract_of, guarded
-from scenarios import SCENARIOS
+from runs import bare, contract_of, guarded, states_of
+from scenarios import REFUSED, SCENARIOS
 from tap import claim
 
 
@@ -17,3 +17,7 @@ def suite():
               (scenario["finds"] or not run.counting), run.detail())
         run = guarded(name, contract, "eager", layer="check")
         claim(f"{name}: an eager run has no hazards", not run.hazards, run.detail())
+    for name, scenario in REFUSED.items():
+        run = guarded(name, contract_of(scenario, states_of(scenario)[0]), layer="check")
+        claim(f"{name}: check goes on, and changes nothing",
+              run.code == 0 and run.stdout == bare(name, "replay"), run.detail())
