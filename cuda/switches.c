@@ -34,7 +34,7 @@ static const char *const names[RP_SWITCH_COUNT] = {
     [RP_SWITCH_TABLES] = "tables",           [RP_SWITCH_OVERTAKEN] = "overtaken",
     [RP_SWITCH_TRIALS] = "trials",           [RP_SWITCH_LATER] = "later",
     [RP_SWITCH_TRADES] = "trades",           [RP_SWITCH_RACES] = "races",
-    [RP_SWITCH_HASTE] = "haste",
+    [RP_SWITCH_HASTE] = "haste",             [RP_SWITCH_SHORTAGES] = "shortages",
     [RP_SWITCH_PLAIN_STEPS] = "plain-steps",
     [RP_SWITCH_MEMO] = "memo",
     [RP_SWITCH_WHOLE_CLAIMS] = "whole-claims", [RP_SWITCH_LINKED_TEXT] = "linked-text",

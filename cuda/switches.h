@@ -57,6 +57,7 @@ enum rp_switch {
     RP_SWITCH_TABLES,       /* know the pointers that the host has copied to the device */
     RP_SWITCH_OVERTAKEN,    /* ... and who may write over them before a launch has looked */
     RP_SWITCH_TRIALS,       /* copy after a step, for the price of large copies */
+    RP_SWITCH_SHORTAGES,    /* tell of each allocation of the layer's own that was refused */
     RP_SWITCH_COUNT
 };
 

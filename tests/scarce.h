@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory that runs out when a test says so. The program is linked with scarce_args
- * (tests/meson.build), by which the linker routes its allocations through scarce.c. */
+/* Host memory that runs out when a unit test says so (interpose/door/scarce.h has the way). */
 #ifndef RP_TESTS_SCARCE_H
 #define RP_TESTS_SCARCE_H
 

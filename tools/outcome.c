@@ -157,6 +157,13 @@ static void say_trouble(const struct rp_outcome *outcome, const struct list *uns
                unseen->count > 0 ? "never seen in the job: " : "", unseen->text);
 }
 
+/* The layer found no host memory for something that it wanted to know or to tell. */
+static void say_short(const struct rp_summaries *summaries)
+{
+    if (rp_summaries_total(summaries, "shortages"))
+        rp_say("the host was out of memory: hazards and figures may be missing");
+}
+
 /* Also of a plan that stayed in force, as it does where the difference is small. */
 static void say_overrun(const json_t *plan)
 {
@@ -294,6 +301,7 @@ void rp_outcome_say(const struct rp_outcome *outcome, const char *folder,
         say_figures(outcome, shown);
     if (outcome->summaries.count > 0)
         find_unseen(outcome, contract, &unseen);
+    say_short(&outcome->summaries);
     say_trouble(outcome, &unseen);
     say_remarked(&outcome->summaries, "unvouched",
                  "not vouched for: undeclared bytes that these may reach");

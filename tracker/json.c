@@ -208,7 +208,7 @@ static enum rp_status not_json(struct rp_json *json, const json_error_t *error)
 {
     char what[2 * JSON_ERROR_TEXT_LENGTH];
 
-    if (error->text[0] == '\0') { /* how jansson says it most of the time */
+    if (errno == ENOMEM) { /* jansson blames the text for it */
         snprintf(json->message, json->message_size, "%s: out of memory", json->label);
         return refuse(json, RP_NO_MEMORY);
     }
@@ -235,6 +235,7 @@ static enum rp_status parse(struct rp_json *json)
                  json->label);
         return refuse(json, RP_INVALID);
     }
+    errno = 0;
     json->root =
         json_loadb(json->text, json->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (json->root == NULL)

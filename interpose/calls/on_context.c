@@ -79,6 +79,26 @@ static void remember_store(void)
                                                                  : figures->bytes_reserved;
 }
 
+/* False when the host is out of memory: then all is as it was. */
+static bool replace(struct rp_workbench *bench)
+{
+    struct rp_workbench old = *bench;
+    bench->order = NULL;
+    bench->crossing = NULL;
+    if (rp_order_create(bench->driver, &bench->order) == RP_OK &&
+        rp_crossing_create(bench->order, bench->versions, &bench->crossing) == RP_OK &&
+        rp_core_make_store() == RP_OK) {
+        rp_store_abandon(old.store);
+        rp_crossing_destroy(old.crossing);
+        rp_order_abandon(old.order);
+        return true;
+    }
+    rp_crossing_destroy(bench->crossing);
+    rp_order_abandon(bench->order);
+    *bench = old;
+    return false;
+}
+
 /* The layer's own copies and events are in the context that the job works in. */
 static void abandon_copies(void)
 {
@@ -87,16 +107,7 @@ static void abandon_copies(void)
     rp_cost_lost();
     remember_store();
     rp_refuge_abandon();
-    rp_store_abandon(rp_core.bench.store);
-    rp_crossing_destroy(rp_core.bench.crossing);
-    rp_order_abandon(rp_core.bench.order);
-    rp_core.bench.store = NULL;
-    rp_core.bench.order = NULL;
-    rp_core.bench.crossing = NULL;
-    if (rp_order_create(rp_core.bench.driver, &rp_core.bench.order) != RP_OK ||
-        rp_crossing_create(rp_core.bench.order, rp_core.bench.versions, &rp_core.bench.crossing) !=
-            RP_OK ||
-        rp_core_make_store() != RP_OK)
+    if (!replace(&rp_core.bench) && rp_core_keeps()) /* others have no copies to lose */
         rp_stop(rp_core.config.error_exitcode, "the host is out of memory");
     rp_budget_share();
 }

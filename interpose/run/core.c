@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "interpose/door/real.h"
-
-#include "interpose/plan/cost.h"
-#include "interpose/plan/refuge.h"
-#include "interpose/run/budget.h"
-#include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
 
 #include "cuda/driver_real.h"
+#include "interpose/door/real.h"
+#include "interpose/door/shortage.h"
+#include "interpose/plan/cost.h"
+#include "interpose/plan/refuge.h"
+#include "interpose/recompute/recompute.h"
+#include "interpose/run/budget.h"
 #include "interpose/run/execution.h"
+#include "interpose/run/report.h"
 
 #include <string.h>
 #include <time.h>
@@ -28,6 +29,8 @@ void rp_core_lock(void)
 
 void rp_core_unlock(void)
 {
+    if (rp_shortage_met) /* before the call goes on to the driver, or its answer to the job */
+        rp_report_shortage();
     if (keeping == TO_BE_KEPT)
         keeping = KEPT;
     else

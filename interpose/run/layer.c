@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The layer's life in one process: how it starts, how it ends, what a fork leaves of it. */
+#include "interpose/door/shortage.h"
 #include "interpose/door/wrap.h"
 
 #include "interpose/calls/array.h"
@@ -61,8 +62,10 @@ static void finish(void)
     rp_estimate_write();
     if (rp_core.trace) /* first: the summary tells what its last write lost, too */
         (void)rp_trace_writer_finish(rp_core.trace); /* other threads may still emit */
+    if (rp_shortage_met)
+        rp_report_shortage();
     rp_summary_write();
-    rp_core_unlock();
+    pthread_mutex_unlock(&rp_core.lock);
 }
 
 /* Observing without a trace is nothing to do: then the job pays for a jump and no more. */

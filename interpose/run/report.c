@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/run/report.h"
 
+#include "cuda/switches.h"
+#include "interpose/door/shortage.h"
 #include "interpose/run/core.h"
 #include "interpose/run/segment.h"
 #include "interpose/run/summary.h"
@@ -179,6 +181,20 @@ void rp_report_unfollowed(const struct rp_footprint *call, const char *why)
     struct rp_hazard hazard = met_by(RP_HAZARD_UNPROVED, NULL, call);
     hazard.reason = why;
     record(&hazard);
+}
+
+void rp_report_shortage(void)
+{
+    static const char why[] = "the host is out of memory: something is not known, or not kept";
+    struct rp_hazard hazard = met_by(RP_HAZARD_UNPROVED, NULL, NULL);
+    hazard.reason = why;
+    rp_shortage_met = false;
+    if (!rp_switch_on(RP_SWITCH_SHORTAGES))
+        return;
+    rp_remark("memory", why);
+    if (rp_core.segments_wanted)
+        record(&hazard);
+    rp_shortage_met = false; /* to tell of it takes memory, too */
 }
 
 void rp_report_missing(const struct rp_execution *execution, const char *buffer, const char *why)

@@ -40,6 +40,10 @@ void rp_report_refused(const struct rp_execution *execution);
 /* `call` is followed no further, whatever it meets: says why, and what helps. */
 void rp_report_unfollowed(const struct rp_footprint *call, const char *why);
 
+/* The host was out of memory for this thread (door/shortage.h): whatever had asked for it, what is
+ * known of the job is perhaps no longer all. Told wherever the core's lock is given back. */
+void rp_report_shortage(void);
+
 /* A declared variable of the host's, by its name in the contract, is not there to be put back. */
 void rp_report_missing(const struct rp_execution *execution, const char *buffer, const char *why);
 

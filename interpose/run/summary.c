@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "interpose/door/wrap.h"
-
-#include "interpose/recompute/granule.h"
 #include "interpose/run/summary.h"
 
 #include "cuda/access/access.h"
 #include "interpose/calls/image.h"
 #include "interpose/calls/repeat.h"
+#include "interpose/door/shortage.h"
+#include "interpose/door/wrap.h"
 #include "interpose/plan/ledger.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/estimate.h"
 #include "interpose/plan/policy.h"
 #include "interpose/recompute/advice.h"
 #include "interpose/recompute/backing.h"
+#include "interpose/recompute/granule.h"
 #include "interpose/recompute/need.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/buffer.h"
@@ -24,6 +24,7 @@
 #include "interpose/run/words.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -374,6 +375,8 @@ static json_t *summary_json(void)
     put_count(summary, "proofs_damaged", proved.damaged);
     put_count(summary, "steps", rp_core.step);
     put_count(summary, "device_peak_bytes", rp_core.figures.device_peak);
+    if (rp_shortages())
+        put_count(summary, "shortages", rp_shortages());
     if (rp_core.config.budget != UINT64_MAX)
         put_count(summary, "budget_bytes", rp_core.config.budget);
     if (rp_core.trace)
@@ -388,12 +391,38 @@ static json_t *summary_json(void)
     return summary;
 }
 
+static const char short_summary[] =
+    "{\"format\": \"reprise-summary\", \"version\": 1, \"pid\": %d, \"program\": %u, "
+    "\"mode\": \"%s\", \"driver\": \"\", \"calls\": %" PRIu64 ", \"tracked_calls\": %" PRIu64 ", "
+    "\"launches\": %" PRIu64 ", \"steps\": %" PRIu64 ", \"shortages\": %" PRIu64 ", "
+    "\"hazards\": [], \"proofs\": {}, \"unknown\": []}\n";
+
+/* For want of memory parts would be missing without a word: then it is tried once more, and after
+ * that only said. */
+static bool write_to(int file)
+{
+    for (int attempt = 0; attempt < 2; attempt++) {
+        uint64_t met = rp_shortages();
+        json_t *summary = summary_json();
+        bool whole = rp_shortages() == met && ftruncate(file, 0) == 0 &&
+                     lseek(file, 0, SEEK_SET) == 0 &&
+                     json_dumpfd(summary, file, JSON_INDENT(2)) == 0;
+        json_decref(summary);
+        if (whole || rp_shortages() == met)
+            return whole;
+    }
+    uint64_t counts[RP_VERDICT_EVERYTHING + 1];
+    return ftruncate(file, 0) == 0 && lseek(file, 0, SEEK_SET) == 0 &&
+           dprintf(file, short_summary, (int)getpid(), rp_record_program(),
+                   rp_mode_name(rp_core.config.mode), rp_wrap_calls(), rp_core.seq,
+                   count_launches(counts), (uint64_t)rp_core.step, rp_shortages()) > 0;
+}
+
 void rp_summary_write(void)
 {
     char path[4096], beside[4200];
-    if (!rp_core.config.output)
+    if (!rp_core.config.output || !rp_core.names) /* it has not begun */
         return;
-    json_t *summary = summary_json();
     if (rp_record_program() > 1)
         snprintf(path, sizeof path, "%s/summary-%d-%u.json", rp_core.config.output, (int)getpid(),
                  rp_record_program());
@@ -401,11 +430,10 @@ void rp_summary_write(void)
         snprintf(path, sizeof path, "%s/summary-%d.json", rp_core.config.output, (int)getpid());
     snprintf(beside, sizeof beside, "%s.part", path);
     int file = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (file >= 0) {
-        bool written = json_dumpfd(summary, file, JSON_INDENT(2)) == 0;
-        written = close(file) == 0 && written;
-        if (!written || rename(beside, path) != 0)
-            unlink(beside);
-    }
-    json_decref(summary);
+    if (file < 0)
+        return;
+    bool written = write_to(file);
+    written = close(file) == 0 && written;
+    if (!written || rename(beside, path) != 0)
+        unlink(beside);
 }

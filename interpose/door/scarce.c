@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "interpose/door/scarce.h"
+
+#include <execinfo.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static pthread_once_t read_once = PTHREAD_ONCE_INIT;
+static unsigned long long nth; /* 0: none is refused */
+static int log_file = -1;
+static _Atomic unsigned long long asked;
+
+static void read_environment(void)
+{
+    const char *number = secure_getenv("REPRISE_TEST_SCARCE");
+    const char *path = secure_getenv("REPRISE_TEST_SCARCE_LOG");
+    if (number)
+        nth = strtoull(number, NULL, 10);
+    if (path)
+        log_file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+}
+
+/* Where the object lies: the linker's. */
+extern const char start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+extern const char end[] __asm__("_end") __attribute__((visibility("hidden")));
+
+enum { MOST_PLACES = 24, OWN_PLACES = 3, PLACE_CHARACTERS = 2 + 8 };
+
+static void note(void)
+{
+    void *places[MOST_PLACES];
+    char line[MOST_PLACES * PLACE_CHARACTERS + 2];
+    int count = backtrace(places, MOST_PLACES), length = 0;
+    for (int i = OWN_PLACES; i < count; i++) {
+        const char *place = places[i];
+        if (place >= start && place < end)
+            length += snprintf(line + length, sizeof line - (size_t)length, "%s%tx",
+                               length ? "," : "", place - start);
+    }
+    line[length++] = '\n';
+    if (write(log_file, line, (size_t)length) < 0)
+        log_file = -1;
+}
+
+bool rp_scarce_refuses(void)
+{
+    pthread_once(&read_once, read_environment);
+    if (log_file >= 0)
+        note();
+    return nth && atomic_fetch_add(&asked, 1) + 1 == nth;
+}

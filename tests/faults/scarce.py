@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each allocation of host memory that the layer makes is refused once, in turn (sweep.py).
+
+usage: scarce.py JOB KERNELS DIGITS REPRISE OBJECT [--all] [--part K/N] [--jobs N]
+                 [SCENARIO|digits...]
+
+Without --all one that is asked for by the same places in the object, of all jobs and modes. Where
+the layer goes on and knows less for it (of hazards, in the mode check), it says that it has been
+short of memory."""
+import collections
+import json
+import os
+import re
+import subprocess
+
+from sweep import GIVEN, Sweep, bare, claim, ways
+
+TOLD = re.compile("out of memory|Cannot allocate memory")
+PLACES = 4  # innermost ones, by which two allocations are told apart
+
+
+def hazards(summary):
+    return sorted(json.dumps(hazard, sort_keys=True) for hazard in json.loads(summary)["hazards"])
+
+
+def places_of(function):
+    symbols = subprocess.run(["nm", "-S", GIVEN.object], capture_output=True, text=True, check=True)
+    for symbol in map(str.split, symbols.stdout.splitlines()):
+        if symbol[-1] == function:
+            start, size = (int(number, 16) for number in symbol[:2])
+            return range(start, start + size)
+    raise SystemExit(f"Bail out! {GIVEN.object} has no {function}")
+
+
+class Allocations(Sweep):
+    noun, variable = "allocations", "REPRISE_TEST_SCARCE"
+
+    def __init__(self):
+        super().__init__()
+        self.seen = set()
+
+    def chosen(self, mode, needs):
+        if GIVEN.all:
+            return [(nth, str(nth)) for nth in range(1, len(needs) + 1)]
+        places = collections.defaultdict(list)
+        for nth, need in enumerate(needs, 1):
+            places[",".join(need.split(",")[:PLACES])].append(nth)
+        some = [nths[len(nths) // 2] for place, nths in places.items() if place not in self.seen]
+        self.seen.update(places)
+        return [(nth, str(nth)) for nth in sorted(some)]
+
+    def judge(self, mode, failed, whole, outcome):
+        if outcome.code != 0 or TOLD.search(outcome.said + outcome.summary):
+            return None
+        try:
+            found = hazards(outcome.summary)
+        except (ValueError, KeyError):
+            return f"no summary, and no word of it\n{outcome.said}"
+        return None if found == hazards(whole.summary) else f"hazards are missing\n{outcome.said}"
+
+    def tell(self, need):
+        """Where in the sources, innermost first."""
+        lines = subprocess.run(["addr2line", "-sfe", GIVEN.object, *need.split(",")],
+                               capture_output=True, text=True).stdout.splitlines()
+        return " < ".join(f"{name} {line.split()[0]}"
+                          for name, line in zip(lines[::2], lines[1::2]))
+
+    def conclude(self, scenario="accumulator", mode="guard"):
+        """Where nobody tells of it, an allocation of the job's that is not known is no job's."""
+        expected, needs = bare(scenario, ways(mode)[1]), self.run_whole(scenario, mode).needs
+        adds = places_of("rp_memory_add")
+        unknown = [nth for nth, need in enumerate(needs, 1)
+                   if any(int(place, 16) in adds for place in need.split(",")[:2])]
+        os.environ["REPRISE_TEST_DISABLE"] = "shortages"
+        wrong = [nth for nth in unknown if self.run(scenario, mode, str(nth)).out != expected]
+        del os.environ["REPRISE_TEST_DISABLE"]
+        claim(f"{scenario}, {mode}: {len(wrong)} of {len(unknown)} faults leave other bytes where "
+              "nobody tells of them", wrong)
+
+
+Allocations().main()
