@@ -105,7 +105,7 @@ static bool may_lead_there(struct rp_builder *build, uint32_t value, unsigned *s
     case RP_OP_CONST: case RP_OP_PARAM: case RP_OP_SREG: case RP_OP_ROOT: case RP_OP_MAP:
         return false;
     case RP_OP_NEAR: return op.imm != RP_NEAR_PARAM;
-    case RP_OP_LOAD: return build->local->memory_holds;
+    case RP_OP_LOAD: return build->local->memory_holds || build->local->params_hold;
     default: break;
     }
     if (++*steps > MOST_STEPS || !rp_op_operands(&op, used))
