@@ -115,7 +115,7 @@ static bool check_real_driver(json_t *checks)
     char layer[PATH_MAX];
 
     rp_driver_search_default(&search);
-    if (rp_place_find(RP_PART_LAYER, layer))
+    if (rp_place_of(RP_PART_LAYER, layer))
         search.itself = layer;
     if (!rp_driver_find(&search, consider, &drivers)) {
         add(checks, "driver", WARNING, "install the GPU's driver, or use the software device",
@@ -128,7 +128,7 @@ static bool check_real_driver(json_t *checks)
 static bool check_soft_device(json_t *checks)
 {
     char path[PATH_MAX];
-    if (!rp_place_find(RP_PART_SOFT_DEVICE, path)) {
+    if (!rp_place_of(RP_PART_SOFT_DEVICE, path)) {
         add(checks, "software", WARNING, "build it: tools/dev build", "%s is missing", path);
         return false;
     }
@@ -197,7 +197,7 @@ static bool check_exports(json_t *checks, char *layer)
 static bool check_layer(json_t *checks)
 {
     char layer[PATH_MAX];
-    if (!rp_place_find(RP_PART_LAYER, layer)) {
+    if (!rp_place_of(RP_PART_LAYER, layer)) {
         add(checks, "layer", BROKEN, "build it: tools/dev build", "%s is missing", layer);
         return false;
     }

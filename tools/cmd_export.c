@@ -100,7 +100,7 @@ static void end_trace(void *ctx, const char *path, const char *broken)
 
     if (!exporting->looking && exporting->format->process_ends)
         exporting->format->process_ends(&exporting->run, exporting->state, broken);
-    rp_live_release(&exporting->run.live);
+    rp_alive_release(&exporting->run.live);
     exporting->run.process++;
 }
 

@@ -39,10 +39,10 @@ static bool find_real(struct looking *looking)
     struct rp_driver_search search;
     char layer[PATH_MAX], soft[PATH_MAX];
 
-    if (rp_place_find(RP_PART_SOFT_DEVICE, soft) && !realpath(soft, looking->soft))
+    if (rp_place_of(RP_PART_SOFT_DEVICE, soft) && !realpath(soft, looking->soft))
         looking->soft[0] = 0;
     rp_driver_search_default(&search);
-    if (rp_place_find(RP_PART_LAYER, layer))
+    if (rp_place_of(RP_PART_LAYER, layer))
         search.itself = layer;
     return rp_driver_find(&search, consider, looking);
 }
@@ -68,7 +68,7 @@ bool rp_driver_choose(const char *device, struct rp_driver_choice *choice, char 
         snprintf(message, size, "REPRISE_DRIVER names no driver: %s", looking.reject);
         return false;
     }
-    if (soft_wanted && rp_place_find(RP_PART_SOFT_DEVICE, choice->path)) {
+    if (soft_wanted && rp_place_of(RP_PART_SOFT_DEVICE, choice->path)) {
         choice->soft = true;
         return true;
     }

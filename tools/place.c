@@ -52,7 +52,7 @@ static bool look(const char *folder, const char *relative, char path[PATH_MAX])
     return rp_path_join(path, parent, slash + 1) && access(path, R_OK) == 0;
 }
 
-bool rp_place_find(enum rp_part part, char path[PATH_MAX])
+bool rp_place_of(enum rp_part part, char path[PATH_MAX])
 {
     char folder[PATH_MAX];
     if (!own_folder(folder)) {

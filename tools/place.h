@@ -13,6 +13,6 @@ enum rp_part { RP_PART_LAYER, RP_PART_NOP, RP_PART_LINK, RP_PART_SOFT_DEVICE };
 const char *rp_part_name(enum rp_part part);
 /* The part's absolute path with links resolved; false, with the place where it was missed
  * in `path`, when it is not there. */
-bool rp_place_find(enum rp_part part, char path[PATH_MAX]);
+bool rp_place_of(enum rp_part part, char path[PATH_MAX]);
 
 #endif

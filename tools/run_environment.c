@@ -21,7 +21,7 @@ int rp_run_find_parts(struct rp_run *run)
         return RP_EXIT_RUN;
     }
     enum rp_part part = rp_option_given(&run->options, RP_OPT_NOP) ? RP_PART_NOP : RP_PART_LAYER;
-    if (!rp_place_find(part, run->layer)) {
+    if (!rp_place_of(part, run->layer)) {
         rp_say("%s is missing at %s", rp_part_name(part), run->layer);
         return RP_EXIT_RUN;
     }
@@ -52,7 +52,7 @@ static void prepare_search(struct rp_run *run)
 {
     char link[PATH_MAX], folders[2 * PATH_MAX] = "";
     if (!rp_option_given(&run->options, RP_OPT_NOP) && !*RP_SANITIZER_PRELOAD &&
-        rp_place_find(RP_PART_LINK, link))
+        rp_place_of(RP_PART_LINK, link))
         add_folder(folders, sizeof(folders), link);
     if (run->driver.soft)
         add_folder(folders, sizeof(folders), run->driver.path);

@@ -343,7 +343,7 @@ static void take_note(struct rp_export *run, struct chrome *chrome, const struct
                strcmp(name, "gap") == 0) {
         add_mark(run, chrome, event);
     }
-    rp_live_take(&run->live, group, event, NULL, &good);
+    rp_alive_take(&run->live, group, event, NULL, &good);
     run->no_memory |= !good;
     add_memory(run, chrome, event->time_ns);
 }

@@ -34,7 +34,7 @@ static void look(struct rp_export *run, void *state, const struct rp_group *grou
 
     for (size_t i = 0; peak && i < group->count; i++) {
         bool good = true;
-        rp_live_take(&run->live, group, &group->events[i], NULL, &good);
+        rp_alive_take(&run->live, group, &group->events[i], NULL, &good);
         run->no_memory |= !good;
         if (run->live.bytes > peak->bytes)
             *peak = (struct peak){run->live.bytes, group->events[i].id};
@@ -53,7 +53,7 @@ static void add_process(struct rp_export *run)
 static void add_lines(struct rp_export *run)
 {
     for (size_t i = 0; i < run->live.count; i++) {
-        const struct rp_live_allocation *item = &run->live.items[i];
+        const struct rp_alive_allocation *item = &run->live.items[i];
         if (!item->on_device)
             continue;
         run->allocations++;
@@ -69,7 +69,7 @@ static void take_group(struct rp_export *run, void *state, const struct rp_group
 
     for (size_t i = 0; peak && i < group->count; i++) {
         bool good = true;
-        rp_live_take(&run->live, group, &group->events[i], NULL, &good);
+        rp_alive_take(&run->live, group, &group->events[i], NULL, &good);
         run->no_memory |= !good;
         if (peak->bytes > 0 && peak->event == group->events[i].id)
             add_lines(run);

@@ -8,12 +8,12 @@
 #define RP_TOOLS_EXPORT_FORMAT_H
 
 #include "tools/builder.h"
-#include "tools/live.h"
+#include "tools/alive.h"
 #include "tools/group.h"
 
 struct rp_export {
     struct rp_builder out; /* written and cleared by the loop */
-    struct rp_live live;   /* what is allocated now, in the process that is read */
+    struct rp_alive live;  /* what is allocated now, in the process that is read */
     const char *command;   /* of that process; "" when unknown */
     char rank[32];         /* of that process among those of its job; "" when it has none */
     unsigned process;      /* 0, 1, ... in the order of the traces */

@@ -52,7 +52,7 @@ static void add_frames(struct rp_pickle *out, const char *where)
 }
 
 static void add_entry(struct rp_export *run, struct memviz *memviz, const char *action,
-                      const struct rp_live_allocation *item, uint64_t time_ns)
+                      const struct rp_alive_allocation *item, uint64_t time_ns)
 {
     struct rp_pickle *out = &memviz->trace;
 
@@ -69,7 +69,7 @@ static void add_entry(struct rp_export *run, struct memviz *memviz, const char *
     rp_pickle_dict_end(out);
 }
 
-static void add_segment(struct memviz *memviz, const struct rp_live_allocation *item,
+static void add_segment(struct memviz *memviz, const struct rp_alive_allocation *item,
                         unsigned device)
 {
     struct rp_pickle *out = &memviz->alive;
@@ -126,21 +126,21 @@ static void process_begins(struct rp_export *run, void *state)
 static void take_event(struct rp_export *run, struct memviz *memviz,
                        const struct rp_group *group, const struct rp_event *event)
 {
-    struct rp_live_allocation item;
+    struct rp_alive_allocation item;
     bool good = true;
-    enum rp_live_change change = rp_live_take(&run->live, group, event, &item, &good);
+    enum rp_alive_change change = rp_alive_take(&run->live, group, event, &item, &good);
 
-    if (change == RP_LIVE_ALLOCATED && item.on_device) {
+    if (change == RP_ALIVE_ALLOCATED && item.on_device) {
         run->allocations++;
         add_entry(run, memviz, "segment_alloc", &item, event->time_ns);
         add_entry(run, memviz, "alloc", &item, event->time_ns);
     }
-    if (change == RP_LIVE_FREED && item.on_device) {
+    if (change == RP_ALIVE_FREED && item.on_device) {
         add_entry(run, memviz, "free_requested", &item, event->time_ns);
         add_entry(run, memviz, "free_completed", &item, event->time_ns);
         add_entry(run, memviz, "segment_free", &item, event->time_ns);
     }
-    if (change == RP_LIVE_FREED)
+    if (change == RP_ALIVE_FREED)
         free(item.where);
     run->no_memory |= !good;
 }

@@ -10,7 +10,7 @@ enum { FEWEST_WRITES = 3 }; /* activations, written once and freed, make no pict
 
 /* ---- choosing ------------------------------------------------------------------- */
 
-bool rp_dirty_offer(struct rp_dirty *dirty, const struct rp_live_allocation *item)
+bool rp_dirty_offer(struct rp_dirty *dirty, const struct rp_alive_allocation *item)
 {
     size_t at = dirty->count;
 

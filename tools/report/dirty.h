@@ -8,7 +8,7 @@
 #define RP_TOOLS_REPORT_DIRTY_H
 
 #include "tools/builder.h"
-#include "tools/live.h"
+#include "tools/alive.h"
 
 #define RP_DIRTY_TIMES 240
 #define RP_DIRTY_PLACES 32
@@ -30,7 +30,7 @@ struct rp_dirty {
 };
 
 /* First reading: the allocation is a candidate. Keeps the heaviest; false: out of memory. */
-bool rp_dirty_offer(struct rp_dirty *dirty, const struct rp_live_allocation *item);
+bool rp_dirty_offer(struct rp_dirty *dirty, const struct rp_alive_allocation *item);
 /* Second reading: the event marks what it touches. */
 void rp_dirty_take(struct rp_dirty *dirty, const struct rp_event *event);
 void rp_dirty_json(const struct rp_dirty *dirty, struct rp_builder *out);

@@ -26,10 +26,10 @@ static uint64_t weight_of(const struct rp_event *event)
 static void look(struct rp_timeline *timeline, const struct rp_group *group,
                  const struct rp_event *event)
 {
-    struct rp_live_allocation item;
+    struct rp_alive_allocation item;
     bool good = true;
 
-    if (rp_live_take(&timeline->live, group, event, &item, &good) == RP_LIVE_FREED) {
+    if (rp_alive_take(&timeline->live, group, event, &item, &good) == RP_ALIVE_FREED) {
         good &= rp_dirty_offer(&timeline->dirty, &item);
         free(item.where);
     }
@@ -43,8 +43,8 @@ void rp_timeline_look(struct rp_timeline *timeline, const struct rp_group *group
     for (size_t i = 0; i < group->count; i++) {
         const struct rp_event *event = &group->events[i];
         uint64_t weight = weight_of(event);
-        struct rp_live_allocation *touched =
-            weight ? rp_live_find(&timeline->live, rp_event_number(event, "allocation")) : NULL;
+        struct rp_alive_allocation *touched =
+            weight ? rp_alive_find(&timeline->live, rp_event_number(event, "allocation")) : NULL;
 
         if (touched)
             touched->weight += weight;
@@ -62,7 +62,7 @@ void rp_timeline_looked(struct rp_timeline *timeline)
 {
     for (size_t i = 0; i < timeline->live.count; i++)
         timeline->no_memory |= !rp_dirty_offer(&timeline->dirty, &timeline->live.items[i]);
-    rp_live_release(&timeline->live);
+    rp_alive_release(&timeline->live);
     timeline->end_ns++;
     timeline->dirty.end_ns = timeline->end_ns;
 }
@@ -178,7 +178,7 @@ static void take_living(struct rp_timeline *timeline, const struct rp_group *gro
     bool good = true;
 
     take_memory(timeline, event->time_ns);
-    rp_live_take(&timeline->live, group, event, NULL, &good);
+    rp_alive_take(&timeline->live, group, event, NULL, &good);
     note_memory(timeline);
     timeline->no_memory |= !good;
 }
@@ -264,7 +264,7 @@ void rp_timeline_json(struct rp_timeline *timeline, struct rp_builder *out)
 
 void rp_timeline_release(struct rp_timeline *timeline)
 {
-    rp_live_release(&timeline->live);
+    rp_alive_release(&timeline->live);
     rp_dirty_release(&timeline->dirty);
     rp_roster_release(&timeline->names);
     rp_roster_release(&timeline->tracks);

@@ -3,7 +3,7 @@
 #ifndef RP_TOOLS_REPORT_TIMELINE_H
 #define RP_TOOLS_REPORT_TIMELINE_H
 
-#include "tools/live.h"
+#include "tools/alive.h"
 #include "tools/report/dirty.h"
 #include "tools/report/slices.h"
 #include "tools/roster.h"
@@ -14,7 +14,7 @@
 struct rp_timeline {
     uint64_t pid, start_ns, end_ns; /* start: since 1970; end: since then */
     char command[256];
-    struct rp_live live;
+    struct rp_alive live;
     struct rp_dirty dirty;
     struct rp_roster names;  /* of slices */
     struct rp_roster tracks; /* "segments", "reprise", "stream 0x55d0" ... */

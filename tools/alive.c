@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/live.h"
+#include "tools/alive.h"
 
 #include "tracker/array.h"
 
@@ -24,7 +24,7 @@ static void clean(char *text)
             *text = '_';
 }
 
-static bool open_segment(struct rp_live *live, const struct rp_segment_note *note)
+static bool open_segment(struct rp_alive *live, const struct rp_segment_note *note)
 {
     char frame[sizeof(note->name) + 16];
     const char *open = live->segments ? live->segments : "";
@@ -40,7 +40,7 @@ static bool open_segment(struct rp_live *live, const struct rp_segment_note *not
     return true;
 }
 
-static bool take_segment(struct rp_live *live, const struct rp_event *event)
+static bool take_segment(struct rp_alive *live, const struct rp_event *event)
 {
     struct rp_segment_note note;
 
@@ -57,7 +57,7 @@ static bool take_segment(struct rp_live *live, const struct rp_event *event)
 
 /* ---- allocations -------------------------------------------------------------- */
 
-static size_t place_of(const struct rp_live *live, uint64_t id)
+static size_t place_of(const struct rp_alive *live, uint64_t id)
 {
     size_t low = 0, high = live->count;
     while (low < high) {
@@ -70,7 +70,7 @@ static size_t place_of(const struct rp_live *live, uint64_t id)
     return low;
 }
 
-static char *where_of(const struct rp_live *live, const struct rp_group *group)
+static char *where_of(const struct rp_alive *live, const struct rp_group *group)
 {
     const char *open = live->segments && *live->segments ? live->segments : "";
     const char *call = group->enters ? group->events[0].def->name : "unknown call";
@@ -85,7 +85,7 @@ static bool is_device_memory(const char *kind)
     return strcmp(kind, "pinned") != 0 && strcmp(kind, "host") != 0;
 }
 
-static bool add(struct rp_live *live, const struct rp_live_allocation *item)
+static bool add(struct rp_alive *live, const struct rp_alive_allocation *item)
 {
     size_t at = place_of(live, item->id);
 
@@ -98,52 +98,52 @@ static bool add(struct rp_live *live, const struct rp_live_allocation *item)
     return true;
 }
 
-static enum rp_live_change take_allocation(struct rp_live *live, const struct rp_group *group,
-                                           const struct rp_event *event,
-                                           struct rp_live_allocation *item, bool *good)
+static enum rp_alive_change take_allocation(struct rp_alive *live, const struct rp_group *group,
+                                            const struct rp_event *event,
+                                            struct rp_alive_allocation *item, bool *good)
 {
-    *item = (struct rp_live_allocation){.id = rp_event_number(event, "allocation"),
-                                        .bytes = rp_event_number(event, "bytes"),
-                                        .address = rp_event_number(event, "address"),
-                                        .where = where_of(live, group)};
+    *item = (struct rp_alive_allocation){.id = rp_event_number(event, "allocation"),
+                                         .bytes = rp_event_number(event, "bytes"),
+                                         .address = rp_event_number(event, "address"),
+                                         .where = where_of(live, group)};
 
     rp_event_text(event, "kind", item->kind, sizeof(item->kind));
     item->on_device = is_device_memory(item->kind);
     if (item->address == 0) { /* physical memory has none, but readers tell blocks by theirs */
-        item->address = RP_LIVE_UNMAPPED + live->unmapped_bytes;
+        item->address = RP_ALIVE_UNMAPPED + live->unmapped_bytes;
         live->unmapped_bytes += item->bytes;
     }
     if (item->where && add(live, item))
-        return RP_LIVE_ALLOCATED;
+        return RP_ALIVE_ALLOCATED;
     free(item->where);
     *good = false;
-    return RP_LIVE_NOTHING;
+    return RP_ALIVE_NOTHING;
 }
 
-struct rp_live_allocation *rp_live_find(struct rp_live *live, uint64_t id)
+struct rp_alive_allocation *rp_alive_find(struct rp_alive *live, uint64_t id)
 {
     size_t at = place_of(live, id);
     return at < live->count && live->items[at].id == id ? &live->items[at] : NULL;
 }
 
-static enum rp_live_change take_free(struct rp_live *live, const struct rp_event *event,
-                                     struct rp_live_allocation *freed)
+static enum rp_alive_change take_free(struct rp_alive *live, const struct rp_event *event,
+                                      struct rp_alive_allocation *freed)
 {
-    struct rp_live_allocation *item = rp_live_find(live, rp_event_number(event, "allocation"));
+    struct rp_alive_allocation *item = rp_alive_find(live, rp_event_number(event, "allocation"));
 
     if (!item)
-        return RP_LIVE_NOTHING;
+        return RP_ALIVE_NOTHING;
     *freed = *item;
     live->bytes -= item->on_device ? item->bytes : 0;
     live->count--;
     memmove(item, item + 1, (size_t)(live->items + live->count - item) * sizeof(*item));
-    return RP_LIVE_FREED;
+    return RP_ALIVE_FREED;
 }
 
 /* ---- what the layer holds ------------------------------------------------------ */
 
-static enum rp_live_change take_preserve(struct rp_live *live, const struct rp_event *event,
-                                         bool *good)
+static enum rp_alive_change take_preserve(struct rp_alive *live, const struct rp_event *event,
+                                          bool *good)
 {
     uint64_t instance = rp_event_number(event, "instance");
     uint64_t bytes = rp_event_number(event, "bytes");
@@ -152,47 +152,47 @@ static enum rp_live_change take_preserve(struct rp_live *live, const struct rp_e
     for (size_t i = live->held_count; i-- > 0;)
         if (live->held[i].instance == instance) {
             live->held[i].bytes += bytes;
-            return RP_LIVE_HELD;
+            return RP_ALIVE_HELD;
         }
     if (grow((void **)&live->held, live->held_count, &live->held_capacity, sizeof(*live->held)))
-        live->held[live->held_count++] = (struct rp_live_held){instance, bytes};
+        live->held[live->held_count++] = (struct rp_alive_held){instance, bytes};
     else
         *good = false;
-    return RP_LIVE_HELD;
+    return RP_ALIVE_HELD;
 }
 
-static enum rp_live_change drop_instance(struct rp_live *live, const struct rp_event *event)
+static enum rp_alive_change drop_instance(struct rp_alive *live, const struct rp_event *event)
 {
     uint64_t instance = rp_event_number(event, "instance");
     struct rp_segment_note note;
 
     rp_event_segment(event, &note);
     if (!note.is_replay || note.begins)
-        return RP_LIVE_NOTHING;
+        return RP_ALIVE_NOTHING;
     for (size_t i = 0; i < live->held_count; i++)
         if (live->held[i].instance == instance) {
             live->held_bytes -= live->held[i].bytes;
             live->held[i] = live->held[--live->held_count];
-            return RP_LIVE_HELD;
+            return RP_ALIVE_HELD;
         }
-    return RP_LIVE_NOTHING;
+    return RP_ALIVE_NOTHING;
 }
 
 /* ---- events ------------------------------------------------------------------- */
 
-enum rp_live_change rp_live_take(struct rp_live *live, const struct rp_group *group,
-                                 const struct rp_event *event, struct rp_live_allocation *item,
-                                 bool *good)
+enum rp_alive_change rp_alive_take(struct rp_alive *live, const struct rp_group *group,
+                                   const struct rp_event *event, struct rp_alive_allocation *item,
+                                   bool *good)
 {
-    struct rp_live_allocation own;
-    enum rp_live_change change = RP_LIVE_NOTHING;
+    struct rp_alive_allocation own;
+    enum rp_alive_change change = RP_ALIVE_NOTHING;
 
     if (rp_event_is(event, "note", "allocation")) {
         if (!live->beside)
             change = take_allocation(live, group, event, item ? item : &own, good);
     } else if (rp_event_is(event, "note", "free")) {
         change = take_free(live, event, item ? item : &own);
-        if (change == RP_LIVE_FREED && !item)
+        if (change == RP_ALIVE_FREED && !item)
             free(own.where);
     } else if (rp_event_is(event, "note", "preserve")) {
         change = take_preserve(live, event, good);
@@ -203,12 +203,12 @@ enum rp_live_change rp_live_take(struct rp_live *live, const struct rp_group *gr
     return change;
 }
 
-void rp_live_release(struct rp_live *live)
+void rp_alive_release(struct rp_alive *live)
 {
     for (size_t i = 0; i < live->count; i++)
         free(live->items[i].where);
     free(live->items);
     free(live->held);
     free(live->segments);
-    *live = (struct rp_live){0};
+    *live = (struct rp_alive){0};
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory that is alive while a trace is read, and what the layer holds beside it. */
-#ifndef RP_TOOLS_LIVE_H
-#define RP_TOOLS_LIVE_H
+#ifndef RP_TOOLS_ALIVE_H
+#define RP_TOOLS_ALIVE_H
 
 #include "tools/group.h"
 
 /* Where physical memory without an address is said to lie: above all that devices use, below
  * 2^53, which a double still counts exactly. */
-#define RP_LIVE_UNMAPPED (UINT64_C(1) << 51)
+#define RP_ALIVE_UNMAPPED (UINT64_C(1) << 51)
 
-struct rp_live_allocation {
+struct rp_alive_allocation {
     uint64_t id;
     uint64_t bytes, address;
     char *where; /* "forward/block1;cuMemAlloc_v2": the open segments and the call */
@@ -18,14 +18,14 @@ struct rp_live_allocation {
     uint64_t weight; /* for the reader's own use, 0 at first */
 };
 
-struct rp_live_held {
+struct rp_alive_held {
     uint64_t instance, bytes; /* preserved for a forward whose replay is still to come */
 };
 
-struct rp_live {
-    struct rp_live_allocation *items; /* in order of id */
+struct rp_alive {
+    struct rp_alive_allocation *items; /* in order of id */
     size_t count, capacity;
-    struct rp_live_held *held;
+    struct rp_alive_held *held;
     size_t held_count, held_capacity;
     char *segments; /* the open ones, outermost first, joined by ';' */
     uint64_t bytes, held_bytes; /* of device memory; of copies for replays to come */
@@ -34,16 +34,16 @@ struct rp_live {
                   * but what it frees and which segments it opens is followed */
 };
 
-enum rp_live_change { RP_LIVE_NOTHING, RP_LIVE_ALLOCATED, RP_LIVE_FREED, RP_LIVE_HELD };
+enum rp_alive_change { RP_ALIVE_NOTHING, RP_ALIVE_ALLOCATED, RP_ALIVE_FREED, RP_ALIVE_HELD };
 
 /* Takes note of one event of `group`; *item becomes what was allocated (valid until the next
  * call) or freed (the caller frees its `where`). `item` may be NULL. False in *good when the
  * host is out of memory. */
-enum rp_live_change rp_live_take(struct rp_live *live, const struct rp_group *group,
-                                 const struct rp_event *event, struct rp_live_allocation *item,
-                                 bool *good);
+enum rp_alive_change rp_alive_take(struct rp_alive *live, const struct rp_group *group,
+                                   const struct rp_event *event, struct rp_alive_allocation *item,
+                                   bool *good);
 /* NULL when it is not alive. */
-struct rp_live_allocation *rp_live_find(struct rp_live *live, uint64_t id);
-void rp_live_release(struct rp_live *live);
+struct rp_alive_allocation *rp_alive_find(struct rp_alive *live, uint64_t id);
+void rp_alive_release(struct rp_alive *live);
 
 #endif
