@@ -7,11 +7,11 @@
 #include "interpose/recompute/backing.h"
 #include "interpose/recompute/behind.h"
 #include "interpose/recompute/fence.h"
+#include "tracker/array.h"
 
-#include <string.h>
 #include <time.h>
 
-enum { MOST = 63, PATIENCE_MS = 4000, LONGEST_MS = 60000, PAUSE_US = 200 };
+enum { MANY = 64, PATIENCE_MS = 4000, LONGEST_MS = 60000, PAUSE_US = 200 };
 
 struct gate {
     rp_stream stream;
@@ -20,15 +20,38 @@ struct gate {
 };
 
 static struct {
-    struct gate items[MOST + 1]; /* the last one is never in use */
-    size_t count;
-    bool crowded; /* there was one more, of which nothing is known: it counts as shut */
+    struct gate *items;
+    size_t count, capacity;
+    size_t made;         /* slots that hold events, or may: those behind `count` serve again */
+    bool is_one_unknown; /* there was one more, of which nothing tells: it counts as shut */
 } gates;
 
 void rp_gates_forget(void)
 {
-    memset(&gates, 0, sizeof gates);
+    gates.count = gates.made = 0;
+    gates.is_one_unknown = false;
     rp_behind_forget();
+}
+
+static struct gate *next_slot(void)
+{
+    void *bigger = rp_array_reserve(gates.items, &gates.capacity, gates.count + 1,
+                                    sizeof *gates.items);
+    if (!bigger)
+        return NULL;
+    gates.items = bigger;
+    if (gates.count == gates.made)
+        gates.items[gates.made++] = (struct gate){0};
+    return &gates.items[gates.count];
+}
+
+/* Where there are many, those of one stream are as one, that opens with the last of them. */
+static struct gate *one_of_many_in(rp_stream stream)
+{
+    for (size_t i = 0; gates.count >= MANY && i < gates.count; i++)
+        if (gates.items[i].stream == stream)
+            return &gates.items[i];
+    return NULL;
 }
 
 static bool has_events(struct gate *gate)
@@ -38,26 +61,34 @@ static bool has_events(struct gate *gate)
            (gate->behind || rp_real.cuEventCreate(&gate->behind, plain) == CUDA_SUCCESS);
 }
 
+/* NULL where nothing would tell when it opens. */
+static struct gate *begin_one(rp_stream stream)
+{
+    struct gate *gate = next_slot();
+    if (!gate || !has_events(gate) ||
+        rp_real.cuEventRecord(gate->before, rp_driver_stream(stream)) != CUDA_SUCCESS)
+        return NULL;
+    gate->stream = stream;
+    gates.count++;
+    return gate;
+}
+
 void rp_gate_begins(rp_stream stream)
 {
     if (rp_core.captures || rp_backing_is_shared() || !rp_switch_on(RP_SWITCH_GATES))
         return;
-    (void)rp_gates_are_shut(); /* those that are open make room */
-    if (!gates.count) {
+    if (!rp_gates_are_shut()) {
         rp_fence_set(); /* all before it is told from what comes after */
         rp_behind_begins();
     }
     rp_behind_shuts(stream);
-    struct gate *gate = &gates.items[gates.count];
-    if (gates.count == MOST || !has_events(gate) ||
-        rp_real.cuEventRecord(gate->before, rp_driver_stream(stream)) != CUDA_SUCCESS) {
-        gates.crowded = true;
+    struct gate *gate = one_of_many_in(stream);
+    if (!gate && !(gate = begin_one(stream))) {
+        gates.is_one_unknown = true;
         rp_behind_anything();
         return;
     }
-    gate->stream = stream;
     gate->given = false;
-    gates.count++;
     rp_core_keep_lock(); /* or others would wait, with the lock, for what was never given */
 }
 
@@ -75,8 +106,10 @@ void rp_gates_end(void)
         if (gate->given)
             continue;
         gate->given = true;
-        if (rp_real.cuEventRecord(gate->behind, rp_driver_stream(gate->stream)) != CUDA_SUCCESS)
-            remove_at(i); /* the stream is broken: so is every wait */
+        if (rp_real.cuEventRecord(gate->behind, rp_driver_stream(gate->stream)) == CUDA_SUCCESS)
+            continue;
+        gates.is_one_unknown = true;
+        remove_at(i);
     }
 }
 
@@ -88,14 +121,14 @@ static bool is_ahead(CUevent event)
 bool rp_gates_are_shut(void)
 {
     if (rp_core.captures)
-        return gates.count > 0 || gates.crowded; /* to ask may break the capture */
+        return gates.count > 0 || gates.is_one_unknown; /* to ask may break the capture */
     for (size_t i = gates.count; i-- > 0;)
         if (gates.items[i].given && !is_ahead(gates.items[i].behind))
             remove_at(i);
-    gates.crowded &= gates.count > 0;
-    if (!gates.count)
+    bool are_shut = gates.count > 0 || gates.is_one_unknown;
+    if (!are_shut)
         rp_behind_ends();
-    return gates.count > 0;
+    return are_shut;
 }
 
 /* ---- patience ------------------------------------------------------------------------- */
@@ -111,7 +144,7 @@ static bool device_stands(void)
     for (size_t i = 0; i < gates.count; i++)
         if (!is_ahead(gates.items[i].before))
             return true;
-    return gates.crowded;
+    return gates.is_one_unknown;
 }
 
 static bool is_left(struct patience *patience)

@@ -246,7 +246,7 @@ static enum rp_status make_anew(struct rp_execution *execution, rp_stream stream
         /* Whatever the driver called it, and whoever has asked: bytes that others live on may be
          * overwritten. */
         status = RP_IO;
-        rp_report(RP_HAZARD_NOT_PRESERVED, (struct rp_met){.execution = execution});
+        rp_report_lost(execution, NULL, 0, 0, 0, status);
     }
     return status;
 }

@@ -88,6 +88,42 @@ static void overwritten(void)
     use_and_open();
 }
 
+/* The same behind one gate more than many, in one stream or each in its own, which are open when
+ * that one is shut still. */
+static void behind_many(bool in_one)
+{
+    enum { MANY = 70 };
+    CUdeviceptr copy;
+    CUstream streams[MANY];
+    make_output();
+    for (int i = 0; i < MANY; i++) {
+        streams[i] = shut;
+        if (!in_one)
+            CU(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+        CU(cuStreamWaitValue32(streams[i], flag, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    }
+    CU(cuStreamWaitValue32(shut, flag, 2, CU_STREAM_WAIT_VALUE_GEQ));
+    CU(cuMemsetD32Async(in, 1234, WORDS, shut));
+    CU(cuStreamWriteValue32(stream, flag, 1, 0));
+    for (int i = 0; i < MANY; i++)
+        CU(cuStreamSynchronize(in_one ? stream : streams[i]));
+    CU(cuMemAlloc(&copy, BYTES));
+    CU(cuMemcpyDtoDAsync(copy, out, BYTES, stream));
+    CU(cuStreamWriteValue32(stream, flag, 2, 0));
+    show("copy", copy);
+    show("in", in);
+}
+
+static void behind_many_streams(void)
+{
+    behind_many(false);
+}
+
+static void behind_many_in_one(void)
+{
+    behind_many(true);
+}
+
 /* ... and then, by the stream that is open. */
 static void overwritten_twice(void)
 {
@@ -236,9 +272,9 @@ static void beside_loaders(void)
 
 static const struct job_case cases[] = {
     {"overwritten", overwritten}, {"overwritten-twice", overwritten_twice}, {"met", met},
-    {"joined", joined}, {"default", by_default}, {"given-back", given_back}, {"crowded", crowded},
-    {"beside-loaders", beside_loaders},
-    {NULL, NULL},
+    {"many", behind_many_streams}, {"many-in-one", behind_many_in_one}, {"joined", joined},
+    {"default", by_default}, {"given-back", given_back}, {"crowded", crowded},
+    {"beside-loaders", beside_loaders}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

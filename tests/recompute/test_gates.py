@@ -43,7 +43,8 @@ class Gates(unittest.TestCase):
         return run.stderr
 
     def test_what_is_done_behind_a_gate_is_nothing_to_who_opens_it(self):
-        for case in "overwritten", "overwritten-twice", "met", "joined", "default", "given-back":
+        for case in ("overwritten", "overwritten-twice", "met", "joined", "default", "given-back",
+                     "many", "many-in-one"):
             with self.subTest(case=case):
                 self.same(case)
 
