@@ -137,6 +137,27 @@ static void put_times(struct rp_trace_buffer *buffer, unsigned count, uint64_t b
     buffer->last_ns = now_ns;
 }
 
+/* What moves, as differences: most are a byte each, and are put in one go. */
+static uint8_t *put_slots(uint8_t *out, uint64_t last[RP_TRACE_SLOTS],
+                          const uint64_t slots[RP_TRACE_SLOTS])
+{
+    uint64_t moved[RP_TRACE_SLOTS], all = 0;
+
+    for (unsigned i = 0; i < RP_TRACE_SLOTS; i++) {
+        moved[i] = rp_zigzag(slots[i] - last[i]);
+        all |= moved[i];
+        last[i] = slots[i];
+    }
+    if (all < 0x80) {
+        for (unsigned i = 0; i < RP_TRACE_SLOTS; i++)
+            *out++ = (uint8_t)moved[i];
+        return out;
+    }
+    for (unsigned i = 0; i < RP_TRACE_SLOTS; i++)
+        out = rp_put_varint(out, moved[i]);
+    return out;
+}
+
 unsigned rp_trace_encode_again(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
                                uint32_t number, const uint64_t slots[RP_TRACE_SLOTS],
                                uint64_t before_ns, uint64_t now_ns)
@@ -146,10 +167,7 @@ unsigned rp_trace_encode_again(struct rp_trace_coder *coder, struct rp_trace_buf
 
     *out++ = RP_TRACE_TAG_AGAIN;
     out = rp_put_varint(out, number);
-    for (unsigned i = 0; i < RP_TRACE_SLOTS; i++) {
-        out = rp_put_varint(out, rp_zigzag(slots[i] - group->slots[i]));
-        group->slots[i] = slots[i];
-    }
+    out = put_slots(out, group->slots, slots);
     buffer->used = (uint32_t)(out - buffer->data);
     put_times(buffer, group->count, before_ns, now_ns);
     buffer->events += group->count;

@@ -276,7 +276,7 @@ static bool emit_numbers(struct rp_trace_writer *writer, uint32_t event,
     bool is_ready = event < known && rp_trace_coder_is_ready(&t->coder, writer->types[event]);
     if (is_ready) {
         set_time(t);
-        rp_trace_encode(&t->coder, t->buffer, writer->types[event], values, t->last_ns);
+        rp_trace_encode_numbers(&t->coder, t->buffer, writer->types[event], values, t->last_ns);
         count_events(t, 1);
     }
     leave_buffer(t);

@@ -310,8 +310,6 @@ static uint8_t *put_numbers(uint8_t *out, uint32_t count, const union rp_value *
 static uint8_t *put_fields(uint8_t *out, const struct rp_trace_type *type,
                            const union rp_value *values, uint64_t *last, const uint32_t *names)
 {
-    if (type->numbers == type->def->field_count) /* as most are */
-        return put_numbers(out, type->numbers, values, last);
     for (uint32_t i = 0; i < type->def->field_count; i++) {
         uint64_t number = values[i].u;
         switch (type->def->fields[i].type) {
@@ -357,6 +355,24 @@ static struct tally_row *count_in(struct rp_trace_buffer *buffer, struct coder_t
     return row;
 }
 
+/* The tag and the time; gives where the fields go. */
+static uint8_t *begin_event(const struct coder_type *known, struct rp_trace_buffer *buffer,
+                            uint64_t time_ns)
+{
+    if (buffer->events == 0)
+        buffer->first_ns = buffer->last_ns = time_ns;
+    rp_trace_put_time(buffer, time_ns - buffer->last_ns);
+    buffer->last_ns = time_ns;
+    return rp_put_varint(buffer->data + buffer->used, RP_TRACE_TAG_EVENT + known->number);
+}
+
+static void end_event(struct rp_trace_buffer *buffer, const uint8_t *out)
+{
+    buffer->used = (uint32_t)(out - buffer->data);
+    buffer->events++;
+    rp_trace_commit(buffer);
+}
+
 void rp_trace_encode(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
                      struct rp_trace_type *type, const union rp_value *values, uint64_t time_ns)
 {
@@ -368,17 +384,22 @@ void rp_trace_encode(struct rp_trace_coder *coder, struct rp_trace_buffer *buffe
         const union rp_value *value = &values[type->names[i]];
         names[i] = intern(coder, buffer, value->t.text, value->t.length);
     }
-
     struct coder_type *known = &coder->types[type->id];
-    uint8_t *out = buffer->data + buffer->used;
-    if (buffer->events == 0)
-        buffer->first_ns = buffer->last_ns = time_ns;
-    out = rp_put_varint(out, RP_TRACE_TAG_EVENT + known->number);
-    rp_trace_put_time(buffer, time_ns - buffer->last_ns);
+    uint8_t *out = begin_event(known, buffer, time_ns);
     out = put_fields(out, type, values, coder->last + known->last_at, names);
-    buffer->last_ns = time_ns;
-    buffer->used = (uint32_t)(out - buffer->data);
-    buffer->events++;
-    rp_trace_commit(buffer);
+    end_event(buffer, out);
     rp_trace_coder_note(coder, type, count_in(buffer, known, type, names, values), values);
+}
+
+void rp_trace_encode_numbers(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
+                             const struct rp_trace_type *type, const union rp_value *values,
+                             uint64_t time_ns)
+{
+    static const uint32_t no_names[1];
+    struct coder_type *known = &coder->types[type->id];
+    uint8_t *out = begin_event(known, buffer, time_ns);
+
+    out = put_numbers(out, type->numbers, values, coder->last + known->last_at);
+    end_event(buffer, out);
+    rp_trace_coder_note(coder, type, count_in(buffer, known, type, no_names, values), values);
 }

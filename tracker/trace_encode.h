@@ -126,6 +126,10 @@ size_t rp_trace_bound(const struct rp_trace_type *type, const union rp_value *va
 /* Appends the event; prepared, and with room for the bound. */
 void rp_trace_encode(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
                      struct rp_trace_type *type, const union rp_value *values, uint64_t time_ns);
+/* The same for one of a type that is ready, as most are. */
+void rp_trace_encode_numbers(struct rp_trace_coder *coder, struct rp_trace_buffer *buffer,
+                             const struct rp_trace_type *type, const union rp_value *values,
+                             uint64_t time_ns);
 
 /* ---- trace_again.c ---- */
 
