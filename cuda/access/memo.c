@@ -57,24 +57,38 @@ uint64_t rp_memo_pointer(const struct rp_access *access, const struct rp_launch 
     return pointer;
 }
 
-/* False where the set would reach over the end of the address space, where all about a pointer is
- * all about a number now, or where it is not what the evaluation was told: then that says what this
- * means. */
-static bool holds(const struct rp_evaluation *made, const struct rp_launch *launch)
+/* False where it would reach over the end of the address space, or where all about a pointer is all
+ * about a number now. */
+static bool fits(const struct rp_access *item, const struct rp_launch *launch)
 {
-    for (size_t i = 0; i < made->what.count; i++) {
+    if (item->root_param == UINT32_MAX)
+        return true;
+    uint64_t pointer = rp_memo_pointer(item, launch);
+    uint64_t lo = item->lo + pointer, hi = item->hi + pointer;
+    return lo <= hi && hi <= HIGHEST_ADDRESS &&
+           (item->verdict != RP_VERDICT_ROOT || !rp_is_offset(pointer));
+}
+
+/* What it was told stands there now, and the launch does not write there itself. */
+static bool is_told_the_same(const struct rp_evaluation *made, const struct rp_launch *launch)
+{
+    for (size_t i = 0; i < made->what.count && !made->told->unheard; i++) {
         const struct rp_access *item = &made->what.items[i];
         uint64_t pointer = rp_memo_pointer(item, launch);
-        bool absolute = item->root_param == UINT32_MAX;
-        uint64_t lo = item->lo + pointer, hi = item->hi + pointer;
-        if (!absolute && (lo > hi || hi > HIGHEST_ADDRESS ||
-                          (item->verdict == RP_VERDICT_ROOT && rp_is_offset(pointer))))
-            return false;
-        if (made->told && !made->told->unheard && item->effect == RP_WRITE &&
-            rp_told_meets(made->told, launch, lo, hi))
+        if (item->effect == RP_WRITE &&
+            rp_told_meets(made->told, launch, item->lo + pointer, item->hi + pointer))
             return false;
     }
-    return !made->told || rp_told_holds(made->told, launch);
+    return rp_told_holds(made->told, launch);
+}
+
+/* False: what the launch means is to be evaluated. */
+static bool holds(const struct rp_evaluation *made, const struct rp_launch *launch)
+{
+    for (size_t i = 0; i < made->what.count; i++)
+        if (!fits(&made->what.items[i], launch))
+            return false;
+    return !made->told || is_told_the_same(made, launch);
 }
 
 static bool is_at(const struct rp_memo *memo, size_t slot, const struct rp_launch *launch,

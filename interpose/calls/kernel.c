@@ -95,10 +95,16 @@ static size_t slot_of(uint64_t function)
     return at;
 }
 
+static void kernel_clear(struct rp_kernel *kernel)
+{
+    rp_memo_destroy(kernel->memo);
+    free(kernel->given);
+}
+
 static void kernel_free(struct rp_kernel *kernel)
 {
     if (kernel)
-        rp_memo_destroy(kernel->memo);
+        kernel_clear(kernel);
     free(kernel);
 }
 
@@ -160,7 +166,7 @@ static struct rp_kernel *kernel_add(uint64_t function)
         kernel_count += slots[at] != NULL;
     }
     if (slots[at]) {
-        rp_memo_destroy(slots[at]->memo);
+        kernel_clear(slots[at]);
         *slots[at] = (struct rp_kernel){.function = function};
     }
     return slots[at];
@@ -178,6 +184,15 @@ static bool trusts_ptx(void)
 
 static const char poisoned[] = "an audit caught it changing bytes outside its access set";
 
+/* What follows from its layout and its proof. Without memory it is as if the layout were not known:
+ * launches that can't be compared are not followed by their arguments either. */
+static void prepare(struct rp_kernel *kernel)
+{
+    free(kernel->given);
+    kernel->given = kernel->layout.known ? rp_given_create(&kernel->layout, kernel->proof) : NULL;
+    kernel->layout.known = kernel->given != NULL;
+}
+
 static void poison(struct rp_kernel *kernel)
 {
     rp_memo_destroy(kernel->memo);
@@ -185,6 +200,7 @@ static void poison(struct rp_kernel *kernel)
     kernel->proof = NULL;
     kernel->varies = NULL;
     kernel->unproved = kernel->escapes = poisoned;
+    prepare(kernel);
 }
 
 /* Kernels that an audit caught, by name: those that are asked for later are no better. */
@@ -279,6 +295,7 @@ void rp_kernel_got(uint64_t function, uint64_t handle, const char *name,
         kernel->layout = *told;
         kernel->packed_alike = true;
     }
+    prepare(kernel);
     if (is_poisoned(id))
         poison(kernel);
     note_kernel(kernel);
@@ -294,8 +311,10 @@ void rp_kernel_same(uint64_t function, uint64_t known)
     copy.function = function;
     copy.is_handle = false;
     copy.memo = NULL;
+    copy.given = NULL;
     if (copy.proof && rp_memo_create(copy.proof, &copy.memo) != RP_OK)
         copy.memo = NULL;
+    prepare(&copy);
     *kernel = copy;
 }
 

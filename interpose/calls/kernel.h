@@ -6,6 +6,7 @@
 #define RP_INTERPOSE_KERNEL_H
 
 #include "cuda/access/memo.h"
+#include "interpose/calls/given.h"
 #include "interpose/calls/image.h"
 #include "tracker/memory.h"
 
@@ -20,6 +21,7 @@ struct rp_kernel {
     const char *unproved; /* why, when proof is NULL */
     const char *escapes;  /* why it may write what neither arguments nor globals lead to */
     struct rp_kernel_layout layout; /* of the parameter block that proof and locators want */
+    struct rp_given *given; /* of a known layout; its own */
     bool packed_alike;    /* the block that a job passes as `extra` lies the same way */
     bool is_handle;       /* a CUkernel, which is a function of its own in each context */
     bool by_context;      /* of a library: its variables lie elsewhere in each context */

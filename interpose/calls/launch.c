@@ -82,6 +82,7 @@ void rp_launched_gather(struct rp_launched *launch, void **params, void **extra)
     const struct rp_kernel *kernel = launch->kernel;
     if (kernel->memo)
         rp_memo_expect(kernel->memo);
+    rp_given_expect(kernel->given);
     size_t bytes = rp_launched_params(&kernel->layout, params, extra, param_block,
                                       sizeof param_block);
     expect_pointers(bytes);
@@ -111,38 +112,25 @@ static uint64_t signature_of(uint32_t name, const struct rp_launch *geometry)
     return hash;
 }
 
-/* Up to eight bytes of a parameter, as a number. What the kernel never loads is nothing to it:
- * padding holds what the stack held. */
-static uint64_t word_of(const struct rp_launch *geometry, const struct rp_proof *choosy,
-                        const unsigned char *bytes, size_t size)
+/* Into device memory. What the footprint was made of was looked up for it. */
+static bool is_pointer(const struct rp_footprint *call, uint32_t at, uint64_t word)
 {
-    uint64_t word = 0;
-    copy_param((unsigned char *)&word, bytes, size);
-    return choosy ? word & rp_proof_read_params(choosy, (uint64_t)(bytes - geometry->params))
-                  : word;
+    return (call->pointers & rp_pointer_bit(at)) ||
+           rp_memory_find(rp_core.bench.memory, word, NULL, NULL, NULL) == RP_OK;
 }
 
 /* What the kernel is given by value. Pointers into device memory are left out: a replay may
  * have its activations elsewhere, and what they point to is held against versions. */
-static uint64_t values_of(const struct rp_launched *launch)
+static uint64_t values_of(const struct rp_launched *launch, const struct rp_footprint *call)
 {
-    const struct rp_launch *geometry = &launch->geometry;
-    uint64_t hash = geometry->shared_bytes, lo, hi;
-    const struct rp_proof *proof = launch->kernel->proof;
-    const struct rp_proof *choosy = proof && !rp_proof_reads_all_params(proof) ? proof : NULL;
+    const struct rp_given *given = launch->kernel->given;
+    uint64_t hash = launch->geometry.shared_bytes, lo, hi;
     rp_memory_bounds(rp_core.bench.memory, &lo, &hi);
-    for (uint32_t i = 0; i < launch->kernel->layout.count; i++) {
-        struct rp_param param = rp_launched_param((void *)(uintptr_t)launch, i);
-        size_t at = 0;
-        for (; at + sizeof hash <= param.size; at += sizeof hash) {
-            uint64_t word = word_of(geometry, choosy, param.bytes + at, sizeof word);
-            if (word < lo || word >= hi ||
-                rp_memory_find(rp_core.bench.memory, word, NULL, NULL, NULL) != RP_OK)
-                hash = (hash ^ word) * 0x100000001b3u;
-        }
-        if (at < param.size)
-            hash = (hash ^ word_of(geometry, choosy, param.bytes + at, param.size - at)) *
-                   0x100000001b3u;
+    for (size_t i = 0; i < given->count; i++) {
+        const struct rp_given_word *at = &given->words[i];
+        uint64_t word = rp_given_load(launch->geometry.params + at->at, at->bytes) & at->counts;
+        if (at->bytes < sizeof word || word < lo || word >= hi || !is_pointer(call, at->at, word))
+            hash = (hash ^ word) * 0x100000001b3u;
     }
     return hash;
 }
@@ -169,8 +157,6 @@ void rp_launched_footprint(const struct rp_launched *launch, struct rp_footprint
     call->is_launch = true;
     call->signature = signature_of(kernel->name, &launch->geometry);
     call->varies = kernel->varies;
-    if (launch->gathered && rp_core.segments_wanted)
-        call->values = values_of(launch);
     enum rp_status status;
     if (kernel->by_context && !knows_variables(launch, call))
         status = rp_suspect_everything(call, launch, "where its library's variables are in its "
@@ -178,6 +164,8 @@ void rp_launched_footprint(const struct rp_launched *launch, struct rp_footprint
     else
         status = kernel->proof && launch->gathered ? rp_reach_proved(call, launch)
                                                    : rp_suspect_unproved(call, launch);
+    if (launch->gathered && kernel->given && rp_core.segments_wanted)
+        call->values = values_of(launch, call);
     if (status != RP_OK)
         rp_remark(kernel->text, "the host is out of memory: the launch is not followed");
 }

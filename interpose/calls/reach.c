@@ -19,8 +19,9 @@ static uint64_t claimed_end(uint64_t lo, uint64_t hi, enum rp_effect effect)
 
 /* Most ranges lie in the mapping that their pointer points into: one look tells. [lo, hi) counts
  * from the pointer on, and may wrap. False: not this one. */
-static bool reach_near(struct rp_footprint *call, uint64_t lo, uint64_t hi, uint64_t pointer,
-                       const struct rp_reach *like, enum rp_status *status)
+static inline bool reach_near(struct rp_footprint *call, uint64_t lo, uint64_t hi,
+                              uint64_t pointer, const struct rp_reach *like,
+                              enum rp_status *status)
 {
     rp_alloc_id id;
     uint64_t offset, left;
@@ -151,8 +152,10 @@ static enum rp_status reach_item(struct rp_footprint *call, const struct rp_laun
         const struct rp_reach like = reach_like(item);
         uint64_t pointer;
         memcpy(&pointer, launch->geometry.params + item->root_param, sizeof pointer);
-        if (reach_near(call, item->lo, item->hi, pointer, &like, &status))
+        if (reach_near(call, item->lo, item->hi, pointer, &like, &status)) {
+            call->pointers |= rp_pointer_bit(item->root_param);
             return status;
+        }
     }
     struct rp_access access = rp_remembered_access(item, &launch->geometry);
     return reach_access(call, launch, &access);

@@ -104,23 +104,6 @@ static bool launch_key(const struct rp_frame *frame, struct rp_repeat_shape *sha
 
 /* ---- all others ------------------------------------------------------------------- */
 
-/* Most are pointers or numbers: for these a copy is no call. */
-static uint64_t load(const void *from, size_t bytes)
-{
-    uint64_t value = 0;
-    uint32_t half;
-    if (bytes == sizeof value) {
-        memcpy(&value, from, sizeof value);
-        return value;
-    }
-    if (bytes == sizeof half) {
-        memcpy(&half, from, sizeof half);
-        return half;
-    }
-    memcpy(&value, from, bytes);
-    return value;
-}
-
 /* Their arguments one by one: between them there may be gaps. */
 static bool plain_key(const struct rp_frame *frame, struct rp_repeat_key *key)
 {
@@ -129,7 +112,7 @@ static bool plain_key(const struct rp_frame *frame, struct rp_repeat_key *key)
         const struct rp_arg_info *arg = &info->args[i];
         if (arg->size > sizeof key->words[i] || i == RP_KEY_MOST_WORDS)
             return false;
-        key->words[i] = load((const char *)frame->args + arg->offset, arg->size);
+        key->words[i] = rp_given_load((const char *)frame->args + arg->offset, arg->size);
     }
     key->bytes = (uint32_t)(info->arg_count * sizeof *key->words);
     return true;

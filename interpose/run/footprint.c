@@ -41,11 +41,8 @@ void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stre
                              .capacity = capacity};
 }
 
-/* Room for one more: reads stay in front, as a call reads before it writes. NULL when the host
- * is out of memory. The caller fills it in field by field: a copy of what was just put together
- * would have to wait for it, and this is done for every launch. */
-static struct rp_reach *make_room(struct rp_footprint *call, enum rp_effect effect,
-                                  enum rp_verdict verdict)
+/* Reads stay in front, as a call reads before it writes. */
+struct rp_reach *rp_footprint_room(struct rp_footprint *call, enum rp_effect effect)
 {
     if (call->count == call->capacity) {
         size_t capacity = call->capacity ? call->capacity * 2 : 32;
@@ -58,36 +55,17 @@ static struct rp_reach *make_room(struct rp_footprint *call, enum rp_effect effe
     size_t at = call->count++;
     for (; effect == RP_READ && at > 0 && call->reaches[at - 1].effect == RP_WRITE; at--)
         call->reaches[at] = call->reaches[at - 1];
-    enum rp_verdict *worst = effect == RP_READ ? &call->reads : &call->writes;
-    if (verdict > *worst)
-        *worst = verdict;
     return &call->reaches[at];
 }
 
 enum rp_status rp_footprint_add(struct rp_footprint *call, struct rp_reach reach)
 {
-    struct rp_reach *added = make_room(call, reach.effect, reach.verdict);
+    struct rp_reach *added = rp_footprint_room(call, reach.effect);
     if (!added)
         return RP_NO_MEMORY;
+    rp_footprint_say(call, reach.effect, reach.verdict);
     *added = reach;
     return RP_OK;
-}
-
-static struct rp_reach *add_like(struct rp_footprint *call, const struct rp_reach *like,
-                                 rp_alloc_id id, uint64_t offset, uint64_t bytes)
-{
-    struct rp_reach *reach = make_room(call, like->effect, like->verdict);
-    if (!reach)
-        return NULL;
-    reach->id = id;
-    reach->lo = offset;
-    reach->hi = offset + bytes;
-    reach->from = 0;
-    reach->effect = like->effect;
-    reach->verdict = like->verdict;
-    reach->certain = like->certain;
-    reach->coupled = like->coupled;
-    return reach;
 }
 
 struct reaching {
@@ -105,17 +83,12 @@ static enum rp_status add_piece(void *ctx, uint64_t address, uint64_t length, rp
         reaching->unknown = true;
         return RP_OK;
     }
-    struct rp_reach *reach = add_like(reaching->call, reaching->like, id, offset, length);
-    if (!reach)
-        return RP_NO_MEMORY;
-    reach->from = address - reaching->address;
-    return RP_OK;
-}
-
-enum rp_status rp_footprint_reach_in(struct rp_footprint *call, rp_alloc_id id, uint64_t offset,
-                                     uint64_t bytes, const struct rp_reach *like)
-{
-    return add_like(call, like, id, offset, bytes) ? RP_OK : RP_NO_MEMORY;
+    struct rp_reach reach = *reaching->like;
+    reach.id = id;
+    reach.lo = offset;
+    reach.hi = offset + length;
+    reach.from = address - reaching->address;
+    return rp_footprint_add(reaching->call, reach);
 }
 
 enum rp_status rp_footprint_reach_like(struct rp_footprint *call, uint64_t address, uint64_t bytes,

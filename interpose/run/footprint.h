@@ -72,6 +72,8 @@ struct rp_footprint {
     bool is_copy;       /* byte by byte, from one line of device memory to another, and no more */
     bool is_early;      /* it could not be made to wait for copies of, or over, what it may write */
     bool is_in_turn;    /* nothing that it meets runs in another order than the calls came in */
+    uint64_t pointers;  /* of a launch: words of its parameters, see rp_pointer_bit, that are known
+                           to point into tracked memory */
     struct rp_reach *reaches; /* reads come before writes */
     size_t count, capacity;
     enum rp_verdict reads, writes;
@@ -103,11 +105,49 @@ void rp_footprint_give(struct rp_footprint *call);
 /* Empties the call but keeps its storage. */
 void rp_footprint_begin(struct rp_footprint *call, uint32_t name, rp_stream stream);
 
+/* Which of `pointers` is for the eight bytes from `at` in the parameter block; 0: none is. */
+static inline uint64_t rp_pointer_bit(uint32_t at)
+{
+    return at % 8 == 0 && at / 8 < 64 ? UINT64_C(1) << at / 8 : 0;
+}
+
+/* The call's verdict on that side is no better. */
+static inline void rp_footprint_say(struct rp_footprint *call, enum rp_effect effect,
+                                    enum rp_verdict verdict)
+{
+    enum rp_verdict *worst = effect == RP_READ ? &call->reads : &call->writes;
+    if (verdict > *worst)
+        *worst = verdict;
+}
+
 /* Adds one stretch of a known allocation. */
 enum rp_status rp_footprint_add(struct rp_footprint *call, struct rp_reach reach);
-/* The same, `like` this but for the place. */
-enum rp_status rp_footprint_reach_in(struct rp_footprint *call, rp_alloc_id id, uint64_t offset,
-                                     uint64_t bytes, const struct rp_reach *like);
+/* A place for one more, which the caller fills in; NULL when the host is out of memory. */
+struct rp_reach *rp_footprint_room(struct rp_footprint *call, enum rp_effect effect);
+/* The same, `like` this but for the place. This is done for every launch: what is rare is not here,
+ * and field by field, as a copy of what was just put together would have to wait for it. */
+static inline enum rp_status rp_footprint_reach_in(struct rp_footprint *call, rp_alloc_id id,
+                                                   uint64_t offset, uint64_t bytes,
+                                                   const struct rp_reach *like)
+{
+    bool is_last = like->effect == RP_WRITE || !call->count ||
+                   call->reaches[call->count - 1].effect == RP_READ;
+    struct rp_reach *reach = is_last && call->count < call->capacity
+                                 ? &call->reaches[call->count++]
+                                 : rp_footprint_room(call, like->effect);
+    if (!reach)
+        return RP_NO_MEMORY;
+    rp_footprint_say(call, like->effect, like->verdict);
+    reach->id = id;
+    reach->lo = offset;
+    reach->hi = offset + bytes;
+    reach->from = 0;
+    reach->effect = like->effect;
+    reach->verdict = like->verdict;
+    reach->certain = like->certain;
+    reach->coupled = like->coupled;
+    return RP_OK;
+}
 /* Adds what [address, address+bytes) leads to, `like` this but for the place. Bytes that no
  * known allocation holds are the host's own and are left out; *unknown (may be NULL) tells
  * whether there were any. */
