@@ -11,6 +11,7 @@
 
 static pthread_once_t read_once = PTHREAD_ONCE_INIT;
 static unsigned long long nth; /* 0: none is refused */
+static bool for_good;          /* nor is anything given after it */
 static int log_file = -1;
 static _Atomic unsigned long long asked;
 
@@ -18,8 +19,10 @@ static void read_environment(void)
 {
     const char *number = secure_getenv("REPRISE_TEST_SCARCE");
     const char *path = secure_getenv("REPRISE_TEST_SCARCE_LOG");
+    char *rest = NULL;
     if (number)
-        nth = strtoull(number, NULL, 10);
+        nth = strtoull(number, &rest, 10);
+    for_good = rest && *rest == '+';
     if (path)
         log_file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
@@ -51,5 +54,6 @@ bool rp_scarce_refuses(void)
     pthread_once(&read_once, read_environment);
     if (log_file >= 0)
         note();
-    return nth && atomic_fetch_add(&asked, 1) + 1 == nth;
+    unsigned long long number = atomic_fetch_add(&asked, 1) + 1;
+    return nth && (number == nth || (for_good && number > nth));
 }

@@ -395,7 +395,11 @@ static const char short_summary[] =
     "{\"format\": \"reprise-summary\", \"version\": 1, \"pid\": %d, \"program\": %u, "
     "\"mode\": \"%s\", \"driver\": \"\", \"calls\": %" PRIu64 ", \"tracked_calls\": %" PRIu64 ", "
     "\"launches\": %" PRIu64 ", \"steps\": %" PRIu64 ", \"shortages\": %" PRIu64 ", "
-    "\"hazards\": [], \"proofs\": {}, \"unknown\": []}\n";
+    "\"hazards\": [%s], \"proofs\": {}, \"unknown\": []}\n";
+static const char short_hazard[] =
+    "{\"hazard\": \"unproved\", \"instance\": 0, \"allocation\": 0, \"offset\": 0, \"bytes\": 0, "
+    "\"step\": 0, \"count\": 1, \"order\": 0, \"harmless\": false, \"advice\": "
+    "\"the host was out of memory: which hazards there were is not known\"}";
 
 /* For want of memory parts would be missing without a word: then it is tried once more, and after
  * that only said. */
@@ -415,7 +419,8 @@ static bool write_to(int file)
     return ftruncate(file, 0) == 0 && lseek(file, 0, SEEK_SET) == 0 &&
            dprintf(file, short_summary, (int)getpid(), rp_record_program(),
                    rp_mode_name(rp_core.config.mode), rp_wrap_calls(), rp_core.seq,
-                   count_launches(counts), (uint64_t)rp_core.step, rp_shortages()) > 0;
+                   count_launches(counts), (uint64_t)rp_core.step, rp_shortages(),
+                   rp_core.segments_wanted ? short_hazard : "") > 0;
 }
 
 void rp_summary_write(void)

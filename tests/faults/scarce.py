@@ -7,7 +7,7 @@ usage: scarce.py JOB KERNELS DIGITS REPRISE OBJECT [--all] [--part K/N] [--jobs 
 
 Without --all one that is asked for by the same places in the object, of all jobs and modes. Where
 the layer goes on and knows less for it (of hazards, in the mode check), it says that it has been
-short of memory."""
+short of memory. Now and then all that come after it are refused, too."""
 import collections
 import json
 import os
@@ -17,6 +17,7 @@ import subprocess
 from sweep import GIVEN, Sweep, bare, claim, ways
 
 TOLD = re.compile("out of memory|Cannot allocate memory")
+FOR_GOOD = 5  # each fifth of them is refused once more, and with it all that come after it
 PLACES = 4  # innermost ones, by which two allocations are told apart
 
 
@@ -41,22 +42,28 @@ class Allocations(Sweep):
         self.seen = set()
 
     def chosen(self, mode, needs):
-        if GIVEN.all:
-            return [(nth, str(nth)) for nth in range(1, len(needs) + 1)]
+        nths = range(1, len(needs) + 1) if GIVEN.all else self.new_ones(needs)
+        return ([(nth, str(nth)) for nth in nths] +
+                [(nth, f"{nth}+") for nth in nths[::FOR_GOOD]])
+
+    def new_ones(self, needs):
         places = collections.defaultdict(list)
         for nth, need in enumerate(needs, 1):
             places[",".join(need.split(",")[:PLACES])].append(nth)
         some = [nths[len(nths) // 2] for place, nths in places.items() if place not in self.seen]
         self.seen.update(places)
-        return [(nth, str(nth)) for nth in sorted(some)]
+        return sorted(some)
 
     def judge(self, mode, failed, whole, outcome):
-        if outcome.code != 0 or TOLD.search(outcome.said + outcome.summary):
+        told = TOLD.search(outcome.said + outcome.summary)
+        if outcome.code != 0 or (told and not outcome.summary):
             return None
         try:
             found = hazards(outcome.summary)
         except (ValueError, KeyError):
             return f"no summary, and no word of it\n{outcome.said}"
+        if told:
+            return "no hazard is left" if hazards(whole.summary) and not found else None
         return None if found == hazards(whole.summary) else f"hazards are missing\n{outcome.said}"
 
     def tell(self, need):
