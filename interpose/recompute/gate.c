@@ -113,9 +113,10 @@ void rp_gates_end(void)
     }
 }
 
-static bool is_ahead(CUevent event)
+/* For sure, that is. */
+static bool is_past(CUevent event)
 {
-    return rp_real.cuEventQuery(event) == CUDA_ERROR_NOT_READY;
+    return rp_real.cuEventQuery(event) == CUDA_SUCCESS;
 }
 
 bool rp_gates_are_shut(void)
@@ -123,7 +124,7 @@ bool rp_gates_are_shut(void)
     if (rp_core.captures)
         return gates.count > 0 || gates.is_one_unknown; /* to ask may break the capture */
     for (size_t i = gates.count; i-- > 0;)
-        if (gates.items[i].given && !is_ahead(gates.items[i].behind))
+        if (gates.items[i].given && is_past(gates.items[i].behind))
             remove_at(i);
     bool are_shut = gates.count > 0 || gates.is_one_unknown;
     if (!are_shut)
@@ -142,7 +143,7 @@ struct patience {
 static bool device_stands(void)
 {
     for (size_t i = 0; i < gates.count; i++)
-        if (!is_ahead(gates.items[i].before))
+        if (rp_real.cuEventQuery(gates.items[i].before) != CUDA_ERROR_NOT_READY)
             return true;
     return gates.is_one_unknown;
 }
@@ -174,7 +175,7 @@ bool rp_gates_await_event(void *event)
 {
     struct patience patience = {0};
     while (rp_gates_are_shut()) {
-        if (!is_ahead(event))
+        if (is_past(event))
             return true;
         if (rp_core.captures || !is_left(&patience))
             return false;

@@ -133,10 +133,10 @@ static void look(void)
         struct parting *parting = &pools.partings[i];
         if (!parting->event || parting->stream == behind)
             continue;
-        if (rp_real.cuEventQuery(parting->event) == CUDA_ERROR_NOT_READY)
-            behind = parting->stream;
-        else
+        if (rp_real.cuEventQuery(parting->event) == CUDA_SUCCESS)
             become_past(parting);
+        else
+            behind = parting->stream;
     }
 }
 

@@ -14,13 +14,13 @@ import unittest
 REPRISE, JOB, KERNELS, SOFT = map(os.path.abspath, sys.argv[1:5])
 CONTRACT = """{"version": 1, "segments": [{"name": "s", "forward": {"nvtx": "forward/*"}}],
               "step": {"nvtx": "step"}}"""
-TIMED_OUT = 124
+INVALID_VALUE, TIMED_OUT = 1, 124
 ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB",
                             "LD_LIBRARY_PATH": str(pathlib.Path(SOFT).parent)}
 
 
 class Gates(unittest.TestCase):
-    def under(self, case, *options, limit="300", disabled="plenty"):
+    def under(self, case, *options, limit="300", disabled="plenty", **changes):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             (folder / "contract.json").write_text(CONTRACT)
@@ -29,7 +29,7 @@ class Gates(unittest.TestCase):
                  folder / "contract.json", "--device", "soft", "-q", "--no-trace", "-o",
                  folder / "out", *options, "--", JOB, KERNELS, case],
                 capture_output=True, text=True,
-                env=ENVIRONMENT | {"REPRISE_TEST_DISABLE": disabled})
+                env=ENVIRONMENT | {"REPRISE_TEST_DISABLE": disabled} | changes)
             summaries = list((folder / "out").glob("summary-*"))
             return run, json.loads(summaries[0].read_text()) if summaries else {}
 
@@ -51,6 +51,18 @@ class Gates(unittest.TestCase):
     def test_where_gates_are_not_seen_they_wait_for_each_other(self):
         run, _ = self.under("overwritten", limit="3", disabled="plenty,gates")
         self.assertEqual(run.returncode, TIMED_OUT)
+
+    def test_what_can_not_be_told_of_a_gate_does_not_open_it(self):
+        with tempfile.NamedTemporaryFile("r") as log:
+            self.under("met", REPRISE_TEST_FAULT="0", REPRISE_TEST_FAULT_LOG=log.name)
+            calls = log.read().split()
+        for number, name in enumerate(calls, 1):
+            if name != "cuEventQuery":
+                continue
+            with self.subTest(call=number):
+                run, _ = self.under("met", limit="60",
+                                    REPRISE_TEST_FAULT=f"{number}:{INVALID_VALUE}")
+                self.assertNotEqual(run.returncode, TIMED_OUT)
 
     def test_where_there_is_no_room_the_call_is_answered(self):
         told = self.same("crowded", "-b", "128KiB", disabled="exile,worth")
