@@ -159,12 +159,16 @@ bool rp_recompute_free(rp_alloc_id id, uint64_t address)
 
 bool rp_recompute_free_async(rp_alloc_id id, uint64_t address, rp_stream stream, CUresult *result)
 {
-    struct rp_backed *backed = is_quiet() ? rp_backing_find(address) : NULL;
+    bool is_on = is_quiet();
+    struct rp_backed *backed = is_on ? rp_backing_find(address) : NULL;
     const struct rp_alloc *alloc = rp_memory_get(rp_core.bench.memory, id);
-    if (!backed || !rp_backing_pool(backed) || alloc->address != address || rp_core.captures)
+    if (!is_on || alloc->address != address || rp_core.captures ||
+        (backed ? !rp_backing_pool(backed) : is_broken()))
         return false;
     rp_loss_of_memory(id, false);
     rp_loss_let_go_of_empty();
+    if (!backed)
+        return false; /* the driver made it */
     *result = rp_pool_give(backed, stream);
     if (*result == CUDA_SUCCESS) {
         rp_exile_forget(id);

@@ -194,6 +194,29 @@ static void given_back(void)
     use_and_open();
 }
 
+/* The same of memory that is too little to be made by the layer. */
+static void little_given_back(void)
+{
+    CUdeviceptr pooled, small;
+    CUfunction function;
+    unsigned factor = 3;
+    make_output();
+    CU(cuMemAllocAsync(&pooled, 1024, stream));
+    CU(cuMemAlloc(&small, 1024));
+    CU(cuMemsetD32Async(pooled, 9, 256, stream));
+    CU(cuModuleGetFunction(&function, module, "affine"));
+    void *params[] = {&small, &pooled, &factor};
+    nvtxRangePushA("forward/1");
+    CU(cuLaunchKernel(function, 1, 1, 1, 256, 1, 1, 0, stream, params, NULL));
+    affine(out, in, stream);
+    nvtxRangePop();
+    CU(cuStreamSynchronize(stream));
+    filled(0);
+    stand();
+    CU(cuMemFreeAsync(pooled, shut));
+    use_and_open();
+}
+
 /* Memory that is used behind the gate leaves no room for the output: the call is answered. */
 static void crowded(void)
 {
@@ -273,8 +296,8 @@ static void beside_loaders(void)
 static const struct job_case cases[] = {
     {"overwritten", overwritten}, {"overwritten-twice", overwritten_twice}, {"met", met},
     {"many", behind_many_streams}, {"many-in-one", behind_many_in_one}, {"joined", joined},
-    {"default", by_default}, {"given-back", given_back}, {"crowded", crowded},
-    {"beside-loaders", beside_loaders}, {NULL, NULL},
+    {"default", by_default}, {"given-back", given_back}, {"little", little_given_back},
+    {"crowded", crowded}, {"beside-loaders", beside_loaders}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

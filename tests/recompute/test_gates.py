@@ -52,6 +52,9 @@ class Gates(unittest.TestCase):
         run, _ = self.under("overwritten", limit="3", disabled="plenty,gates")
         self.assertEqual(run.returncode, TIMED_OUT)
 
+    def test_what_the_driver_has_made_is_given_back_in_its_stream_too(self):
+        self.same("little", "-b", "72KiB", disabled="worth")
+
     def test_what_can_not_be_told_of_a_gate_does_not_open_it(self):
         with tempfile.NamedTemporaryFile("r") as log:
             self.under("met", REPRISE_TEST_FAULT="0", REPRISE_TEST_FAULT_LOG=log.name)
