@@ -252,27 +252,41 @@ static uint64_t least_of_all(const struct rp_summaries *summaries)
 }
 
 /* What was saved, by the process that had most. */
-static void say_recompute(const struct rp_summaries *summaries)
+static const json_t *with_most(const struct rp_summaries *summaries)
 {
     const json_t *most = NULL;
-    char peak[RP_SIZE_TEXT], dropped[RP_SIZE_TEXT], least[RP_SIZE_TEXT], recalls[RP_COUNT_TEXT];
     for (size_t i = 0; i < summaries->count; i++)
         if (json_object_get(summaries->items[i], "recompute") &&
             (!most || rp_member_number(summaries->items[i], "device_peak_bytes") >
                           rp_member_number(most, "device_peak_bytes")))
             most = summaries->items[i];
+    return most;
+}
+
+static void say_saved(const json_t *most, uint64_t least_bytes)
+{
     const json_t *figures = json_object_get(most, "recompute");
+    char peak[RP_SIZE_TEXT], dropped[RP_SIZE_TEXT], least[RP_SIZE_TEXT], recalls[RP_COUNT_TEXT];
+    if (!least_bytes) /* it got nothing */
+        return;
+    rp_say("recompute: at most %s on the device, and no less than %s would do; %s dropped, %s "
+           "forwards run again",
+           rp_size_format(peak, rp_member_number(most, "device_peak_bytes")),
+           rp_size_exact(least, least_bytes),
+           rp_size_format(dropped, rp_member_number(figures, "bytes_dropped")),
+           rp_count_format(recalls, rp_member_number(figures, "recalls")));
+}
+
+static void say_recompute(const struct rp_summaries *summaries)
+{
+    const json_t *most = with_most(summaries), *figures = json_object_get(most, "recompute");
+    char needed[RP_SIZE_TEXT];
     if (figures)
-        rp_say("recompute: at most %s on the device, and no less than %s would do; %s dropped, %s "
-               "forwards run again",
-               rp_size_format(peak, rp_member_number(most, "device_peak_bytes")),
-               rp_size_exact(least, least_of_all(summaries)),
-               rp_size_format(dropped, rp_member_number(figures, "bytes_dropped")),
-               rp_count_format(recalls, rp_member_number(figures, "recalls")));
+        say_saved(most, least_of_all(summaries));
     say_advice(json_object_get(figures, "plan"));
     if (rp_member_number(figures, "needed_bytes"))
         rp_say("recompute: the job was refused memory; there it would have taken at least %s",
-               rp_size_format(peak, rp_member_number(figures, "needed_bytes")));
+               rp_size_format(needed, rp_member_number(figures, "needed_bytes")));
 }
 
 static void say_nothing_seen(void)

@@ -129,6 +129,11 @@ class Digits(unittest.TestCase):
         self.assertGreater(run.recompute["needed_bytes"], self.bare.peak // 4)
         self.assertRegex(run.stderr, r"refused memory; there it would have taken at least ")
 
+    def test_a_budget_that_the_first_allocation_is_refused_by(self):
+        run = under(1)
+        self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", run.stderr)
+        self.assertNotIn("no less than", run.stderr)  # nothing was had, so that nothing is known
+
     @unittest.skipUnless(HAS_SWITCHES, "built without switches")
     def test_dropped_at_every_chance(self):
         run = under(None, {"REPRISE_TEST_DISABLE": "plenty"})
