@@ -39,7 +39,8 @@ enum rp_step_kind {
     RP_STEP_JUMP,   /* to `target`; conditional when guarded */
     RP_STEP_SWITCH, /* brx: to any of `list` */
     RP_STEP_STOP,   /* the thread ends; may be guarded */
-    RP_STEP_COPY    /* a parameter or result of an inlined call */
+    RP_STEP_COPY,   /* a parameter or result of an inlined call */
+    RP_STEP_ENTER   /* a function begins: its registers and local variables hold anything */
 };
 
 struct rp_indices {
@@ -106,6 +107,7 @@ struct rp_builder {
     struct rp_vec steps;   /* struct rp_step */
     uint32_t variable_count;
     uint32_t *writers;     /* by register, of the first variables: see rp_ssa_survey */
+    uint32_t *begins;      /* likewise: the node that its function begins in, or RP_NONE */
     uint32_t register_count;
     struct rp_local *local; /* see local.h */
     struct rp_vec slots;   /* struct rp_slot */

@@ -228,6 +228,7 @@ static void lower_call(struct rp_builder *build, uint32_t frame,
     if (ptx->guarded)
         add_step(build, frame, ptx, RP_STEP_JUMP)->negated ^= true;
     uint32_t inner = enter_frame(build, frame, ptx, function);
+    add_step(build, inner, NULL, RP_STEP_ENTER);
     pass_arguments(build, frame, inner);
     lower_frame(build, inner);
     take_results(build, frame, inner);
@@ -316,7 +317,8 @@ static void mark_leaders(const struct rp_builder *build, uint32_t *node_of)
     const struct rp_step *steps = build->steps.items;
     node_of[0] = 1;
     for (size_t i = 0; i < build->steps.count; i++) {
-        if (steps[i].kind == RP_STEP_PLAIN || steps[i].kind == RP_STEP_COPY)
+        if (steps[i].kind == RP_STEP_PLAIN || steps[i].kind == RP_STEP_COPY ||
+            steps[i].kind == RP_STEP_ENTER)
             continue;
         node_of[i + 1] = 1;
         if (steps[i].kind == RP_STEP_JUMP)

@@ -30,7 +30,8 @@ static void add_variable(struct rp_builder *build, struct rp_local *local, uint3
         return;
     uint32_t words = (uint32_t)(var->bytes + 7) / 8;
     out->first = build->variable_count;
-    build->variable_count += RP_LOCAL_PARTS * words;
+    out->count = RP_LOCAL_PARTS * words;
+    build->variable_count += out->count;
     local->words += words;
 }
 

@@ -16,6 +16,7 @@ struct rp_local_variable {
     uint32_t frame;
     const struct rp_ptx_var *var;
     uint32_t first; /* of the variables of its words; RP_NONE: too large, its bytes may be any */
+    uint32_t count; /* ... how many */
 };
 
 struct rp_local {

@@ -3,7 +3,7 @@
  * Efficient Construction of SSA Form"): a read looks for the last definition along single
  * predecessors and makes a phi where control flow joins. The arguments of phis are filled in
  * when every node has been translated, from a list and not by recursion. */
-#include "cuda/access/build.h"
+#include "cuda/access/local.h"
 
 struct pending_phi {
     uint32_t value, node, variable;
@@ -107,13 +107,46 @@ static void count_operand(const struct rp_builder *build, const struct rp_ptx_op
         count_write(build, first_reg + to->paired - 1, node);
 }
 
+/* ---- functions that begin ----------------------------------------------------------------
+ *
+ * Whatever an earlier call of the same function, in a loop, has left in its registers and its local
+ * variables: the next one finds there what others have left since. */
+
+static void begin(const struct rp_builder *build, uint32_t first, uint32_t count, uint32_t node)
+{
+    for (uint32_t i = 0; i < count; i++)
+        build->begins[first + i] = node;
+}
+
+static void begin_frame(const struct rp_builder *build, uint32_t index, uint32_t node)
+{
+    const struct rp_frame *frame = &RP_ITEMS(build->frames, struct rp_frame)[index];
+    begin(build, frame->first_reg, (uint32_t)frame->function->reg_count, node);
+    for (size_t i = 0; build->local && i < build->local->variables.count; i++) {
+        const struct rp_local_variable *variable =
+            &RP_ITEMS(build->local->variables, struct rp_local_variable)[i];
+        if (variable->frame == index && variable->first != RP_NONE)
+            begin(build, variable->first, variable->count, node);
+    }
+}
+
+/* There is no definition before it. */
+static bool begins_at(const struct rp_builder *build, uint32_t node, uint32_t variable)
+{
+    return node == RP_ENTRY_NODE ||
+           (variable < build->register_count && build->begins[variable] == node);
+}
+
 void rp_ssa_survey(struct rp_builder *build)
 {
     const struct rp_step *steps = build->steps.items;
     build->writers = rp_build_alloc(build, (build->variable_count + 1) * sizeof(uint32_t));
+    build->begins = rp_build_alloc(build, (build->variable_count + 1) * sizeof(uint32_t));
     build->register_count = build->variable_count;
-    for (uint32_t i = 0; i < build->variable_count; i++)
+    for (uint32_t i = 0; i < build->variable_count; i++) {
         build->writers[i] = AGAIN; /* what is no register */
+        build->begins[i] = RP_NONE;
+    }
     for (size_t i = 0; i < build->frames.count; i++) {
         const struct rp_frame *frame = &RP_ITEMS(build->frames, struct rp_frame)[i];
         for (size_t j = 0; j < frame->function->reg_count; j++)
@@ -124,6 +157,8 @@ void rp_ssa_survey(struct rp_builder *build)
         for (uint32_t j = node->first; j < node->first + node->count; j++)
             if (steps[j].kind == RP_STEP_COPY)
                 count_write(build, steps[j].variable, build->rpo[i]);
+            else if (steps[j].kind == RP_STEP_ENTER)
+                begin_frame(build, steps[j].frame, build->rpo[i]);
             else if (steps[j].kind == RP_STEP_PLAIN && steps[j].ptx->operand_count)
                 count_operand(build, &steps[j].ptx->operands[0],
                               RP_ITEMS(build->frames, struct rp_frame)[steps[j].frame].first_reg,
@@ -147,8 +182,8 @@ uint32_t rp_ssa_read(struct rp_builder *build, uint32_t node, uint32_t variable,
         value = rp_map_get(build->definitions, key_of(at, variable));
         if (value != RP_NONE)
             break;
-        if (at == RP_ENTRY_NODE) { /* never written: whatever the register holds */
-            value = rp_ssa_opaque(build, RP_ENTRY_NODE, bits, bits, false);
+        if (begins_at(build, at, variable)) { /* never written: whatever the register holds */
+            value = rp_ssa_opaque(build, at, bits, bits, false);
             break;
         }
         uint32_t before = only_predecessor(build, at);

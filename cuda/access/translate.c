@@ -289,10 +289,13 @@ static uint32_t unwrap(const struct rp_translation *at, uint32_t value, uint32_t
     return yes == (compare == RP_EQ) ? condition : rp_value_not(at->build, at->node, condition);
 }
 
-/* One value, whatever it is; but what a special register says may be another one each time. */
+/* One value, whatever it is; but what a special register says may be another one each time, and an
+ * address in local or param memory is another number as a generic one. */
 static bool is_same(const struct rp_translation *at, uint32_t a, uint32_t b)
 {
-    return a == b && RP_ITEMS(at->build->ops, struct rp_op)[a].kind != RP_OP_SREG;
+    struct rp_place place;
+    return a == b && RP_ITEMS(at->build->ops, struct rp_op)[a].kind != RP_OP_SREG &&
+           !(rp_place_find(at->build, a, &place) && place.base != RP_NONE);
 }
 
 static uint32_t compare_operands(const struct rp_translation *at)
@@ -394,6 +397,8 @@ void rp_translate(struct rp_builder *build, uint32_t node, const struct rp_step 
         translate_copy(build, node, step);
         return;
     }
+    if (step->kind == RP_STEP_ENTER)
+        return;
     build->guard = rp_value_guard(build, node, step);
     if (step->kind != RP_STEP_PLAIN) { /* the last step of a node */
         build->nodes[node].condition = step->kind == RP_STEP_SWITCH

@@ -24,11 +24,23 @@
     "ld.local.u64 %rd3, [x]; st.u64 [%rd3], %rd2;\nret;\n}\n"                                   \
     ".func other(.param .b64 p)\n{\n.reg .b64 %rd<9>;\n.local .align 8 .b8 x[32];\n"            \
     "ld.param.u64 %rd1, [p]; st.local.u64 [x], %rd1; ld.local.u64 %rd2, [x];\n"                 \
-    "st.global.u32 [%rd2+64], 0;\nret;\n}\n"
+    "st.global.u32 [%rd2+64], 0;\nret;\n}\n"                                                    \
+    ".func first_only(.param .b64 p, .param .b32 n)\n{\n.reg .b64 %rd<9>; .reg .b32 %r<9>;\n"   \
+    ".reg .pred %p<9>; .local .align 8 .b8 x[8];\n"                                             \
+    "ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [n]; setp.eq.s32 %p1, %r1, 0;\n"                \
+    "@%p1 st.local.u64 [x], %rd1; ld.local.u64 %rd2, [x]; st.global.u32 [%rd2], 0;\nret;\n}\n"  \
+    ".func first_by_register(.param .b64 p, .param .b32 n)\n{\n.reg .b64 %rd<9>;\n"             \
+    ".reg .b32 %r<9>; .reg .pred %p<9>;\n"                                                     \
+    "ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [n]; setp.eq.s32 %p1, %r1, 0;\n"                \
+    "@%p1 mov.u64 %rd2, %rd1; st.global.u32 [%rd2], 0;\nret;\n}\n"
 #define CALL(name) "{ .param .b64 q; st.param.b64 [q], %rd10; call.uni " name ", (q); }\n"
 #define CALL_MOVE(by) \
     "{ .param .b64 q; st.param.b64 [q], %rd10; .param .b64 z; st.param.b64 [z], " by ";\n" \
     "call.uni move_on, (q, z); }\n"
+#define CALL_IN_LOOP(name) \
+    "mov.u32 %r9, 0;\nB: { .param .b64 q; st.param.b64 [q], %rd1; .param .b32 z;" \
+    "st.param.b32 [z], %r9; call.uni " name ", (q, z); }\n" \
+    "add.s32 %r9, %r9, 1; setp.lt.s32 %p1, %r9, 5; @%p1 bra B;"
 
 static void proves(const char *body, unsigned threads, const struct claim *claims)
 {
@@ -133,6 +145,27 @@ static void functions_move_pointers_of_their_callers(void **state)
     /* which has a variable of the same name */
     is_nowhere("mov.u64 %rd10, %rd3;" CALL("other"),
                CLAIMS(DATA, WRITES('C', 64, 68), WRITES('A', 0, 4)));
+}
+
+/* What one call has stored another one need not find, for in between the stack is others'. */
+static void calls_find_nothing_of_earlier_ones(void **state)
+{
+    (void)state;
+    const struct claim *claims = CLAIMS(WRITES('A', 0, 4), WRITES_ANY);
+    proves(CALL_IN_LOOP("first_only"), 1, claims);
+    proves(CALL_IN_LOOP("first_by_register"), 1, claims);
+}
+
+/* As a generic address it is not what it is in its own space. */
+static void addresses_are_other_numbers_elsewhere(void **state)
+{
+    (void)state;
+    static const char compare[] = "setp.ne.s64 %p1, %rd10, %rd11; @%p1 st.global.u32 [%rd1], 0;";
+    char body[256];
+    snprintf(body, sizeof body, "mov.u64 %%rd10, x; cvta.local.u64 %%rd11, %%rd10; %s", compare);
+    proves(body, 1, CLAIMS(MAY_WRITE('A', 0, 4)));
+    snprintf(body, sizeof body, "mov.u64 %%rd10, s; cvta.param.u64 %%rd11, %%rd10; %s", compare);
+    proves(body, 1, CLAIMS(MAY_WRITE('A', 0, 4)));
 }
 
 /* The loop's counter, its bound and its pointer stand in memory, as in code for debuggers. */
@@ -293,6 +326,8 @@ int main(void)
         cmocka_unit_test(what_was_stored_is_there),
         cmocka_unit_test(one_of_several_by_an_index),
         cmocka_unit_test(functions_move_pointers_of_their_callers),
+        cmocka_unit_test(calls_find_nothing_of_earlier_ones),
+        cmocka_unit_test(addresses_are_other_numbers_elsewhere),
         cmocka_unit_test(loops_whose_counter_is_in_memory),
         cmocka_unit_test(stores_that_may_be_there),
         cmocka_unit_test(what_nobody_stored_may_be_anything),
