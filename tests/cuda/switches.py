@@ -10,7 +10,7 @@ import sys
 SEES = {"the_replay_sees_its_past", "content_is_kept_and_not_a_pointer",
         "a_replay_may_use_several_streams", "aliases_are_one_place",
         "what_is_restored_late_is_seen_by_all_streams_of_the_replay",
-        "what_the_store_has_no_room_for_takes_refuge"}
+        "what_the_store_has_no_room_for_takes_refuge", "a_way_back_that_fails_is_told"}
 HELD = {"halves_hold_what_a_single_copy_holds"}
 STORE = {"lodging": {"a_small_block_lodges_where_nobody_misses_the_rest"}}
 TRANSACTION = {
