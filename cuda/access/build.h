@@ -40,7 +40,9 @@ enum rp_step_kind {
     RP_STEP_SWITCH, /* brx: to any of `list` */
     RP_STEP_STOP,   /* the thread ends; may be guarded */
     RP_STEP_COPY,   /* a parameter or result of an inlined call */
-    RP_STEP_ENTER   /* a function begins: its registers and local variables hold anything */
+    RP_STEP_CALL,   /* what takes the results of an inlined call holds anything */
+    RP_STEP_ENTER,  /* a function begins: its registers and local variables hold anything */
+    RP_STEP_RETURN  /* what a call was given holds anything */
 };
 
 struct rp_indices {
@@ -145,12 +147,18 @@ void rp_map_set(struct rp_builder *build, struct rp_map *map, uint64_t key, uint
 
 /* flow.c */
 void rp_flow_build(struct rp_builder *build);
+
+/* slot.c */
+void rp_slot_survey(struct rp_builder *build); /* when all steps are there, and before any other */
 /* The variable that holds `bytes` bytes at `offset` of a .param variable as seen in `frame`,
  * or RP_NONE when it cannot be tracked. */
-uint32_t rp_flow_slot(struct rp_builder *build, uint32_t frame, const struct rp_ptx_var *var,
-                      int64_t offset, uint32_t bytes);
-bool rp_flow_is_kernel_param(const struct rp_builder *build, uint32_t frame,
+uint32_t rp_slot_variable(struct rp_builder *build, uint32_t frame, const struct rp_ptx_var *var,
+                          int64_t offset, uint32_t bytes);
+bool rp_slot_is_kernel_param(const struct rp_builder *build, uint32_t frame,
                              const struct rp_ptx_var *var);
+/* What a step of a call leaves in its .param variables: before it, anything in those that take its
+ * results; behind it, in those that it was given. The next turn of a loop finds nothing there. */
+void rp_slot_forget(struct rp_builder *build, uint32_t node, const struct rp_step *step);
 
 /* graph.c: shape of the nodes' graph */
 void rp_graph_build(struct rp_builder *build); /* order, both trees, loops, split edges */

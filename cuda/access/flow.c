@@ -9,100 +9,6 @@ static struct rp_frame *frame_at(const struct rp_builder *build, uint32_t frame)
     return &RP_ITEMS(build->frames, struct rp_frame)[frame];
 }
 
-/* ---- .param variables --------------------------------------------------------- */
-
-static bool is_one_of(const struct rp_ptx_var *var, const struct rp_ptx_var *list, size_t count)
-{
-    return count && var >= list && var < list + count;
-}
-
-bool rp_flow_is_kernel_param(const struct rp_builder *build, uint32_t frame,
-                             const struct rp_ptx_var *var)
-{
-    return !frame && is_one_of(var, build->entry->params, build->entry->param_count);
-}
-
-/* A callee's parameter is the caller's variable that was passed for it. */
-static void resolve(const struct rp_builder *build, uint32_t *frame, const struct rp_ptx_var **var)
-{
-    while (*frame) {
-        const struct rp_frame *at = frame_at(build, *frame);
-        const struct rp_ptx_function *function = at->function;
-        const struct rp_ptx_operand *operands = at->call->operands, *operand;
-        if (is_one_of(*var, function->params, function->param_count))
-            operand = &operands[at->call->returns + 1 + (*var - function->params)];
-        else if (is_one_of(*var, function->returns, function->return_count))
-            operand = &operands[*var - function->returns];
-        else
-            return;
-        if (operand->kind != RP_PTX_OPERAND_VAR || operand->imm)
-            return;
-        *var = operand->var;
-        *frame = at->parent;
-    }
-}
-
-static struct rp_slot *find_slot(struct rp_builder *build, uint32_t frame,
-                                 const struct rp_ptx_var *var, uint32_t *index)
-{
-    resolve(build, &frame, &var);
-    struct rp_slot *slots = build->slots.items;
-    for (*index = 0; *index < build->slots.count; ++*index)
-        if (slots[*index].var == var && slots[*index].frame == frame)
-            return &slots[*index];
-    struct rp_slot *slot = rp_build_push(build, &build->slots, sizeof(*slot));
-    *slot = (struct rp_slot){.frame = frame, .var = var};
-    return slot;
-}
-
-uint32_t rp_flow_slot(struct rp_builder *build, uint32_t frame, const struct rp_ptx_var *var,
-                      int64_t offset, uint32_t bytes)
-{
-    uint32_t index;
-    const struct rp_slot *slot = find_slot(build, frame, var, &index);
-    bool outside = offset < 0 || (uint64_t)offset + bytes > slot->var->bytes;
-    if (slot->messy || outside || (slot->unit && slot->unit != bytes) || offset % bytes)
-        return RP_NONE;
-    uint64_t key = (uint64_t)index << 32 | (uint64_t)offset;
-    uint32_t variable = rp_map_get(build->slot_variables, key);
-    if (variable == RP_NONE) {
-        variable = build->variable_count++;
-        rp_map_set(build, build->slot_variables, key, variable);
-    }
-    return variable;
-}
-
-/* Looks at every use of .param variables before any is translated: one that is accessed in
- * pieces of different sizes, or whose address is taken, is not tracked. */
-static void survey_operand(struct rp_builder *build, uint32_t frame,
-                           const struct rp_ptx_operand *operand, uint32_t unit, bool is_argument)
-{
-    for (uint32_t i = 0; i < operand->item_count; i++)
-        survey_operand(build, frame, &operand->items[i], 0, is_argument);
-    bool address = operand->kind == RP_PTX_OPERAND_ADDRESS && operand->base == RP_PTX_OPERAND_VAR;
-    if (!address && operand->kind != RP_PTX_OPERAND_VAR)
-        return;
-    if (operand->var->space != RP_PTX_PARAM || (is_argument && !operand->imm) ||
-        rp_flow_is_kernel_param(build, frame, operand->var))
-        return;
-    uint32_t index;
-    struct rp_slot *slot = find_slot(build, frame, operand->var, &index);
-    if (!address || !unit || (slot->unit && slot->unit != unit))
-        slot->messy = true;
-    slot->unit = unit;
-}
-
-static void survey_step(struct rp_builder *build, const struct rp_step *step)
-{
-    const struct rp_ptx_instruction *ptx = step->ptx;
-    if (!ptx)
-        return;
-    bool access = !strcmp(ptx->op, "ld") || !strcmp(ptx->op, "st");
-    uint32_t unit = access && ptx->type_count ? rp_ptx_type_bytes(ptx->type[0]) : 0;
-    for (unsigned i = 0; i < ptx->operand_count; i++)
-        survey_operand(build, step->frame, &ptx->operands[i], unit, !strcmp(ptx->op, "call"));
-}
-
 /* ---- lowering ----------------------------------------------------------------- */
 
 static struct rp_step *add_step(struct rp_builder *build, uint32_t frame,
@@ -136,7 +42,7 @@ static uint32_t home_of(struct rp_builder *build, uint32_t frame, const struct r
     if (var->space == RP_PTX_REG)
         return register_named(build, frame, var->name);
     uint32_t bytes = (uint32_t)(var->is_array ? 0 : var->bytes);
-    return bytes ? rp_flow_slot(build, frame, var, 0, bytes) : RP_NONE;
+    return bytes ? rp_slot_variable(build, frame, var, 0, bytes) : RP_NONE;
 }
 
 static bool is_alias(const struct rp_ptx_var *var, const struct rp_ptx_operand *operand)
@@ -224,10 +130,11 @@ static void lower_call(struct rp_builder *build, uint32_t frame,
     if (!is_here)
         rp_build_refuse(build, rp_build_format(build, "the kernel calls %s, whose code is not here",
                                                callee->name));
+    uint32_t inner = enter_frame(build, frame, ptx, function);
+    add_step(build, inner, NULL, RP_STEP_CALL);
     size_t skip = build->steps.count;
     if (ptx->guarded)
         add_step(build, frame, ptx, RP_STEP_JUMP)->negated ^= true;
-    uint32_t inner = enter_frame(build, frame, ptx, function);
     add_step(build, inner, NULL, RP_STEP_ENTER);
     pass_arguments(build, frame, inner);
     lower_frame(build, inner);
@@ -237,6 +144,7 @@ static void lower_call(struct rp_builder *build, uint32_t frame,
         jump->target = (uint32_t)build->steps.count;
         jump->frame = RP_NONE; /* not one of the frame's own jumps */
     }
+    add_step(build, inner, NULL, RP_STEP_RETURN);
 }
 
 static const struct rp_ptx_list *find_list(const struct rp_ptx_function *function,
@@ -312,13 +220,17 @@ static void lower_frame(struct rp_builder *build, uint32_t frame)
 
 /* ---- basic blocks ------------------------------------------------------------- */
 
+static bool ends_a_node(uint8_t kind)
+{
+    return kind == RP_STEP_JUMP || kind == RP_STEP_SWITCH || kind == RP_STEP_STOP;
+}
+
 static void mark_leaders(const struct rp_builder *build, uint32_t *node_of)
 {
     const struct rp_step *steps = build->steps.items;
     node_of[0] = 1;
     for (size_t i = 0; i < build->steps.count; i++) {
-        if (steps[i].kind == RP_STEP_PLAIN || steps[i].kind == RP_STEP_COPY ||
-            steps[i].kind == RP_STEP_ENTER)
+        if (!ends_a_node(steps[i].kind))
             continue;
         node_of[i + 1] = 1;
         if (steps[i].kind == RP_STEP_JUMP)
@@ -400,7 +312,6 @@ void rp_flow_build(struct rp_builder *build)
     *frame = (struct rp_frame){.function = build->entry};
     build->variable_count = (uint32_t)build->entry->reg_count;
     lower_frame(build, 0);
-    for (size_t i = 0; i < build->steps.count; i++)
-        survey_step(build, &RP_ITEMS(build->steps, struct rp_step)[i]);
+    rp_slot_survey(build);
     build_nodes(build);
 }

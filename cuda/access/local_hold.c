@@ -75,7 +75,7 @@ static bool load_holds(const struct holding *at, const struct rp_step *step)
         return at->local->memory_holds;
     bool by_name = from->kind == RP_PTX_OPERAND_ADDRESS && from->base == RP_PTX_OPERAND_VAR;
     return at->local->params_hold &&
-           !(by_name && rp_flow_is_kernel_param(at->build, step->frame, from->var));
+           !(by_name && rp_slot_is_kernel_param(at->build, step->frame, from->var));
 }
 
 /* Whether the result of the step may be made of such an address. */

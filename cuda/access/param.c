@@ -6,8 +6,8 @@ static uint32_t param_value(const struct rp_translation *at, const struct rp_ptx
                             int64_t offset, uint32_t bytes, unsigned bits)
 {
     struct rp_builder *build = at->build;
-    if (!rp_flow_is_kernel_param(build, at->step->frame, var)) {
-        uint32_t variable = rp_flow_slot(build, at->step->frame, var, offset, bytes);
+    if (!rp_slot_is_kernel_param(build, at->step->frame, var)) {
+        uint32_t variable = rp_slot_variable(build, at->step->frame, var, offset, bytes);
         if (variable == RP_NONE || bits != bytes * 8)
             return rp_ssa_opaque(build, at->node, bits, bytes * 8, at->is_signed);
         return rp_ssa_read(build, at->node, variable, bits);
@@ -52,8 +52,8 @@ void rp_param_store(const struct rp_translation *at)
     bool vector = from->kind == RP_PTX_OPERAND_VECTOR;
     for (uint32_t i = 0; i < (vector ? from->item_count : 1); i++) {
         const struct rp_ptx_operand *item = vector ? &from->items[i] : from;
-        uint32_t variable = rp_flow_slot(at->build, at->step->frame, to->var,
-                                         to->imm + (int64_t)i * bytes, bytes);
+        uint32_t variable = rp_slot_variable(at->build, at->step->frame, to->var,
+                                             to->imm + (int64_t)i * bytes, bytes);
         if (variable == RP_NONE || bytes > 8)
             continue;
         bool fits = item->kind != RP_PTX_OPERAND_REG ||

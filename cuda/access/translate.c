@@ -397,8 +397,10 @@ void rp_translate(struct rp_builder *build, uint32_t node, const struct rp_step 
         translate_copy(build, node, step);
         return;
     }
-    if (step->kind == RP_STEP_ENTER)
+    if (step->kind > RP_STEP_COPY) {
+        rp_slot_forget(build, node, step);
         return;
+    }
     build->guard = rp_value_guard(build, node, step);
     if (step->kind != RP_STEP_PLAIN) { /* the last step of a node */
         build->nodes[node].condition = step->kind == RP_STEP_SWITCH

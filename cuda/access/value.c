@@ -78,7 +78,7 @@ static uint32_t variable_value(struct rp_builder *build, uint32_t node, uint32_t
     if (var->space == RP_PTX_GLOBAL || var->space == RP_PTX_CONST) {
         op.kind = RP_OP_ROOT;
         op.imm = rp_translate_root(build, var, RP_NONE);
-    } else if (rp_flow_is_kernel_param(build, frame, var)) {
+    } else if (rp_slot_is_kernel_param(build, frame, var)) {
         op.imm = RP_NEAR_PARAM;
         op.b = (uint32_t)var->offset;
         op.c = (uint32_t)(var->offset + var->bytes);
@@ -163,8 +163,8 @@ static void assign_opaque(struct rp_builder *build, uint32_t node, const struct 
         assign_reg(build, node, step, to->paired - 1, rp_ssa_opaque(build, node, 1, 1, false));
     if (to->kind == RP_PTX_OPERAND_VAR) { /* the result of a call */
         unsigned own = rp_value_bits(to->var->type);
-        uint32_t variable = rp_flow_slot(build, step->frame, to->var, 0,
-                                         (uint32_t)(to->var->is_array ? 1 : to->var->bytes));
+        uint32_t variable = rp_slot_variable(build, step->frame, to->var, 0,
+                                             (uint32_t)(to->var->is_array ? 1 : to->var->bytes));
         if (variable != RP_NONE)
             rp_translate_assign(build, node, variable, own,
                                 rp_ssa_opaque(build, node, own, 64, false));

@@ -32,15 +32,29 @@
     ".func first_by_register(.param .b64 p, .param .b32 n)\n{\n.reg .b64 %rd<9>;\n"             \
     ".reg .b32 %r<9>; .reg .pred %p<9>;\n"                                                     \
     "ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [n]; setp.eq.s32 %p1, %r1, 0;\n"                \
-    "@%p1 mov.u64 %rd2, %rd1; st.global.u32 [%rd2], 0;\nret;\n}\n"
+    "@%p1 mov.u64 %rd2, %rd1; st.global.u32 [%rd2], 0;\nret;\n}\n"                             \
+    ".func (.param .b64 r) first_result(.param .b64 p, .param .b32 n)\n{\n.reg .b64 %rd<9>;\n" \
+    ".reg .b32 %r<9>; .reg .pred %p<9>;\n"                                                     \
+    "ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [n]; setp.eq.s32 %p1, %r1, 0;\n"                \
+    "@%p1 st.param.b64 [r], %rd1;\nret;\n}\n"                                                 \
+    ".func by_first(.param .align 8 .b8 p[16])\n{\n.reg .b64 %rd<9>;\n"                        \
+    "ld.param.u64 %rd1, [p]; st.global.u32 [%rd1], 0;\nret;\n}\n"
 #define CALL(name) "{ .param .b64 q; st.param.b64 [q], %rd10; call.uni " name ", (q); }\n"
 #define CALL_MOVE(by) \
     "{ .param .b64 q; st.param.b64 [q], %rd10; .param .b64 z; st.param.b64 [z], " by ";\n" \
     "call.uni move_on, (q, z); }\n"
+#define LOOP(body) \
+    "mov.u32 %r9, 0;\nB: " body "add.s32 %r9, %r9, 1; setp.lt.s32 %p1, %r9, 5; @%p1 bra B;"
 #define CALL_IN_LOOP(name) \
-    "mov.u32 %r9, 0;\nB: { .param .b64 q; st.param.b64 [q], %rd1; .param .b32 z;" \
-    "st.param.b32 [z], %r9; call.uni " name ", (q, z); }\n" \
-    "add.s32 %r9, %r9, 1; setp.lt.s32 %p1, %r9, 5; @%p1 bra B;"
+    LOOP("{ .param .b64 q; st.param.b64 [q], %rd1; .param .b32 z;" \
+         "st.param.b32 [z], %r9; call.uni " name ", (q, z); }\n")
+#define RESULT_IN_LOOP(guard, n) \
+    LOOP("{ .param .b64 q; st.param.b64 [q], %rd1; .param .b32 z; st.param.b32 [z], " n ";" \
+         ".param .b64 r; " guard " call.uni (r), first_result, (q, z);" \
+         "ld.param.b64 %rd9, [r]; }" BY("%rd9"))
+#define GIVEN_IN_LOOP(guard) \
+    LOOP("{ .param .align 8 .b8 q[16]; " guard " st.param.b64 [q], %rd1;" \
+         "st.param.b64 [q+8], %rd2; call.uni by_first, (q); }\n")
 
 static void proves(const char *body, unsigned threads, const struct claim *claims)
 {
@@ -154,6 +168,19 @@ static void calls_find_nothing_of_earlier_ones(void **state)
     const struct claim *claims = CLAIMS(WRITES('A', 0, 4), WRITES_ANY);
     proves(CALL_IN_LOOP("first_only"), 1, claims);
     proves(CALL_IN_LOOP("first_by_register"), 1, claims);
+}
+
+/* Nor does who has called it, where it leaves no result, or what it was given stood before. */
+static void results_and_arguments_are_of_one_call(void **state)
+{
+    (void)state;
+    const struct claim *claims = CLAIMS(WRITES('A', 0, 4), WRITES_ANY);
+    proves(RESULT_IN_LOOP("", "0"), 1, CLAIMS(WRITES('A', 0, 4)));
+    proves(RESULT_IN_LOOP("", "%r9"), 1, claims);
+    proves("setp.ne.s32 %p2, %r2, 0;" RESULT_IN_LOOP("@%p2", "0"), 1, CLAIMS(WRITES('A', 0, 4)));
+    proves(RESULT_IN_LOOP("setp.eq.s32 %p2, %r9, 0; @%p2", "0"), 1, claims);
+    proves(GIVEN_IN_LOOP(""), 1, CLAIMS(WRITES('A', 0, 4)));
+    proves(GIVEN_IN_LOOP("setp.eq.s32 %p2, %r9, 0; @%p2"), 1, claims);
 }
 
 /* As a generic address it is not what it is in its own space. */
@@ -327,6 +354,7 @@ int main(void)
         cmocka_unit_test(one_of_several_by_an_index),
         cmocka_unit_test(functions_move_pointers_of_their_callers),
         cmocka_unit_test(calls_find_nothing_of_earlier_ones),
+        cmocka_unit_test(results_and_arguments_are_of_one_call),
         cmocka_unit_test(addresses_are_other_numbers_elsewhere),
         cmocka_unit_test(loops_whose_counter_is_in_memory),
         cmocka_unit_test(stores_that_may_be_there),
