@@ -56,7 +56,7 @@ DROPPED = {"REPRISE_TEST_DISABLE": "plenty",  # all that can be dropped is, at e
 ATTEMPTS = 3
 MOST_MET = 0.8  # of the faults have to come to be
 REFUSED_MEMORY = re.compile("CUDA_ERROR_OUT_OF_MEMORY|^law_job: .* failed with 2$", re.M)
-STOP_LINE = re.compile("reprise: (stopped: |.*out of memory$)")
+STOP_LINE = re.compile("reprise: (stopped: |(?!plan: ).*out of memory$)")  # but a plan's end
 WAIT = 600  # seconds, on a machine that is busy: a run takes a fraction of one
 
 CONTRACT = {"version": 1, "state": "discovered", "policy": "regions", "on_violation": "stop",
