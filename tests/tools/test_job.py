@@ -56,10 +56,10 @@ class Job(harness.Case):
                                    json.loads(CONTRACT.read_text())["buffers"]})
 
     def test_the_end_of_a_run_in_a_ring(self):
-        done = self.run_job("-q", "-c", str(CONTRACT), "--last", "128KiB", steps=150)
+        done = self.run_job("-q", "-c", str(CONTRACT), "--last", "64KiB", steps=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         older, newer = sorted((self.folder / "reprise.data").glob("trace-*.rpt"))
-        self.assertLessEqual(older.stat().st_size + newer.stat().st_size, 128 << 10)
+        self.assertLessEqual(older.stat().st_size + newer.stat().st_size, 64 << 10)
         lines = self.reprise("dump").stdout.splitlines()
         ids = [int(line.split()[0]) for line in lines]
         self.assertGreater(ids[0], 0)
@@ -78,7 +78,7 @@ class Job(harness.Case):
 
     def test_a_ring_whose_files_do_not_join_is_damage(self):
         for name in ("a", "b"):
-            done = self.run_job("-q", "-o", name, "--last", "128KiB", steps=60)
+            done = self.run_job("-q", "-o", name, "--last", "64KiB", steps=30)
             self.assertEqual(done.returncode, 0, done.stderr)
         older, newer = sorted((self.folder / "a").glob("trace-*.rpt"))
         self.assertEqual(self.reprise("dump", "a").returncode, 0)
@@ -142,10 +142,10 @@ class Job(harness.Case):
                              [True] * 3)
 
     def test_a_trace_that_ends_at_its_limit(self):
-        done = self.run_job("-q", "-c", str(CONTRACT), "--limit", "96KiB", steps=120)
+        done = self.run_job("-q", "-c", str(CONTRACT), "--limit", "64KiB", steps=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         trace, = (self.folder / "reprise.data").glob("trace-*.rpt")
-        self.assertLessEqual(trace.stat().st_size, 96 << 10)
+        self.assertLessEqual(trace.stat().st_size, 64 << 10)
         dump = self.reprise("dump")
         self.assertEqual(dump.returncode, 0)
         summary, = (self.folder / "reprise.data").glob("summary-*.json")
@@ -196,7 +196,7 @@ class Job(harness.Case):
     def test_documents_are_what_their_schemas_say(self):
         for mode in ("observe", "check", "guard"):
             words = ["-q", "-m", mode] + (["-c", str(CONTRACT)] if mode != "observe" else [])
-            self.assertEqual(self.run_job(*words, steps=6).returncode, 0)
+            self.assertEqual(self.run_job(*words, steps=3).returncode, 0)
             summary, = (self.folder / "reprise.data").glob("summary-*.json")
             schema.validate(json.loads(summary.read_text()), "summary")
         schema.validate(json.loads(CONTRACT.read_text()), "contract")
@@ -230,7 +230,7 @@ class Job(harness.Case):
     def test_what_readers_print_is_what_their_schemas_say(self):
         for mode in ("observe", "check", "guard"):
             words = ["-q", "-m", mode] + (["-c", str(CONTRACT)] if mode != "observe" else [])
-            self.run_job(*words, steps=6)
+            self.run_job(*words, steps=3)
             printed = self.reprise("dump", "--json").stdout
             self.assertGreater(schema.validate_lines(printed, "dump"), 1000)
             self.reprise("export", "-f", "jsonl", "-o", "out.jsonl", "--force")
@@ -345,7 +345,8 @@ class Job(harness.Case):
                   "cuda = ctypes.CDLL('libcuda.so.1')\n"
                   "for i in range(1000): cuda.cuInit(0)\n"
                   "os._exit(0)\n")
-        done = self.reprise("run", "-d", "soft", "--", sys.executable, "-c", script, str(DIGITS))
+        done = self.reprise("run", "-d", "soft", "--", sys.executable, "-c", script, str(DIGITS),
+                            "--steps=2")
         summary, = (self.folder / "reprise.data").glob("summary-*.json")
         calls = int(re.search(r"reprise: ([\d,]+) calls", done.stderr)[1].replace(",", ""))
         self.assertGreaterEqual(calls, json.loads(summary.read_text())["calls"] + 1000)
