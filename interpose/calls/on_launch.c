@@ -105,7 +105,7 @@ static void track_launch(struct rp_frame *frame, CUfunction function, struct lau
     if (call->audited)
         return;
     rp_core_unlock();
-    rp_underway_linger(call && call->seq);
+    rp_underway_linger(call->seq);
 }
 
 /* It runs when its graph is launched, which may be in no segment. */
