@@ -9,6 +9,7 @@ static const char unknown_origin[] = "an address comes from memory or from sever
 static const char unknown_pointer[] = "an address is counted from a number that is no pointer";
 static const char unknown_map[] = "it copies through a tensor map that is not known";
 static const char unknown_global[] = "where a module global stands is not known";
+static const char too_many[] = "it has too many different accesses";
 static const char uncertain[] = "who gets to an access depends on data or is not linear";
 
 static void note(struct rp_run *run, enum rp_verdict verdict, const char *reason)
@@ -53,31 +54,50 @@ static void give_root(struct rp_run *run, const struct rp_touch *touch,
 
 /* ---- covers -------------------------------------------------------------------- */
 
+enum { FOR_WRITES = RP_MAX_SETS / 4 }; /* that reads leave free, unless each is of another root */
+
+static struct rp_cover *same_kind(struct rp_run *run, const struct rp_cover *cover)
+{
+    for (uint32_t i = 0; i < run->found.cover_count; i++)
+        if (run->covers[i].root == cover->root && run->covers[i].effect == cover->effect)
+            return &run->covers[i];
+    return NULL;
+}
+
+/* All but the hull is lost. */
+static void widen(struct rp_run *run, struct rp_cover *known, const struct rp_cover *cover)
+{
+    known->lo = cover->lo < known->lo ? cover->lo : known->lo;
+    known->hi = cover->hi > known->hi ? cover->hi : known->hi;
+    known->atomic &= cover->atomic;
+    known->updates &= cover->updates;
+    known->exact = false;
+    known->term_count = 0;
+    known->width = known->hi - known->lo;
+    run->lacks_walk = true;
+    note(run, RP_VERDICT_BOUNDED, too_many);
+}
+
+/* Of its root alone something can be said, if it has one. */
+static void drop(struct rp_run *run, const struct rp_cover *cover)
+{
+    struct rp_form root;
+    rp_form_set(&root, 0);
+    root.root = cover->root;
+    give_root(run, &run->proof->touches[cover->touch], &root, too_many);
+}
+
 static void add_cover(struct rp_run *run, const struct rp_cover *cover)
 {
-    if (run->found.cover_count < RP_MAX_SETS) {
+    uint32_t count = run->found.cover_count;
+    bool crowded = count >= RP_MAX_SETS - (cover->effect == RP_READ ? FOR_WRITES : 0);
+    struct rp_cover *known = crowded ? same_kind(run, cover) : NULL;
+    if (known)
+        widen(run, known, cover);
+    else if (count < RP_MAX_SETS)
         run->covers[run->found.cover_count++] = *cover;
-        return;
-    }
-    /* Full: into the first of the same kind, losing all but the hull. */
-    for (uint32_t i = 0; i < RP_MAX_SETS; i++) {
-        struct rp_cover *known = &run->covers[i];
-        if (known->root != cover->root || known->effect != cover->effect)
-            continue;
-        known->lo = cover->lo < known->lo ? cover->lo : known->lo;
-        known->hi = cover->hi > known->hi ? cover->hi : known->hi;
-        known->atomic &= cover->atomic;
-        known->updates &= cover->updates;
-        known->exact = false;
-        known->term_count = 0;
-        known->width = known->hi - known->lo;
-        run->lacks_walk = true;
-        note(run, RP_VERDICT_BOUNDED, "it has too many different accesses");
-        return;
-    }
-    if (run->found.worst[cover->effect] < RP_VERDICT_REACHABLE)
-        run->found.worst[cover->effect] = RP_VERDICT_REACHABLE;
-    note(run, RP_VERDICT_REACHABLE, "it has too many different accesses");
+    else
+        drop(run, cover);
 }
 
 /* Exact or not, all that is touched lies in the terms that were made; but where facts say more than

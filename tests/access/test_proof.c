@@ -489,6 +489,26 @@ static void a_proof_says_what_it_rests_on(void **state)
     }
 }
 
+/* There are more than the analysis tells apart, and none that can be walked to. */
+static void many_accesses_hide_no_others(void **state)
+{
+    (void)state;
+    enum { COUNT = 520 };
+    const char *words = "A B C 20 7 0 0 D 0";
+    char reads[COUNT * 24 + 256] = "T: .branchtargets X, Y, Z; brx.idx %r1, T; X:";
+    char writes[sizeof reads];
+    size_t read = strlen(reads), written = strlen(strcpy(writes, reads));
+    for (int i = 0; i < COUNT; i++) {
+        read += (size_t)sprintf(reads + read, "ld.u8 %%r9,[%%rd1+%d];", 2 * i);
+        written += (size_t)sprintf(writes + written, "st.u8 [%%rd1+%d],0;", 2 * i);
+    }
+    strcpy(reads + read, "st.global.u32 [%rd2], 0; Y: bar.sync 0; Z:");
+    strcpy(writes + written, "ld.global.u32 %r9, [%rd2]; Y: bar.sync 0; Z:");
+    prove(reads, 1, 1, words,
+          CLAIMS(MAY_READ('A', 0, 2 * COUNT - 1), MAY_WRITE('B', 0, 4)));
+    prove(writes, 1, 1, words, CLAIMS(READS_IN('B'), MAY_WRITE('A', 0, 2 * COUNT - 1)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +524,7 @@ int main(void)
         cmocka_unit_test(functions_are_followed),
         cmocka_unit_test(a_function_that_is_here_is_followed_whatever_its_name),
         cmocka_unit_test(short_parameters_and_many_threads),
+        cmocka_unit_test(many_accesses_hide_no_others),
         cmocka_unit_test(a_proof_says_what_it_rests_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
