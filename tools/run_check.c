@@ -116,6 +116,8 @@ int rp_run_choose_mode(struct rp_run *run)
         return rp_say_usage("run", "mode %s needs a contract: -c FILE", run->mode);
     if (rp_option_given(&run->options, RP_OPT_NOP) && strcmp(run->mode, "observe") != 0)
         return rp_say_usage("run", "--nop does nothing, and so can't %s", run->mode);
+    if (rp_option_given(&run->options, RP_OPT_NOP) && rp_option_given(&run->options, RP_OPT_AUDIT))
+        return rp_say_usage("run", "--nop does nothing, and so can't audit");
     if (rp_option_given(&run->options, RP_OPT_POLICY) && !run->contract)
         return rp_say_usage("run", "--policy needs a contract: -c FILE");
     const struct rp_option_value *budget = &run->options.values[RP_OPT_BUDGET];

@@ -240,6 +240,7 @@ class Refused(RunCase):
         self.assertNotIn("libreprise.so", done.stdout)
         self.assertRefused(self.run_job("--nop", "-m", "check", "-c", "contract.json", "true"),
                            2, "--nop")
+        self.assertRefused(self.run_job("--nop", "--audit", "1", "true"), 2, "--nop", "audit")
 
     def test_a_job_without_the_driver_is_nothing_to_talk_of(self):
         done = self.reprise("run", "--device", "soft", "true")
