@@ -97,9 +97,9 @@ void rp_trace_thread_ended(void *state)
     current.serial = 0;
     if (rp_trace_phase_of(t->writer) != RP_TRACE_OPEN)
         return;
-    rp_trace_enter(t);
+    rp_trace_thread_hold(t);
     rp_trace_hand_over(t);
-    rp_trace_leave(t);
+    rp_trace_thread_release(t);
     atomic_store(&t->owned, false);
 }
 
@@ -206,7 +206,7 @@ static void emit_here(struct rp_trace_thread *t, const struct rp_trace_item *ite
 {
     struct rp_trace_writer *writer = t->writer;
 
-    rp_trace_enter(t);
+    rp_trace_thread_hold(t);
     if (rp_trace_phase_of(writer) == RP_TRACE_OPEN) {
         unsigned known = atomic_load_explicit(&writer->type_count, memory_order_acquire);
         if (now)
@@ -216,7 +216,7 @@ static void emit_here(struct rp_trace_thread *t, const struct rp_trace_item *ite
                 !append(t, writer->types[items[i].event], items[i].values, !writer->lossy))
                 lose(t);
     }
-    rp_trace_leave(t);
+    rp_trace_thread_release(t);
 }
 
 static void emit(struct rp_trace_writer *writer, const struct rp_trace_item *items, size_t count,
@@ -240,28 +240,28 @@ static void emit(struct rp_trace_writer *writer, const struct rp_trace_item *ite
 
 /* ---- in the buffer that is there -------------------------------------------------- */
 
-/* The thread's state when it can go on in the buffer that it has. It is entered then. */
-static struct rp_trace_thread *enter_buffer(struct rp_trace_writer *writer)
+/* The thread's state when it can go on in the buffer that it has. It is held then. */
+static struct rp_trace_thread *hold_buffer(struct rp_trace_writer *writer)
 {
     if (rp_trace_phase_of(writer) != RP_TRACE_OPEN || current.inside ||
         current.serial != writer->serial || current.state == NULL)
         return NULL;
     begin_inside();
     struct rp_trace_thread *t = current.state;
-    rp_trace_enter(t);
+    rp_trace_thread_hold(t);
     const struct rp_trace_buffer *buffer = t->buffer;
     if (rp_trace_phase_of(writer) == RP_TRACE_OPEN && buffer != NULL &&
         buffer->capacity - buffer->used >= RP_TRACE_GROUP_BOUND + 2 * (size_t)buffer->times &&
         atomic_load_explicit(&t->unmarked, memory_order_relaxed) == 0)
         return t;
-    rp_trace_leave(t);
+    rp_trace_thread_release(t);
     end_inside();
     return NULL;
 }
 
-static void leave_buffer(struct rp_trace_thread *t)
+static void release_buffer(struct rp_trace_thread *t)
 {
-    rp_trace_leave(t);
+    rp_trace_thread_release(t);
     end_inside();
 }
 
@@ -269,7 +269,7 @@ static void leave_buffer(struct rp_trace_thread *t)
 static bool emit_numbers(struct rp_trace_writer *writer, uint32_t event,
                          const union rp_value *values)
 {
-    struct rp_trace_thread *t = enter_buffer(writer);
+    struct rp_trace_thread *t = hold_buffer(writer);
     if (t == NULL)
         return false;
     unsigned known = atomic_load_explicit(&writer->type_count, memory_order_acquire);
@@ -279,7 +279,7 @@ static bool emit_numbers(struct rp_trace_writer *writer, uint32_t event,
         rp_trace_encode_numbers(&t->coder, t->buffer, writer->types[event], values, t->last_ns);
         count_events(t, 1);
     }
-    leave_buffer(t);
+    release_buffer(t);
     return is_ready;
 }
 
@@ -302,7 +302,7 @@ void rp_trace_group(struct rp_trace_writer *writer, unsigned count,
                     const uint64_t slots[RP_TRACE_SLOTS], struct rp_trace_group *group)
 {
     group->thread = NULL;
-    struct rp_trace_thread *t = enter_buffer(writer);
+    struct rp_trace_thread *t = hold_buffer(writer);
     if (t == NULL)
         return;
     if (rp_trace_encode_group(&t->coder, t->buffer, count, moves, move_count, slots,
@@ -311,7 +311,7 @@ void rp_trace_group(struct rp_trace_writer *writer, unsigned count,
         group->serial = writer->serial;
         group->chunk = t->coder.chunk;
     }
-    leave_buffer(t);
+    release_buffer(t);
 }
 
 bool rp_trace_group_stands(const struct rp_trace_writer *writer,
@@ -333,7 +333,7 @@ bool rp_trace_again(struct rp_trace_writer *writer, const struct rp_trace_group 
 {
     if (group->serial != writer->serial || group->thread != current.state)
         return false;
-    struct rp_trace_thread *t = enter_buffer(writer);
+    struct rp_trace_thread *t = hold_buffer(writer);
     if (t == NULL)
         return false;
     bool known = group->chunk == t->coder.chunk;
@@ -344,7 +344,7 @@ bool rp_trace_again(struct rp_trace_writer *writer, const struct rp_trace_group 
                                                t->last_ns);
         count_events(t, count);
     }
-    leave_buffer(t);
+    release_buffer(t);
     return known;
 }
 

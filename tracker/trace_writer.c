@@ -40,14 +40,14 @@ static void collect(struct rp_trace_writer *writer, uint64_t age)
 
     for (; t != NULL; t = t->next) {
         int attempts = 100;
-        while (!rp_trace_try_enter(t) && --attempts > 0)
+        while (!rp_trace_thread_try_hold(t) && --attempts > 0)
             sched_yield();
         if (attempts == 0)
             continue;
         if (t->buffer != NULL && t->buffer->events > 0 &&
             is_due(t->buffer, age, rp_trace_now(writer)))
             rp_trace_hand_over(t);
-        rp_trace_leave(t);
+        rp_trace_thread_release(t);
     }
 }
 
@@ -267,11 +267,11 @@ static void hand_over_all(struct rp_trace_writer *writer, bool mark)
     struct rp_trace_thread *t = atomic_load_explicit(&writer->threads, memory_order_acquire);
 
     for (; t != NULL; t = t->next) {
-        rp_trace_enter(t);
+        rp_trace_thread_hold(t);
         if (mark)
             rp_trace_mark_gap(t, true);
         rp_trace_hand_over(t);
-        rp_trace_leave(t);
+        rp_trace_thread_release(t);
     }
 }
 
@@ -305,12 +305,12 @@ static void tell_what_is_missing(struct rp_trace_writer *writer)
 
     if (t == NULL || !rp_trace_file_last_word(&writer->file))
         return;
-    rp_trace_enter(t);
+    rp_trace_thread_hold(t);
     atomic_fetch_add(&t->unmarked, writer->lost_on_disk);
     writer->threadless = true; /* handed over is written */
     rp_trace_mark_gap(t, false);
     rp_trace_hand_over(t);
-    rp_trace_leave(t);
+    rp_trace_thread_release(t);
 }
 
 /* All is in the file. What was sheltered may go, though the process may live long, and many more of

@@ -87,18 +87,19 @@ static inline enum rp_trace_phase rp_trace_phase_of(struct rp_trace_writer *writ
     return (enum rp_trace_phase)atomic_load_explicit(&writer->phase, memory_order_relaxed);
 }
 
-static inline bool rp_trace_try_enter(struct rp_trace_thread *t)
+/* Its buffer and its coder belong to whoever holds it, its own thread or one that flushes. */
+static inline bool rp_trace_thread_try_hold(struct rp_trace_thread *t)
 {
     return !atomic_flag_test_and_set_explicit(&t->busy, memory_order_acquire);
 }
 
-static inline void rp_trace_enter(struct rp_trace_thread *t)
+static inline void rp_trace_thread_hold(struct rp_trace_thread *t)
 {
-    while (!rp_trace_try_enter(t))
+    while (!rp_trace_thread_try_hold(t))
         sched_yield();
 }
 
-static inline void rp_trace_leave(struct rp_trace_thread *t)
+static inline void rp_trace_thread_release(struct rp_trace_thread *t)
 {
     atomic_flag_clear_explicit(&t->busy, memory_order_release);
 }
@@ -117,13 +118,13 @@ void rp_trace_drain(struct rp_trace_writer *writer);
  * or when the host is out of memory. Starts the writing thread the first time. */
 struct rp_trace_buffer *rp_trace_take(struct rp_trace_writer *writer, size_t bytes, bool may_wait);
 
-/* ---- trace_emit.c: with the thread's state entered --------------------------------- */
+/* ---- trace_emit.c: with the thread's state held ------------------------------------ */
 
 /* Queues what the thread has gathered. */
 void rp_trace_hand_over(struct rp_trace_thread *t);
 /* Says in the trace itself how many events are missing at this place. */
 bool rp_trace_mark_gap(struct rp_trace_thread *t, bool may_wait);
-/* The destructor of the writer's key; not entered. */
+/* The destructor of the writer's key; not held. */
 void rp_trace_thread_ended(void *state);
 
 /* ---- trace_fork.c ----------------------------------------------------------------- */

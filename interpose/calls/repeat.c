@@ -165,7 +165,7 @@ static void tell_coming(struct repeated *known, struct rp_frame *frame)
         if (rp_trace_again(rp_core.trace, &known->coming, slots))
             return;
     }
-    rp_trace_enter(frame);
+    rp_record_enter(frame);
     if (!known)
         return;
     known->moving = list_moves(frame, moves, known->offsets);
@@ -252,7 +252,7 @@ static void follow_in_full(struct rp_frame *frame)
     rp_handler_settled = (struct rp_settled){0};
     handler->before(frame);
     handler->after(frame);
-    rp_trace_leave(frame);
+    rp_record_leave(frame);
     events = rp_trace_emitted(rp_core.trace) - events;
     /* A kernel that was met just now can be told apart now. */
     bool is_asked = asked->asked_by == frame->seq && (asked->key.bytes || ask(asked, frame));

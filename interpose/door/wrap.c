@@ -78,7 +78,7 @@ static void before(struct rp_frame *frame, const struct rp_handler *handler)
         frame->put_off = handler->repeats && rp_repeat_enter(frame);
         if (frame->put_off)
             return;
-        rp_trace_enter(frame);
+        rp_record_enter(frame);
     }
     if ((frame->listening & RP_LISTEN_HANDLERS) && handler->before != NULL)
         handler->before(frame);
@@ -96,7 +96,7 @@ static void after(struct rp_frame *frame, const struct rp_handler *handler)
     if (handler->changes)
         atomic_fetch_add_explicit(&changes, 1, memory_order_release);
     if (frame->listening & RP_LISTEN_TRACE)
-        rp_trace_leave(frame);
+        rp_record_leave(frame);
 }
 
 bool rp_wrap_enter(struct rp_frame *frame)

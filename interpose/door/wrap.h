@@ -5,7 +5,7 @@
  * listens it is a load, a test and a jump to the driver. Otherwise it copies its arguments
  * into a structure and goes
  *
- *     trace enter, before(), the driver, after(), trace leave
+ *     record enter, before(), the driver, after(), record leave
  *
  * A wrapper takes no lock, allocates nothing, reads no environment and makes no system
  * call; whether a handler does is the handler's business. The first call of the process,
@@ -45,8 +45,8 @@ struct rp_handler {
 extern const struct rp_handler rp_handlers[RP_CALL_COUNT] RP_HIDDEN;
 
 /* The recorder of all calls, asked only while RP_LISTEN_TRACE is set. */
-void rp_trace_enter(struct rp_frame *frame);
-void rp_trace_leave(struct rp_frame *frame);
+void rp_record_enter(struct rp_frame *frame);
+void rp_record_leave(struct rp_frame *frame);
 
 /* The driver had no memory for a call. True when there is more of it now. */
 bool rp_memory_freed_for(struct rp_frame *frame);
@@ -69,7 +69,7 @@ enum rp_life rp_wrap_life(void);
 enum {
     RP_LISTEN_START = 1,    /* the layer has not been started in this process */
     RP_LISTEN_HANDLERS = 2, /* rp_handlers are called */
-    RP_LISTEN_TRACE = 4     /* rp_trace_enter and rp_trace_leave are called */
+    RP_LISTEN_TRACE = 4     /* rp_record_enter and rp_record_leave are called */
 };
 /* Changes who listens, from the next call on. Only in a layer that is READY. */
 void rp_listen(unsigned bits);

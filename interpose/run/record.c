@@ -99,7 +99,7 @@ static union rp_value load(const void *at, size_t size, enum rp_arg_kind kind)
     return value;
 }
 
-void rp_trace_enter(struct rp_frame *frame)
+void rp_record_enter(struct rp_frame *frame)
 {
     const struct rp_call_info *info = &rp_calls[frame->id];
     union rp_value values[RP_EVENT_MAX_FIELDS];
@@ -111,7 +111,7 @@ void rp_trace_enter(struct rp_frame *frame)
     rp_trace_emit(rp_core.trace, recorded[frame->id].enter_id, values);
 }
 
-void rp_trace_leave(struct rp_frame *frame)
+void rp_record_leave(struct rp_frame *frame)
 {
     const struct rp_call_info *info = &rp_calls[frame->id];
     union rp_value values[RP_EVENT_MAX_FIELDS];

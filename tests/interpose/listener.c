@@ -78,14 +78,14 @@ void rp_layer_forked(void)
     heard.forks++;
 }
 
-void rp_trace_enter(struct rp_frame *frame)
+void rp_record_enter(struct rp_frame *frame)
 {
     heard.entered[frame->id]++;
     heard.last_seq = frame->seq;
     note('E');
 }
 
-void rp_trace_leave(struct rp_frame *frame)
+void rp_record_leave(struct rp_frame *frame)
 {
     heard.left[frame->id]++;
     heard.last_result = frame->result;
