@@ -20,9 +20,4 @@ void rp_answer_judge(struct rp_plan *plan, uint64_t lower);
 struct rp_moment rp_moment_of(const struct rp_profile *profile, size_t segment,
                               enum rp_choice choice);
 
-/* rp_planner_walk for the nested model; the choices are allowed, `binding` is not NULL. */
-enum rp_status rp_walk_nested(const struct rp_profile *profile, const enum rp_choice *choices,
-                              uint64_t *peak, uint64_t *time, struct rp_moment *binding,
-                              uint64_t *held);
-
 #endif

@@ -19,9 +19,9 @@ static bool are_allowed(const struct rp_profile *profile, const enum rp_choice *
     return true;
 }
 
-enum rp_status rp_walk_nested(const struct rp_profile *profile, const enum rp_choice *choices,
-                              uint64_t *peak, uint64_t *time, struct rp_moment *binding,
-                              uint64_t *held)
+static enum rp_status walk_nested(const struct rp_profile *profile, const enum rp_choice *choices,
+                                  uint64_t *peak, uint64_t *time, struct rp_moment *binding,
+                                  uint64_t *held)
 {
     uint64_t outer = rp_profile_base(profile);
     size_t count = rp_profile_count(profile);
@@ -78,7 +78,7 @@ enum rp_status rp_planner_walk(const struct rp_profile *profile, enum rp_model m
     if (!are_allowed(profile, choices) || (model != RP_MODEL_NESTED && !has_facts))
         return RP_INVALID;
     if (rp_model_is_scalar(profile, model))
-        status = rp_walk_nested(profile, choices, peak, time, &at, held);
+        status = walk_nested(profile, choices, peak, time, &at, held);
     else
         status = walk_forward(profile, model, choices, peak, time, &at, held);
     if (status == RP_OK && binding != NULL)

@@ -72,7 +72,7 @@ bool rp_drop_meet_others(const struct rp_execution *execution)
     return do_meet;
 }
 
-bool rp_drop_others_matter(void)
+static bool others_matter(void)
 {
     bool do_meet = false;
     for (size_t i = 0; !do_meet && !rp_drop_is_quiet() && i < rp_executions_count(); i++) {
@@ -85,7 +85,7 @@ bool rp_drop_others_matter(void)
 
 bool rp_drop_let_others_pass(void)
 {
-    return rp_core.captures || rp_gates_let_pass(rp_drop_others_matter);
+    return rp_core.captures || rp_gates_let_pass(others_matter);
 }
 
 void rp_drop_hold(bool begins)

@@ -13,9 +13,8 @@
  * the forward's being followed again. */
 bool rp_drop_is_quiet(void);
 bool rp_drop_meet_others(const struct rp_execution *execution);
-/* The same of anything that is dropped; waits until none does, without the lock meanwhile. False
- * where that takes too long (gate.h). */
-bool rp_drop_others_matter(void);
+/* Waits until none matters to anything that is dropped, without the lock meanwhile. False where
+ * that takes too long (gate.h). */
 bool rp_drop_let_others_pass(void);
 /* True when such a call may meet the holding. */
 bool rp_drop_is_under_way(const struct rp_holding *holding);

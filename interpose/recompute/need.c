@@ -49,7 +49,8 @@ static bool all_stays(void)
     return rp_core.captures || rp_backing_is_shared();
 }
 
-uint64_t rp_need_of_everything(void)
+/* Bytes that there would be if nothing were taken. */
+static uint64_t need_of_everything(void)
 {
     return rp_need_fixed() - rp_backings_staying() + rp_backings_span();
 }
@@ -58,14 +59,14 @@ uint64_t rp_need_of_everything(void)
 bool rp_need_fits_device(uint64_t more)
 {
     size_t left, total;
-    uint64_t all = rp_need_of_everything();
+    uint64_t all = need_of_everything();
     return rp_real.cuMemGetInfo_v2(&left, &total) == CUDA_SUCCESS && all <= total &&
            more <= total - all;
 }
 
 void rp_need_everything(void)
 {
-    note_most(&needs.least, rp_need_of_everything());
+    note_most(&needs.least, need_of_everything());
 }
 
 void rp_need_memory(void)

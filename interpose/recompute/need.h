@@ -25,9 +25,7 @@ void rp_need_everything(void);
 
 /* Bytes that can't make way: the driver's own, and what stays. */
 uint64_t rp_need_fixed(void);
-/* Bytes that there would be if nothing were taken. */
-uint64_t rp_need_of_everything(void);
-/* Whether the device could hold that, and so much more. */
+/* Whether the device could hold all that there would be if nothing were taken, and so much more. */
 bool rp_need_fits_device(uint64_t more);
 /* Bytes of memory that the call meets and that are not there. */
 uint64_t rp_need_missing(const struct rp_footprint *call);

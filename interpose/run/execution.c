@@ -114,13 +114,26 @@ uint64_t rp_segment_waiting(uint32_t segment)
     return waiting;
 }
 
+/* Gives its copies back and forgets it. */
+static void execution_end(struct rp_execution *execution)
+{
+    for (size_t i = 0; i < executions.count; i++) {
+        if (executions.alive[i] != execution)
+            continue;
+        memmove(&executions.alive[i], &executions.alive[i + 1],
+                (--executions.count - i) * sizeof(void *));
+        break;
+    }
+    execution_free(execution);
+}
+
 static void give_up(struct rp_execution *execution)
 {
     if (!execution->replays) {
         rp_segment_figures(segment_of(execution))->unreplayed++;
         rp_core.figures.unreplayed++;
     }
-    rp_execution_end(execution);
+    execution_end(execution);
 }
 
 static struct rp_execution *oldest(bool (*fits)(const struct rp_execution *execution))
@@ -202,18 +215,6 @@ bool rp_execution_is_part_of(const struct rp_execution *inner, const struct rp_e
     while (inner && inner->outer && inner->outer != outer->instance->id)
         inner = find(inner->outer);
     return inner && inner->outer;
-}
-
-void rp_execution_end(struct rp_execution *execution)
-{
-    for (size_t i = 0; i < executions.count; i++) {
-        if (executions.alive[i] != execution)
-            continue;
-        memmove(&executions.alive[i], &executions.alive[i + 1],
-                (--executions.count - i) * sizeof(void *));
-        break;
-    }
-    execution_free(execution);
 }
 
 enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_footprint *call)

@@ -95,8 +95,6 @@ struct rp_execution {
 
 /* Starts the next instance of `segment`; it joins the list of those that are alive. */
 struct rp_execution *rp_execution_begin(uint32_t segment, const char *key);
-/* Gives its copies back and forgets it. */
-void rp_execution_end(struct rp_execution *execution);
 enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_footprint *call);
 
 /* True when the one forward ran inside the other. */
