@@ -2,7 +2,7 @@
 #include "interpose/calls/array.h"
 
 #include "interpose/run/core.h"
-#include "interpose/run/report.h"
+#include "interpose/run/remark.h"
 
 #include <stdlib.h>
 

@@ -6,6 +6,7 @@
 #include "cuda/compare.h"
 #include "interpose/calls/unseen.h"
 #include "interpose/run/core.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 #include "tracker/span.h"
 

@@ -4,7 +4,7 @@
 #include "cuda/driver_real.h"
 #include "interpose/calls/context.h"
 #include "interpose/run/core.h"
-#include "interpose/run/report.h"
+#include "interpose/run/remark.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "interpose/calls/reach.h"
 #include "interpose/calls/suspect.h"
 #include "interpose/run/core.h"
-#include "interpose/run/report.h"
+#include "interpose/run/remark.h"
 
 #include <string.h>
 

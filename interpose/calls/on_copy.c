@@ -4,6 +4,7 @@
 
 #include "interpose/calls/area.h"
 #include "interpose/recompute/recompute.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 
 /* Both sides may be host memory that nobody tracks: those bytes are left out. */

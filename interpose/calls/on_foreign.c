@@ -5,6 +5,7 @@
 #include "interpose/calls/array.h"
 #include "interpose/calls/unseen.h"
 #include "interpose/recompute/answer.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 
 /* ---- coming ---------------------------------------------------------------------- */

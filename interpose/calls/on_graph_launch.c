@@ -12,6 +12,7 @@
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/overtake.h"
 #include "interpose/run/race.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
 #include "interpose/run/underway.h"

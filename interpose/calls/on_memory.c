@@ -11,6 +11,7 @@
 #include "interpose/run/budget.h"
 #include "interpose/run/buffer.h"
 #include "interpose/run/race.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 
 static int current_device(void)

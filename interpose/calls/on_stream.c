@@ -9,7 +9,7 @@
 #include "interpose/run/errand.h"
 #include "interpose/run/guard.h"
 #include "interpose/run/overtake.h"
-#include "interpose/run/report.h"
+#include "interpose/run/remark.h"
 
 /* Only a guard waits for other streams; in other modes the driver is left alone. */
 static rp_stream stream_of(CUstream stream)

@@ -4,7 +4,7 @@
 
 #include "interpose/calls/area.h"
 #include "interpose/calls/values.h"
-#include "interpose/run/report.h"
+#include "interpose/run/remark.h"
 
 static enum rp_status reach_value(struct rp_footprint *call, uint64_t address, uint64_t bytes,
                                   enum rp_effect effect, uint64_t value)

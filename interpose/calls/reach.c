@@ -6,7 +6,7 @@
 #include "interpose/calls/suspect.h"
 #include "interpose/run/core.h"
 #include "interpose/run/keep.h"
-#include "interpose/run/report.h"
+#include "interpose/run/remark.h"
 
 #include <string.h>
 

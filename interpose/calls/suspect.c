@@ -3,7 +3,7 @@
 
 #include "interpose/calls/object.h"
 #include "interpose/run/core.h"
-#include "interpose/run/report.h"
+#include "interpose/run/remark.h"
 
 #include <string.h>
 

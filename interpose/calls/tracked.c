@@ -7,6 +7,7 @@
 #include "cuda/switches.h"
 #include "interpose/calls/context.h"
 #include "interpose/recompute/recompute.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
 

@@ -4,7 +4,7 @@
 #include "interpose/door/real.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
-#include "interpose/run/report.h"
+#include "interpose/run/remark.h"
 
 #include <stdlib.h>
 

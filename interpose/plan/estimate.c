@@ -12,7 +12,7 @@
 #include "interpose/recompute/advice.h"
 #include "interpose/run/core.h"
 #include "interpose/run/price.h"
-#include "interpose/run/report.h"
+#include "interpose/run/remark.h"
 #include "planner/purpose.h"
 
 #include <stdio.h>

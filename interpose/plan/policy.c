@@ -6,6 +6,7 @@
 #include "interpose/plan/estimate.h"
 #include "interpose/run/budget.h"
 #include "interpose/run/core.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 #include "planner/planner.h"
 

@@ -20,6 +20,7 @@
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/round.h"
 #include "interpose/run/budget.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 
 static CUresult alloc_plain(uint64_t bytes, CUdeviceptr *address)

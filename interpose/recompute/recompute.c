@@ -26,6 +26,7 @@
 #include "interpose/recompute/round.h"
 #include "interpose/recompute/use.h"
 #include "interpose/run/budget.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
 #include "interpose/run/underway.h"

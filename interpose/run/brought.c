@@ -2,7 +2,7 @@
 #include "interpose/run/brought.h"
 
 #include "interpose/run/core.h"
-#include "interpose/run/report.h"
+#include "interpose/run/remark.h"
 
 struct bringing {
     const struct rp_execution *execution;

@@ -2,6 +2,7 @@
 #include "interpose/run/buffer.h"
 
 #include "interpose/run/core.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "interpose/run/core.h"
 #include "interpose/run/landing.h"
 #include "interpose/run/pairing.h"
-#include "interpose/run/report.h"
+#include "interpose/run/remark.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "interpose/run/guard.h"
 #include "interpose/run/helper.h"
 #include "interpose/run/keep.h"
-#include "interpose/run/report.h"
+#include "interpose/run/remark.h"
 
 #include <stdio.h>
 

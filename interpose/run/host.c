@@ -5,6 +5,7 @@
 #include "interpose/run/buffer.h"
 #include "interpose/run/core.h"
 #include "interpose/run/errand.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 #include "interpose/run/symbol.h"
 

@@ -7,6 +7,7 @@
 #include "interpose/plan/refuge.h"
 #include "interpose/recompute/recompute.h"
 #include "interpose/run/core.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
 

@@ -5,6 +5,7 @@
 #include "interpose/run/core.h"
 #include "interpose/run/host.h"
 #include "interpose/run/keep.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 
 #include <sys/uio.h>

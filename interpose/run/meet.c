@@ -5,6 +5,7 @@
 #include "interpose/run/core.h"
 #include "interpose/run/forward.h"
 #include "interpose/run/keep.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 #include "interpose/run/undecided.h"
 

@@ -5,6 +5,7 @@
 #include "cuda/switches.h"
 #include "interpose/calls/context.h"
 #include "interpose/run/core.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 #include "tracker/turn.h"
 

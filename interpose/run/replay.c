@@ -13,6 +13,7 @@
 #include "interpose/run/match.h"
 #include "interpose/run/meet.h"
 #include "interpose/run/pairing.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/renewal.h"
 #include "interpose/run/report.h"
 #include "interpose/run/undecided.h"

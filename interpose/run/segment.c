@@ -10,6 +10,7 @@
 #include "interpose/run/guard.h"
 #include "interpose/run/host.h"
 #include "interpose/run/pairing.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/replay.h"
 #include "interpose/run/report.h"
 #include "tracker/array.h"

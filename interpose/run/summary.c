@@ -20,7 +20,7 @@
 #include "interpose/run/execution.h"
 #include "interpose/run/profiler.h"
 #include "interpose/run/record.h"
-#include "interpose/run/report.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/words.h"
 
 #include <fcntl.h>

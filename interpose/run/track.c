@@ -13,6 +13,7 @@
 #include "interpose/run/keep.h"
 #include "interpose/run/overtake.h"
 #include "interpose/run/race.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/replay.h"
 #include "interpose/run/report.h"
 #include "interpose/run/undecided.h"

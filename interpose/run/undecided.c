@@ -5,6 +5,7 @@
 #include "interpose/calls/unseen.h"
 #include "interpose/run/core.h"
 #include "interpose/run/keep.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 
 enum { MOST = 1024 }; /* what comes past it is reported at once */

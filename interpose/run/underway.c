@@ -3,6 +3,7 @@
 
 #include "cuda/switches.h"
 #include "interpose/run/core.h"
+#include "interpose/run/remark.h"
 #include "interpose/run/report.h"
 #include "interpose/run/segment.h"
 #include "tracker/array.h"
