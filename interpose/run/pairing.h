@@ -39,6 +39,9 @@ bool rp_pairing_may_repeat(uint32_t segment, const struct rp_footprint *first);
 /* That which began with the same call on the same inputs, or NULL. */
 struct rp_execution *rp_pairing_repeated(uint32_t segment, const struct rp_footprint *first);
 
+/* The first call of the forward's log that did the same work on the same buffers, or log_count. */
+size_t rp_pairing_twin(const struct rp_execution *execution, const struct rp_footprint *call);
+
 /* True when the call is given what its twin in the forward was given, by value and from the
  * host. */
 bool rp_pairing_same_values(const struct rp_logged *entry, const struct rp_footprint *call);
