@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/store.h"
 
+#include "cuda/bins.h"
 #include "cuda/lodging.h"
 #include "cuda/switches.h"
 #include "tracker/array.h"
@@ -15,18 +16,6 @@ enum { SMALLEST_BITS = 8, QUARTERS = 4, LARGEST_BITS = 48 };
 #define SMALLEST_SLAB (UINT64_C(1) << 12)
 enum { SLABS_IN_LIMIT = 64 };
 
-struct idle {
-    rp_device_ptr at;
-    rp_stream last; /* the stream of its last use */
-};
-
-/* The idle blocks of one size. */
-struct bin {
-    uint64_t bytes;
-    struct idle *items;
-    size_t count, capacity;
-};
-
 /* What came from the driver in one piece. */
 struct slab {
     rp_device_ptr at;
@@ -37,8 +26,7 @@ struct rp_store {
     const struct rp_driver *driver;
     struct rp_order *order;
     bool exact;
-    struct bin *bins; /* by size */
-    size_t bin_count, bin_capacity;
+    struct rp_bins bins;
     struct slab *slabs;
     size_t slab_count, slab_capacity;
     rp_device_ptr slab;
@@ -58,6 +46,7 @@ enum rp_status rp_store_create(const struct rp_driver *driver, struct rp_order *
         return RP_NO_MEMORY;
     store->driver = driver;
     store->order = order;
+    store->bins.order = order;
     store->limit = store->aim = UINT64_MAX;
     *out = store;
     return RP_OK;
@@ -72,9 +61,7 @@ void rp_store_abandon(struct rp_store *store)
 {
     if (!store)
         return;
-    for (size_t i = 0; i < store->bin_count; i++)
-        free(store->bins[i].items);
-    free(store->bins);
+    rp_bins_release(&store->bins);
     free(store->slabs);
     free(store);
 }
@@ -104,110 +91,7 @@ static uint64_t block_bytes(const struct rp_store *store, uint64_t bytes)
     return store->exact ? rp_store_block_bytes(some) : class_bytes(some);
 }
 
-/* Where the bin of this size is, or ought to be. */
-static size_t bin_place(const struct rp_store *store, uint64_t bytes)
-{
-    size_t low = 0, high = store->bin_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (store->bins[middle].bytes < bytes)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* NULL when there is none. */
-static struct bin *bin_find(const struct rp_store *store, uint64_t bytes)
-{
-    size_t at = bin_place(store, bytes);
-    return at < store->bin_count && store->bins[at].bytes == bytes ? &store->bins[at] : NULL;
-}
-
-/* Prefers a block last used in the same stream: that one needs no waiting. None (bin->count) where
- * all the others may never be free before this stream goes on. */
-static size_t bin_choose(const struct rp_store *store, const struct bin *bin, rp_stream stream)
-{
-    size_t chosen = bin->count;
-    bool is_shut = rp_order_is_shut(store->order, stream);
-    for (size_t i = bin->count; i-- > 0;) {
-        if (bin->items[i].last == stream)
-            return i;
-        if (chosen == bin->count &&
-            (is_shut || !rp_order_is_shut(store->order, bin->items[i].last)))
-            chosen = i;
-    }
-    return chosen;
-}
-
-static bool has_idle(const struct rp_store *store, const struct bin *bin, rp_stream stream)
-{
-    return bin_choose(store, bin, stream) < bin->count;
-}
-
-/* The bin of this size where it has idle blocks for `stream`, else NULL. */
-static struct bin *idle_bin(const struct rp_store *store, uint64_t bytes, rp_stream stream)
-{
-    struct bin *bin = bin_find(store, bytes);
-    return bin && has_idle(store, bin, stream) ? bin : NULL;
-}
-
-/* NULL when the host is out of memory. */
-static struct bin *bin_make(struct rp_store *store, uint64_t bytes)
-{
-    struct bin *found = bin_find(store, bytes);
-    if (found)
-        return found;
-    struct bin *bins = rp_array_reserve(store->bins, &store->bin_capacity, store->bin_count + 1,
-                                        sizeof *bins);
-    if (!bins)
-        return NULL;
-    store->bins = bins;
-    size_t at = bin_place(store, bytes);
-    const struct bin made = {.bytes = bytes};
-    rp_array_splice(bins, &store->bin_count, at, at, &made, 1, sizeof made);
-    return &bins[at];
-}
-
-static enum rp_status bin_push(struct rp_store *store, uint64_t bytes, struct idle idle)
-{
-    struct bin *bin = bin_make(store, bytes);
-    struct idle *items = bin ? rp_array_reserve(bin->items, &bin->capacity, bin->count + 1,
-                                                sizeof *items)
-                             : NULL;
-    if (!items)
-        return RP_NO_MEMORY;
-    bin->items = items;
-    items[bin->count++] = idle;
-    return RP_OK;
-}
-
 /* ---- from the driver, and back ---------------------------------------------- */
-
-/* The idle block that is the whole of a slab, or NULL. */
-static struct idle *find_idle(const struct rp_store *store, const struct slab *slab,
-                              struct bin **bin)
-{
-    *bin = bin_find(store, slab->bytes);
-    for (size_t i = 0; *bin && i < (*bin)->count; i++)
-        if ((*bin)->items[i].at == slab->at)
-            return &(*bin)->items[i];
-    return NULL;
-}
-
-/* Sizes that do not come again must not make the list of bins grow for ever. */
-static void drop_empty_bins(struct rp_store *store)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < store->bin_count; i++) {
-        if (store->bins[i].count)
-            store->bins[kept++] = store->bins[i];
-        else
-            free(store->bins[i].items);
-    }
-    store->bin_count = kept;
-}
 
 /* The driver waits for all that the device has been given: not to be asked where that may wait for
  * the host. */
@@ -216,15 +100,15 @@ void rp_store_trim(struct rp_store *store, uint64_t bytes)
     bool may_wait = !rp_order_is_any_shut(store->order);
     for (size_t i = store->slab_count; may_wait && i-- > 0 && store->reserved > bytes;) {
         struct slab slab = store->slabs[i];
-        struct bin *bin = NULL;
-        struct idle *idle = find_idle(store, &slab, &bin);
+        struct rp_bin *bin = rp_bins_find(&store->bins, slab.bytes);
+        struct rp_idle *idle = bin ? rp_bin_find(bin, slab.at) : NULL;
         if (!idle || store->driver->free(store->driver->self, slab.at) != RP_OK)
             continue;
-        *idle = bin->items[--bin->count];
+        rp_bin_remove(bin, idle);
         store->slabs[i] = store->slabs[--store->slab_count];
         store->reserved -= slab.bytes;
     }
-    drop_empty_bins(store);
+    rp_bins_drop_empty(&store->bins);
 }
 
 /* Trims so that `bytes` more stay within `most`; false where that can't be had. */
@@ -295,31 +179,10 @@ static bool is_spared(const struct rp_store *store, bool needed)
     return store->spare && store->spare(needed);
 }
 
-static enum rp_status take_idle(struct rp_store *store, struct bin *bin, rp_stream stream,
-                                rp_device_ptr *out)
-{
-    size_t chosen = bin_choose(store, bin, stream);
-    enum rp_status status = rp_order_after(store->order, stream, bin->items[chosen].last);
-    if (status != RP_OK)
-        return status;
-    *out = bin->items[chosen].at;
-    bin->items[chosen] = bin->items[--bin->count];
-    return RP_OK;
-}
-
-/* The bin of the smallest idle blocks for `stream` that are larger, or NULL. */
-static struct bin *larger_bin(const struct rp_store *store, uint64_t bytes, rp_stream stream)
-{
-    for (size_t i = bin_place(store, bytes + 1); i < store->bin_count; i++)
-        if (has_idle(store, &store->bins[i], stream))
-            return &store->bins[i];
-    return NULL;
-}
-
 /* Of an exact store, and of a size that was never watched: none of its blocks lodges. */
 static uint64_t count_out(const struct rp_store *store, uint64_t bytes)
 {
-    const struct bin *bin = bin_find(store, bytes);
+    const struct rp_bin *bin = rp_bins_find(&store->bins, bytes);
     uint64_t count = 0;
     for (size_t i = 0; i < store->slab_count; i++)
         count += store->slabs[i].bytes == bytes;
@@ -328,10 +191,11 @@ static uint64_t count_out(const struct rp_store *store, uint64_t bytes)
 
 /* The bin to lodge in, where the aim has no room for one more block; NULL: the block is to be an
  * allocation of its own. */
-static struct bin *find_lodging(struct rp_store *store, uint64_t bytes, rp_stream stream)
+static struct rp_bin *find_lodging(struct rp_store *store, uint64_t bytes, rp_stream stream)
 {
     bool has_room = bytes <= store->aim && store->reserved <= store->aim - bytes;
-    struct bin *host = store->exact && !has_room ? larger_bin(store, bytes, stream) : NULL;
+    struct rp_bin *host =
+        store->exact && !has_room ? rp_bins_find_larger(&store->bins, bytes, stream) : NULL;
     if (!host || !rp_switch_on(RP_SWITCH_LODGING))
         return NULL;
     if (rp_lodging_allows(&store->lodging, bytes, host->bytes - bytes))
@@ -340,10 +204,10 @@ static struct bin *find_lodging(struct rp_store *store, uint64_t bytes, rp_strea
     return NULL;
 }
 
-static enum rp_status lodge(struct rp_store *store, struct bin *host, uint64_t bytes,
+static enum rp_status lodge(struct rp_store *store, struct rp_bin *host, uint64_t bytes,
                             rp_stream stream, rp_device_ptr *out)
 {
-    enum rp_status status = take_idle(store, host, stream, out);
+    enum rp_status status = rp_bins_take(&store->bins, host, stream, out);
     if (status == RP_OK)
         rp_lodging_settle(&store->lodging, *out, bytes, host->bytes);
     return status;
@@ -352,18 +216,19 @@ static enum rp_status lodge(struct rp_store *store, struct bin *host, uint64_t b
 static enum rp_status take(struct rp_store *store, uint64_t bytes, rp_stream stream,
                            rp_device_ptr *out)
 {
-    struct bin *idle = idle_bin(store, bytes, stream);
+    struct rp_bins *bins = &store->bins;
+    struct rp_bin *idle = rp_bins_find_for(bins, bytes, stream);
     while (!idle && store->slab_left < bytes && is_spared(store, false))
-        idle = idle_bin(store, bytes, stream);
+        idle = rp_bins_find_for(bins, bytes, stream);
     if (idle)
-        return take_idle(store, idle, stream, out);
-    struct bin *host = find_lodging(store, bytes, stream);
+        return rp_bins_take(bins, idle, stream, out);
+    struct rp_bin *host = find_lodging(store, bytes, stream);
     if (host)
         return lodge(store, host, bytes, stream, out);
     enum rp_status status = cut(store, bytes, out);
     while (status == RP_NO_MEMORY && is_spared(store, true)) {
-        idle = idle_bin(store, bytes, stream);
-        status = idle ? take_idle(store, idle, stream, out) : cut(store, bytes, out);
+        idle = rp_bins_find_for(bins, bytes, stream);
+        status = idle ? rp_bins_take(bins, idle, stream, out) : cut(store, bytes, out);
     }
     return status;
 }
@@ -402,8 +267,8 @@ void rp_store_give(struct rp_store *store, const struct rp_block *block, rp_stre
     uint64_t bytes = block_bytes(store, block->bytes);
     store->held -= block->bytes;
     count_block(store, bytes, false);
-    (void)bin_push(store, rp_lodging_leave(&store->lodging, block->at, bytes),
-                   (struct idle){.at = block->at, .last = stream});
+    (void)rp_bins_put(&store->bins, rp_lodging_leave(&store->lodging, block->at, bytes),
+                      (struct rp_idle){.at = block->at, .last = stream});
 }
 
 void rp_store_on_shortage(struct rp_store *store, rp_store_spare_fn spare)
