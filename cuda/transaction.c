@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/transaction.h"
 
+#include "cuda/party.h"
 #include "cuda/switches.h"
 
 #include <stdlib.h>
@@ -13,14 +14,12 @@ struct rewound {
 
 struct rp_transaction {
     struct rp_workbench bench;
-    rp_stream stream;
+    struct rp_party party; /* its leader is where bytes are moved */
     uint32_t owner; /* of the copies, for the meter */
     struct rp_copies stash;
     struct rp_versions *live; /* versions of the stashed bytes */
     struct rewound *rewound;
     size_t rewound_count, rewound_capacity;
-    rp_stream *joined;
-    size_t joined_count, joined_capacity;
     uint64_t restored_bytes;
     bool begun; /* all that was wanted at first is restored */
     bool holds; /* bytes that are not live stand somewhere, or have stood */
@@ -58,7 +57,7 @@ static void transaction_free(struct rp_transaction *transaction)
     for (size_t i = 0; i < transaction->rewound_count; i++)
         rp_spans_release(&transaction->rewound[i].spans);
     free(transaction->rewound);
-    free(transaction->joined);
+    rp_party_release(&transaction->party);
     rp_versions_destroy(transaction->live);
     free(transaction);
 }
@@ -84,33 +83,14 @@ static enum rp_status move_versions(const struct rp_versions *from, struct rp_ve
 
 /* ---- order ------------------------------------------------------------------------------ */
 
-/* Whoever still reads or writes the live bytes, in any stream, does so before they move. */
-static enum rp_status gather(const struct rp_transaction *transaction)
-{
-    if (!rp_switch_on(RP_SWITCH_ORDER))
-        return RP_OK;
-    return rp_order_gather(transaction->bench.order, transaction->stream);
-}
-
-/* Every stream of the replay waits for what the transaction's own stream holds now. */
-static enum rp_status let_in(const struct rp_transaction *transaction)
-{
-    enum rp_status status = RP_OK;
-    for (size_t i = 0; status == RP_OK && i < transaction->joined_count; i++)
-        if (rp_switch_on(RP_SWITCH_ORDER))
-            status = rp_order_after(transaction->bench.order, transaction->joined[i],
-                                    transaction->stream);
-    return status;
-}
-
 /* Before the first bytes are rewound. Until then nobody has to wait for anybody. */
 static enum rp_status hold(struct rp_transaction *transaction)
 {
     if (transaction->holds)
         return RP_OK;
     transaction->holds = true;
-    enum rp_status status = gather(transaction);
-    return status == RP_OK ? let_in(transaction) : status;
+    enum rp_status status = rp_party_gather(&transaction->party);
+    return status == RP_OK ? rp_party_let_in(&transaction->party) : status;
 }
 
 /* These bytes were live until now: whoever was given something to read there since the first ones
@@ -176,7 +156,7 @@ static enum rp_status restore_part(struct rp_transaction *transaction, struct rp
                                    struct rp_copy *copy, struct rp_span part)
 {
     const struct rp_workbench *bench = &transaction->bench;
-    rp_stream stream = transaction->stream;
+    rp_stream stream = transaction->party.leader;
     enum rp_status status =
         rp_transaction_stash(transaction, copy->id, part.lo, part.hi, stream);
     meter_back(bench, kept->owner, RP_COPYING_RESTORE, copy, part, stream);
@@ -209,7 +189,8 @@ enum rp_status rp_transaction_begin(const struct rp_workbench *bench, struct rp_
     if (!transaction)
         return RP_NO_MEMORY;
     transaction->bench = *bench;
-    transaction->stream = stream;
+    transaction->party = (struct rp_party){
+        .order = bench->order, .driver = bench->driver, .leader = stream};
     transaction->owner = kept->owner;
     enum rp_status status = rp_versions_create(&transaction->live);
     for (size_t i = 0; status == RP_OK && i < kept->copies.count; i++) {
@@ -229,75 +210,20 @@ enum rp_status rp_transaction_begin(const struct rp_workbench *bench, struct rp_
     return status;
 }
 
-static bool has_joined(const struct rp_transaction *transaction, rp_stream stream)
-{
-    bool found = stream == transaction->stream;
-    for (size_t i = 0; !found && i < transaction->joined_count; i++)
-        found = transaction->joined[i] == stream;
-    return found;
-}
-
 enum rp_status rp_transaction_join(struct rp_transaction *transaction, rp_stream stream)
 {
-    if (has_joined(transaction, stream))
-        return RP_OK;
-    if (transaction->joined_count == transaction->joined_capacity) {
-        size_t capacity = transaction->joined_capacity ? transaction->joined_capacity * 2 : 4;
-        rp_stream *bigger = realloc(transaction->joined, capacity * sizeof *bigger);
-        if (!bigger)
-            return RP_NO_MEMORY;
-        transaction->joined = bigger;
-        transaction->joined_capacity = capacity;
-    }
-    transaction->joined[transaction->joined_count++] = stream;
-    if (!rp_switch_on(RP_SWITCH_ORDER))
-        return RP_OK;
-    enum rp_status status = rp_order_meet(transaction->bench.order, stream);
-    return status == RP_OK
-               ? rp_order_after(transaction->bench.order, stream, transaction->stream)
-               : status;
+    return rp_party_join(&transaction->party, stream);
 }
 
 enum rp_status rp_transaction_outside(struct rp_transaction *transaction, rp_stream stream)
 {
-    const bool is_new = !has_joined(transaction, stream);
-    enum rp_status status = rp_transaction_join(transaction, stream);
-    if (!rp_switch_on(RP_SWITCH_ORDER))
-        return status;
-    if (status == RP_OK && !is_new)
-        status = rp_order_after(transaction->bench.order, stream, transaction->stream);
-    for (size_t i = 0; status == RP_OK && i < transaction->joined_count; i++)
-        status = rp_order_after(transaction->bench.order, stream, transaction->joined[i]);
-    return status;
-}
-
-static bool captures(const struct rp_transaction *transaction, rp_stream stream)
-{
-    const struct rp_driver *driver = transaction->bench.driver;
-    bool yes = true;
-    return driver->capturing(driver->self, stream, &yes) != RP_OK || yes;
+    return rp_party_join_last(&transaction->party, stream);
 }
 
 enum rp_status rp_transaction_leave(struct rp_transaction *transaction, rp_stream stream,
                                     rp_stream heir)
 {
-    size_t left = 0;
-    for (size_t i = 0; i < transaction->joined_count; i++)
-        if (transaction->joined[i] != stream)
-            transaction->joined[left++] = transaction->joined[i];
-    transaction->joined_count = left;
-    if (transaction->stream != stream)
-        return RP_OK;
-    for (size_t i = 0; i < left; i++)
-        if (!captures(transaction, transaction->joined[i]))
-            heir = transaction->joined[i];
-    transaction->stream = heir;
-    if (!transaction->holds || !rp_switch_on(RP_SWITCH_ORDER))
-        return RP_OK;
-    if (captures(transaction, heir))
-        return RP_UNSUPPORTED;
-    enum rp_status status = rp_order_meet(transaction->bench.order, heir);
-    return status == RP_OK ? rp_order_after(transaction->bench.order, heir, stream) : status;
+    return rp_party_leave(&transaction->party, stream, heir, transaction->holds);
 }
 
 enum rp_status rp_transaction_live_write(struct rp_transaction *transaction, rp_alloc_id id,
@@ -327,7 +253,7 @@ enum rp_status rp_transaction_restore(struct rp_transaction *transaction, struct
         if (copy->id == id && part.lo < part.hi && is_alive(&transaction->bench, id))
             status = restore_part(transaction, kept, copy, part);
     }
-    return status == RP_OK ? let_in(transaction) : status;
+    return status == RP_OK ? rp_party_let_in(&transaction->party) : status;
 }
 
 /* ---- for other instances ---------------------------------------------------------- */
@@ -416,6 +342,7 @@ static enum rp_status reinstate_copy(struct rp_transaction *transaction, struct 
                                      uint64_t *bytes)
 {
     const struct rp_workbench *bench = &transaction->bench;
+    rp_stream stream = transaction->party.leader;
     const struct rewound *rewound = rewound_find(transaction, copy->id);
     if (!rewound || !is_alive(bench, copy->id))
         return RP_OK;
@@ -423,10 +350,9 @@ static enum rp_status reinstate_copy(struct rp_transaction *transaction, struct 
     enum rp_status status = rp_spans_within(&rewound->spans, copy->lo, copy->hi, &spans);
     for (size_t i = 0; status == RP_OK && i < spans.count; i++) {
         struct rp_span span = spans.items[i];
-        meter_back(bench, transaction->owner, RP_COPYING_REINSTATE, copy, span,
-                   transaction->stream);
+        meter_back(bench, transaction->owner, RP_COPYING_REINSTATE, copy, span, stream);
         if (rp_switch_on(RP_SWITCH_REINSTATE))
-            status = rp_copy_in(copy, bench, span.lo, span.hi, transaction->stream);
+            status = rp_copy_in(copy, bench, span.lo, span.hi, stream);
         if (status == RP_OK)
             status = move_versions(transaction->live, bench->versions, copy->id, span.lo, span.hi);
         if (bytes)
@@ -438,7 +364,7 @@ static enum rp_status reinstate_copy(struct rp_transaction *transaction, struct 
 
 static enum rp_status reinstate(struct rp_transaction *transaction, uint64_t *bytes)
 {
-    enum rp_status status = gather(transaction);
+    enum rp_status status = rp_party_gather(&transaction->party);
     for (size_t i = 0; i < transaction->stash.count; i++) {
         enum rp_status copied = reinstate_copy(transaction, &transaction->stash.items[i], bytes);
         if (status == RP_OK)
@@ -446,7 +372,7 @@ static enum rp_status reinstate(struct rp_transaction *transaction, uint64_t *by
     }
     enum rp_status released = RP_OK;
     if (rp_switch_on(RP_SWITCH_ORDER))
-        released = rp_order_release(transaction->bench.order, transaction->stream);
+        released = rp_order_release(transaction->bench.order, transaction->party.leader);
     if (status == RP_OK && released == RP_OK && rp_switch_on(RP_SWITCH_ORDER))
         rp_crossing_released(transaction->bench.crossing);
     return status == RP_OK ? released : status;
@@ -471,7 +397,7 @@ bool rp_transaction_abandon(struct rp_transaction *transaction)
 
 rp_stream rp_transaction_stream(const struct rp_transaction *transaction)
 {
-    return transaction->stream;
+    return transaction->party.leader;
 }
 
 uint64_t rp_transaction_restored_bytes(const struct rp_transaction *transaction)
