@@ -199,6 +199,14 @@ static void opaque(const struct rp_op *op, struct rp_form *out)
     }
 }
 
+/* A predicate is 0 or 1, and no number with a sign. */
+static void constant(const struct rp_op *op, struct rp_form *out)
+{
+    rp_form_set(out, op->imm);
+    if (op->bits > 1)
+        rp_form_normalise(out, op->bits);
+}
+
 static int64_t three_valued(enum rp_op_kind kind, int64_t a, int64_t b)
 {
     if (kind == RP_OP_PAND)
@@ -238,7 +246,7 @@ void rp_run_op(struct rp_run *run, uint32_t value)
     struct rp_form *out = &run->forms[value];
     switch ((enum rp_op_kind)op->kind) {
     case RP_OP_OPAQUE: case RP_OP_CARRIED: opaque(op, out); return;
-    case RP_OP_CONST: rp_form_set(out, op->imm); rp_form_normalise(out, op->bits); return;
+    case RP_OP_CONST: constant(op, out); return;
     case RP_OP_PARAM: load_param(run, op, out); return;
     case RP_OP_SREG: special(run, op, out); return;
     case RP_OP_ROOT: rp_form_set(out, 0); out->root = (int32_t)op->imm + 1; return;

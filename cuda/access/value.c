@@ -94,6 +94,12 @@ static uint32_t variable_value(struct rp_builder *build, uint32_t node, uint32_t
                                            .block = node, .stage = 2});
 }
 
+/* Whatever is not 0 is true: compilers write -1. */
+static int64_t immediate(int64_t number, unsigned bits)
+{
+    return bits == 1 ? number != 0 : bits == 32 ? (int32_t)number : number;
+}
+
 uint32_t rp_translate_operand(struct rp_builder *build, uint32_t node, uint32_t frame,
                               const struct rp_ptx_operand *operand, unsigned bits)
 {
@@ -108,7 +114,7 @@ uint32_t rp_translate_operand(struct rp_builder *build, uint32_t node, uint32_t 
     case RP_PTX_OPERAND_IMM:
         if (operand->is_float)
             break;
-        return rp_ssa_constant(build, bits == 32 ? (int32_t)operand->imm : operand->imm, bits);
+        return rp_ssa_constant(build, immediate(operand->imm, bits), bits);
     case RP_PTX_OPERAND_SREG:
         return sreg_value(build, operand->sreg, bits);
     case RP_PTX_OPERAND_VAR:

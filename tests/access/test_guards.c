@@ -49,6 +49,29 @@ static void guards_become_bounds(void **state)
           CLAIMS(WRITES('A', 0, 16)));
 }
 
+/* As code for debuggers has them. */
+static void a_predicate_may_be_written_down(void **state)
+{
+    (void)state;
+    static const char *const truths[] = {"-1", "1", "7"};
+    const char *words = "A B C 100 7 0 0 D 0";
+    char body[256];
+    for (size_t i = 0; i < sizeof truths / sizeof *truths; i++) {
+        snprintf(body, sizeof body, "mov.pred %%p1, %s; @%%p1 bra X; bra Y; X:%sY:", truths[i],
+                 STORE("%r3"));
+        prove(body, 4, 64, words, CLAIMS(WRITES('A', 0, 1024)));
+        snprintf(body, sizeof body, "mov.pred %%p1, %s; @%%p1 st.global.u32 [%%rd1], 0;"
+                 "@!%%p1 st.global.u32 [%%rd2], 0;", truths[i]);
+        prove(body, 4, 64, words, CLAIMS(WRITES('A', 0, 4)));
+        snprintf(body, sizeof body, "setp.lt.and.s32 %%p1, %%r3, %%r1, %s; @%%p1 st.global.u32 "
+                 "[%%rd1], 0;", truths[i]);
+        prove(body, 4, 64, words, CLAIMS(WRITES('A', 0, 4)));
+    }
+    prove("mov.pred %p1, 0; @!%p1 bra X; bra Y; X:" STORE("%r3") "Y:", 4, 64, words,
+          CLAIMS(WRITES('A', 0, 1024)));
+    prove("mov.pred %p1, 0; @%p1 bra X; bra Y; X:" STORE("%r3") "Y:", 4, 64, words, NOTHING);
+}
+
 static void nobody_gets_there(void **state)
 {
     (void)state;
@@ -371,6 +394,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guards_become_bounds),
+        cmocka_unit_test(a_predicate_may_be_written_down),
         cmocka_unit_test(nobody_gets_there),
         cmocka_unit_test(a_value_equals_itself),
         cmocka_unit_test(a_special_register_is_no_constant),
