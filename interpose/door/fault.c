@@ -13,6 +13,7 @@
 static bool installed;
 static unsigned long long nth; /* 0: none fails */
 static CUresult answer;
+static const char *also; /* calls of this name fail after it, too */
 static int log_file = -1;
 static _Atomic unsigned long long made;
 
@@ -20,7 +21,8 @@ static void read_environment(const char *fault)
 {
     char *end;
     nth = strtoull(fault, &end, 10);
-    answer = *end == ':' ? (CUresult)atoi(end + 1) : CUDA_ERROR_UNKNOWN;
+    answer = *end == ':' ? (CUresult)strtoul(end + 1, &end, 10) : CUDA_ERROR_UNKNOWN;
+    also = *end == ',' ? end + 1 : NULL;
     const char *path = secure_getenv("REPRISE_TEST_FAULT_LOG");
     if (path != NULL)
         log_file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -59,5 +61,6 @@ bool rp_fault_due(enum rp_call_id id, CUresult *result)
     if (log_file >= 0)
         note(rp_calls[id].name);
     *result = answer;
-    return number == nth;
+    return number == nth ||
+           (also && number > nth && strcmp(rp_calls[id].name, also) == 0);
 }

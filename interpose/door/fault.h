@@ -2,6 +2,7 @@
 /* Faults on purpose: in a test build one driver call of the layer's own can be made to fail.
  *
  *     REPRISE_TEST_FAULT=NTH:CODE       the NTH of them (from 1) is not made and answers CODE
+ *     REPRISE_TEST_FAULT=NTH:CODE,NAME  ... and nor is any of that name that comes after it
  *     REPRISE_TEST_FAULT_LOG=FILE       each is noted: its name and a line end, in their order
  *
  * Calls of the job are never touched: the layer's own are those that are made while its guard is

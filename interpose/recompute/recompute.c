@@ -245,7 +245,17 @@ static uint64_t more(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-bool rp_recompute_before(const struct rp_footprint *call)
+static void report_missing(const struct rp_footprint *call)
+{
+    const struct rp_holding *holding = rp_holding_any_dropped();
+    struct rp_met met = {.call = call};
+    if (holding)
+        met = (struct rp_met){.execution = holding->owner, .call = call, .id = holding->id,
+                              .lo = holding->lo, .hi = holding->hi};
+    rp_report(RP_HAZARD_NOT_PRESERVED, met);
+}
+
+bool rp_recompute_before(struct rp_footprint *call)
 {
     if (!rp_recompute_is_on())
         return true;
@@ -255,21 +265,17 @@ bool rp_recompute_before(const struct rp_footprint *call)
     bring_back_before_it_is_shut_in(call);
     enum rp_status status =
         rp_backing_is_home(call->stream) ? rp_use_begins(call) : share(call);
-    const struct rp_holding *holding = rp_holding_any_dropped();
     if (status == RP_OK) {
         rp_behind_call(call);
         return true;
     }
-    if (is_refused_anyway(call))
+    call->is_hopeless = is_refused_anyway(call);
+    if (call->is_hopeless)
         return true;
     if (status == RP_NO_MEMORY)
         rp_recompute_refuses(more(rp_need_missing(call), rp_granule_bytes()));
-    else if (holding)
-        rp_report(RP_HAZARD_NOT_PRESERVED,
-                  (struct rp_met){.execution = holding->owner, .call = call, .id = holding->id,
-                                  .lo = holding->lo, .hi = holding->hi});
     else
-        rp_report(RP_HAZARD_NOT_PRESERVED, (struct rp_met){.call = call});
+        report_missing(call);
     return status != RP_NO_MEMORY;
 }
 
@@ -287,6 +293,8 @@ void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure)
 {
     if (!rp_recompute_is_on())
         return;
+    if (call->is_hopeless && went && sure)
+        report_missing(call);
     if (went) {
         rp_need_call(call);
         rp_recording_doubt(call);

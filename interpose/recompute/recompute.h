@@ -59,7 +59,7 @@ bool rp_recompute_await_captures(const struct rp_footprint *call);
 void rp_recompute_await_others(void);
 /* Makes stand what `call` may meet. False when the device has no memory left for that: the call
  * is to be answered so, and must not go out. rp_recompute_done in either case. */
-bool rp_recompute_before(const struct rp_footprint *call);
+bool rp_recompute_before(struct rp_footprint *call);
 /* `sure`: what the driver did with it is known; `went`: it runs. */
 void rp_recompute_done(const struct rp_footprint *call, bool went, bool sure);
 /* For tests: as if there never were enough memory, now that the call is no longer under way. */

@@ -84,6 +84,7 @@ struct rp_footprint {
     bool repeats;        /* ... and repeats a call of the forward ... */
     size_t entry;        /* ... which has this place in its log */
     bool denied;         /* it must not go out: there is no memory for what it would meet */
+    bool is_hopeless;    /* it goes out without that, to be refused for something else */
     bool served;         /* it is not run: its outputs are put where it would write them */
     bool historic;       /* if not: it reads nothing that has changed since the forward */
     uint64_t sight;      /* inside a segment: what it sees, see rp_footprint_sight */

@@ -266,6 +266,21 @@ class Losses(unittest.TestCase):
                         self.assertEqual(run.stdout, bare.stdout)
             self.assertGreater(told, 0)
 
+    def test_a_call_that_the_driver_takes_although_it_seemed_to_refuse_it_is_told(self):
+        """What it reads could not be made anew, and its stream was said to have failed."""
+        bare, told = self.bare("freed"), 0
+        for number, name in enumerate(self.own_calls("freed"), 1):
+            if name != "cuMemcpyAsync":
+                continue
+            with self.subTest(call=number):
+                run, _ = self.under("freed", REPRISE_TEST_DISABLE="plenty",
+                                    REPRISE_TEST_FAULT=f"{number}:{INVALID_VALUE},cuStreamQuery")
+                self.assertIn(run.returncode, (0, STOPPED), run.stdout + run.stderr)
+                told += "at cuMemcpyDtoH_v2" in run.stderr
+                if run.returncode == 0:
+                    self.assertEqual(run.stdout, bare.stdout)
+        self.assertGreater(told, 0)
+
     def retained(self, case, words):
         summary = self.same(case)
         self.assertEqual(summary["recompute"]["drops"], 0)
