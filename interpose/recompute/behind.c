@@ -54,11 +54,11 @@ void rp_behind_forget(void)
 
 /* ---- which streams are shut ----------------------------------------------------------------- */
 
-/* It waits for the default stream of its context, and that for it. */
+/* It waits for the default stream of its context, and that for it; or nobody knows. */
 static bool is_plain(rp_stream stream)
 {
-    unsigned flags = CU_STREAM_NON_BLOCKING;
-    return rp_real.cuStreamGetFlags(rp_driver_stream(stream), &flags) == CUDA_SUCCESS &&
+    unsigned flags;
+    return rp_real.cuStreamGetFlags(rp_driver_stream(stream), &flags) != CUDA_SUCCESS ||
            !(flags & CU_STREAM_NON_BLOCKING);
 }
 

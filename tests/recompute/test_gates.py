@@ -56,16 +56,15 @@ class Gates(unittest.TestCase):
         self.same("little", "-b", "72KiB", disabled="worth")
 
     def test_what_can_not_be_told_of_a_gate_does_not_open_it(self):
-        with tempfile.NamedTemporaryFile("r") as log:
-            self.under("met", REPRISE_TEST_FAULT="0", REPRISE_TEST_FAULT_LOG=log.name)
-            calls = log.read().split()
-        for number, name in enumerate(calls, 1):
-            if name != "cuEventQuery":
-                continue
-            with self.subTest(call=number):
-                run, _ = self.under("met", limit="60",
-                                    REPRISE_TEST_FAULT=f"{number}:{INVALID_VALUE}")
-                self.assertNotEqual(run.returncode, TIMED_OUT)
+        for case, asked in ("met", "cuEventQuery"), ("default", "cuStreamGetFlags"):
+            with tempfile.NamedTemporaryFile("r") as log:
+                self.under(case, REPRISE_TEST_FAULT="0", REPRISE_TEST_FAULT_LOG=log.name)
+                calls = log.read().split()
+            for number in [nth for nth, name in enumerate(calls, 1) if name == asked]:
+                with self.subTest(case=case, call=number):
+                    run, _ = self.under(case, limit="60",
+                                        REPRISE_TEST_FAULT=f"{number}:{INVALID_VALUE}")
+                    self.assertNotEqual(run.returncode, TIMED_OUT)
 
     def test_where_there_is_no_room_the_call_is_answered(self):
         told = self.same("crowded", "-b", "128KiB", disabled="exile,worth")
