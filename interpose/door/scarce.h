@@ -4,6 +4,8 @@
  *
  *     REPRISE_TEST_SCARCE=NTH          the NTH of them (from 1) is refused, no other one
  *     REPRISE_TEST_SCARCE=NTH+         ... and all that come after it
+ *     REPRISE_TEST_SCARCE=NTH@LO-HI    the NTH of those that are asked for, directly or not, from
+ *                                      these places in the object (hexadecimal), no other one
  *     REPRISE_TEST_SCARCE_LOG=FILE     each is noted: a line of the places in the object that
  *                                      asked for it, innermost first, in their order
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interpose/plan/estimate.h"
 
+#include "interpose/door/shortage.h"
 #include "interpose/plan/clock.h"
 #include "interpose/plan/cost.h"
 #include "interpose/plan/facts.h"
@@ -201,7 +202,7 @@ static enum rp_status make_profile(struct rp_profile **profile)
                                                     : rp_estimate_profile(profile);
 }
 
-void rp_estimate_write(void)
+static void write_profile(void)
 {
     struct rp_profile *profile;
     char path[4096], message[256];
@@ -216,4 +217,13 @@ void rp_estimate_write(void)
     if (rp_profile_save(profile, path, false) != RP_OK)
         rp_remark("profile.json", "it could not be written");
     rp_profile_destroy(profile);
+}
+
+/* The job is over, and right whether it leaves a profile or not. */
+void rp_estimate_write(void)
+{
+    bool owed = rp_shortage_set_aside();
+    write_profile();
+    if (rp_shortage_take_back(owed))
+        rp_remark("profile.json", "the host had no memory for it");
 }

@@ -4,6 +4,7 @@
 
 #include "interpose/plan/chain.h"
 #include "interpose/plan/estimate.h"
+#include "interpose/door/shortage.h"
 #include "interpose/run/budget.h"
 #include "interpose/run/core.h"
 #include "interpose/run/remark.h"
@@ -234,7 +235,8 @@ static const char *no_plan(const struct rp_plan *plan)
     return kept_text(text);
 }
 
-static void solve(struct rp_profile *profile)
+/* The answer, or NULL, and then why there is none. */
+static struct rp_plan *solve(struct rp_profile *profile, const char **why)
 {
     char message[256] = "";
     struct rp_plan *plan = NULL;
@@ -244,9 +246,14 @@ static void solve(struct rp_profile *profile)
     enum rp_status status = rp_profile_close(profile, message, sizeof message);
     if (status == RP_OK)
         status = rp_planner_solve(&question, &plan, message, sizeof message);
-    if (status != RP_OK) {
-        give_no_plan(kept_text(*message ? message : rp_status_text(status)));
-    } else if (rp_plan_has_choices(plan)) {
+    if (status != RP_OK)
+        *why = kept_text(*message ? message : rp_status_text(status));
+    return plan;
+}
+
+static void adopt(struct rp_plan *plan)
+{
+    if (rp_plan_has_choices(plan)) {
         put_in_force(plan);
     } else {
         give_no_plan(no_plan(plan));
@@ -255,20 +262,37 @@ static void solve(struct rp_profile *profile)
     }
 }
 
+/* A plan saves time, or memory: the job is right without. So where the host has no memory to look
+ * for one there is none, and the job goes on. */
+static void look_for_plan(void)
+{
+    struct rp_profile *profile;
+    struct rp_plan *plan = NULL;
+    const char *why = NULL;
+    bool owed = rp_shortage_set_aside();
+    if (rp_estimate_profile(&profile) == RP_OK) {
+        plan = solve(profile, &why);
+        rp_profile_destroy(profile);
+    }
+    if (rp_shortage_take_back(owed)) {
+        rp_plan_destroy(plan); /* it may not be all that it seems */
+        give_no_plan("the host has no memory to look for a plan: the safe policy is in force");
+    } else if (plan) {
+        adopt(plan);
+    } else if (why) {
+        give_no_plan(why);
+    }
+}
+
 static void plan_anew(void)
 {
     const struct rp_step_cost *steps[RP_COST_STEPS];
-    struct rp_profile *profile;
     if (policy.wait) {
         policy.wait--;
         return;
     }
-    if (rp_ledger_steps(steps) < PROFILED || policy.plans >= MOST_PLANS)
-        return;
-    if (rp_estimate_profile(&profile) != RP_OK)
-        return;
-    solve(profile);
-    rp_profile_destroy(profile);
+    if (rp_ledger_steps(steps) >= PROFILED && policy.plans < MOST_PLANS)
+        look_for_plan();
 }
 
 /* The step that ended had fewer segments than the plan: no place of it told. */

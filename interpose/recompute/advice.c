@@ -2,6 +2,7 @@
 #include "interpose/recompute/advice.h"
 
 #include "cuda/switches.h"
+#include "interpose/door/shortage.h"
 #include "interpose/plan/estimate.h"
 #include "interpose/plan/ledger.h"
 #include "interpose/recompute/backing.h"
@@ -146,8 +147,10 @@ static enum rp_status portray(const struct rp_round *round, struct rp_profile **
     status = describe(round, *out);
     if (status == RP_OK)
         status = rp_profile_close(*out, message, sizeof message);
-    if (status != RP_OK)
+    if (status != RP_OK) {
         rp_profile_destroy(*out);
+        *out = NULL;
+    }
     return status;
 }
 
@@ -179,18 +182,32 @@ static void adopt(struct rp_plan *plan)
                         : "no plan is sure to fit the budget: what is missed last goes first";
 }
 
-static enum rp_status solve(const struct rp_profile *profile)
+static enum rp_status solve(const struct rp_profile *profile, struct rp_plan **plan)
 {
     char message[256];
-    struct rp_plan *plan;
     struct rp_question question = rp_question_default(profile, rp_core.config.budget);
     if (question.budget > INT64_MAX)
         question.budget = INT64_MAX - 1;
-    enum rp_status status = rp_planner_solve(&question, &plan, message, sizeof message);
-    if (status != RP_OK)
-        return status;
-    adopt(plan);
-    return RP_OK;
+    return rp_planner_solve(&question, plan, message, sizeof message);
+}
+
+/* By a profile, or what a step has shown. Of memory that is too little for this nothing hangs but
+ * the plan: there is none then. */
+static bool look_for_plan(const struct rp_profile *given, const struct rp_round *round)
+{
+    struct rp_profile *own = NULL;
+    struct rp_plan *plan = NULL;
+    bool owed = rp_shortage_set_aside();
+    if (given || portray(round, &own) == RP_OK)
+        (void)solve(given ? given : own, &plan);
+    rp_profile_destroy(own);
+    if (rp_shortage_take_back(owed)) {
+        rp_plan_destroy(plan); /* it may not be all that it seems */
+        plan = NULL;
+    }
+    if (plan)
+        adopt(plan);
+    return plan != NULL;
 }
 
 /* Bytes of outputs that the plan says `choice` of, and that were made again, or were not. */
@@ -233,18 +250,12 @@ static void plan_anew(const struct rp_round *round)
 {
     const struct rp_step_cost *steps[RP_COST_STEPS];
     uint64_t measured = rp_ledger_steps(steps);
-    struct rp_profile *profile;
     bool is_like_before = rp_rounds_are_alike(round, rp_round_before(round));
     bool is_news = is_like_before && learn_from(round);
     bool is_known = advice.plan && measured == advice.measured && is_like_before && !is_news;
     if (!measured || is_known || advice.plans >= MOST_PLANS)
         return;
-    enum rp_status status = portray(round, &profile);
-    if (status == RP_OK) {
-        status = solve(profile);
-        rp_profile_destroy(profile);
-    }
-    if (status == RP_OK)
+    if (look_for_plan(NULL, round))
         advice.measured = measured;
     else
         advice.reason = "the steps could not be planned";
@@ -277,7 +288,7 @@ static void begin(void)
     advice.is_given = plan != NULL;
     if (plan)
         adopt(plan);
-    else if (profile && is_joint() && solve(profile) != RP_OK)
+    else if (profile && is_joint() && !look_for_plan(profile, NULL))
         advice.reason = "the profile could not be planned from";
     rp_earlier_forget();
 }

@@ -3,10 +3,22 @@
 """Plans in force: obeyed, refused where they don't belong, given up when they stop fitting, and
 made while the job runs."""
 import json
+import subprocess
+import unittest
 
 import jobs
 
+OBJECT = jobs.harness.REPRISE.parents[1] / "interpose" / "libreprise.so"
+HAS_SWITCHES = b"REPRISE_TEST_SCARCE" in OBJECT.read_bytes()
 BUFFERS = [jobs.RING, jobs.STATE]
+
+
+def code_of(function):
+    """Where it lies in the object: LO-HI."""
+    symbols = subprocess.run(["nm", "-S", OBJECT], capture_output=True, text=True, check=True)
+    start, size = next([int(number, 16) for number in line.split()[:2]]
+                       for line in symbols.stdout.splitlines() if line.endswith(f" {function}"))
+    return f"{start:x}-{start + size:x}"
 
 
 class Plans(jobs.Case):
@@ -286,6 +298,30 @@ class Plans(jobs.Case):
         self.assertTrue(plan["in_force"])
         self.assertLessEqual(self.summary()["step_costs"]["peak_bytes"], budget)
         self.assertLess(list(plan["choices"].values()).count("retain"), 8)
+
+    def goes_on_without_memory_for(self, functions, expected, *words, **job):
+        """The first and the third allocation in each of these functions is refused."""
+        for function in functions:
+            for nth in 1, 3:
+                with self.subTest(function=function, allocation=nth):
+                    refused = f"{nth}@{code_of(function)}"
+                    done = self.guarded(*words, **job, REPRISE_TEST_SCARCE=refused)
+                    self.assertEqual(self.good(done).stdout, expected)
+                    self.assertEqual(self.summary()["shortages"], 1)
+
+    @unittest.skipUnless(HAS_SWITCHES, "built without switches")
+    def test_without_memory_of_the_host_for_a_plan_the_job_goes_on(self):
+        self.goes_on_without_memory_for(
+            ["rp_planner_solve", "rp_estimate_profile", "rp_estimate_write"], self.eager,
+            "-p", "joint", "-b", "1GiB")
+
+    @unittest.skipUnless(HAS_SWITCHES, "built without switches")
+    def test_in_recompute_too(self):
+        job = self.words("eager", segments=3, steps=4)
+        bare = self.good(self.reprise("run", "--device", "soft", "-qo", "bare", "--", *job))
+        self.contract(state="discovered", buffers=None)
+        self.goes_on_without_memory_for(["rp_planner_solve", "rp_advice_profile"], bare.stdout,
+                                        "-m", "recompute", "-p", "joint", "-b", "1GiB", job=job)
 
 
 if __name__ == "__main__":
