@@ -2,19 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each driver call that the layer makes on its own account fails once, in turn (sweep.py).
 
-usage: faults.py JOB KERNELS DIGITS REPRISE OBJECT [--all] [--part K/N] [--jobs N]
-                 [SCENARIO|digits...]
+usage: faults.py JOB KERNELS DIGITS LOSSES GATES CASES REPRISE OBJECT [--all] [--part K/N]
+                 [--jobs N] [--mode MODE]... [SCENARIO...]
 
 Without --all only the first, the middle and the last call of each name fail, each with one code."""
 import collections
 import re
 
-from sweep import GIVEN, Sweep
+from sweep import DROPS, GIVEN, Sweep
 
 OUT_OF_MEMORY, INVALID_VALUE, LAUNCH_FAILED = 2, 1, 719  # cuda.h, CUresult
 CODES = (OUT_OF_MEMORY, INVALID_VALUE, LAUNCH_FAILED)
 MANY = 600  # calls of one job, behind which each fails with one code: recompute makes ten thousand
-JOBS_OWN = re.compile("^(law_job|digits): cuMemAlloc", re.M)  # made for it, and answered as it was
+# Of the mode recompute: calls of the layer's own that are made for one of the job's, and what that
+# one, answered with their code, makes the job say.
+IN_ITS_PLACE = [(re.compile(made), re.compile(f"^(law_job: |digits: )?{call}.* failed with", re.M))
+                for made, call in [("cuMemAlloc_v2", "cuMemAlloc"),
+                                   ("cuEventCreate|cuEventRecord", "cuMemFreeAsync")]]
 
 
 def with_codes(calls):
@@ -36,10 +40,12 @@ class Calls(Sweep):
     def chosen(self, mode, needs):
         return [(nth, f"{nth}:{code}") for nth, code in with_codes(needs)]
 
-    def judge(self, mode, failed, whole, outcome):
-        if mode == "recompute" and failed == "cuMemAlloc_v2" and JOBS_OWN.search(outcome.said):
+    def judge(self, mode, fault, failed, whole, outcome):
+        said = outcome.out + outcome.said
+        if mode in DROPS and any(made.fullmatch(failed) and own.search(said)
+                                 for made, own in IN_ITS_PLACE):
             return "" if outcome.code == 1 else (f"exit {outcome.code}, though its own call failed"
-                                                 f"\n{outcome.said}")
+                                                 f"\n{said}")
         return None
 
 

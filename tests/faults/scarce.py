@@ -2,19 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each allocation of host memory that the layer makes is refused once, in turn (sweep.py).
 
-usage: scarce.py JOB KERNELS DIGITS REPRISE OBJECT [--all] [--part K/N] [--jobs N]
-                 [SCENARIO|digits...]
+usage: scarce.py JOB KERNELS DIGITS LOSSES GATES CASES REPRISE OBJECT [--all] [--part K/N]
+                 [--jobs N] [--mode MODE]... [SCENARIO...]
 
 Without --all one that is asked for by the same places in the object, of all jobs and modes. Where
 the layer goes on and knows less for it (of hazards, in the mode check), it says that it has been
-short of memory. Now and then all that come after it are refused, too."""
+short of memory; it always goes on where that was for a plan or a profile. Now and then all that
+come after it are refused, too."""
 import collections
 import json
 import os
 import re
 import subprocess
 
-from sweep import GIVEN, Sweep, bare, claim, ways
+from sweep import GIVEN, Sweep, bare, claim
 
 TOLD = re.compile("out of memory|Cannot allocate memory")
 FOR_GOOD = 5  # each fifth of them is refused once more, and with it all that come after it
@@ -40,6 +41,7 @@ class Allocations(Sweep):
     def __init__(self):
         super().__init__()
         self.seen = set()
+        self.needless = [places_of("rp_planner_solve"), places_of("rp_estimate_write")]
 
     def chosen(self, mode, needs):
         nths = range(1, len(needs) + 1) if GIVEN.all else self.new_ones(needs)
@@ -54,7 +56,11 @@ class Allocations(Sweep):
         self.seen.update(places)
         return sorted(some)
 
-    def judge(self, mode, failed, whole, outcome):
+    def judge(self, mode, fault, failed, whole, outcome):
+        needless = any(int(place, 16) in places for place in failed.split(",")
+                       for places in self.needless)
+        if needless and not fault.endswith("+") and outcome.code != 0:
+            return f"exit {outcome.code}, though it was for a plan alone\n{outcome.said}"
         told = TOLD.search(outcome.said + outcome.summary)
         if outcome.code != 0 or (told and not outcome.summary):
             return None
@@ -75,7 +81,7 @@ class Allocations(Sweep):
 
     def conclude(self, scenario="accumulator", mode="guard"):
         """Where nobody tells of it, an allocation of the job's that is not known is no job's."""
-        expected, needs = bare(scenario, ways(mode)[1]), self.run_whole(scenario, mode).needs
+        expected, needs = bare(scenario, mode), self.run_whole(scenario, mode).needs
         adds = places_of("rp_memory_add")
         unknown = [nth for nth, need in enumerate(needs, 1)
                    if any(int(place, 16) in adds for place in need.split(",")[:2])]
