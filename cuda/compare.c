@@ -25,7 +25,7 @@ struct rp_compare {
     CUfunction gather, compare, hash;
     bool sums_wanted, has_sums;
 
-    struct rp_area *areas;
+    struct rp_compare_area *areas;
     size_t area_count;
     struct chunk *chunks;
     size_t *owners; /* of a chunk: the area */
@@ -83,7 +83,7 @@ static void forget(struct rp_compare *compare)
     compare->area_count = compare->chunk_count = 0;
 }
 
-static size_t chunks_in(const struct rp_area *areas, size_t count)
+static size_t chunks_in(const struct rp_compare_area *areas, size_t count)
 {
     size_t chunks = 0;
     for (size_t i = 0; i < count; i++)
@@ -107,7 +107,8 @@ static uint64_t cut(struct rp_compare *compare)
     return packed;
 }
 
-static enum rp_status take(struct rp_compare *compare, const struct rp_area *areas, size_t count)
+static enum rp_status take(struct rp_compare *compare, const struct rp_compare_area *areas,
+                           size_t count)
 {
     size_t chunks = chunks_in(areas, count);
     compare->areas = malloc((count + 1) * sizeof *areas);
@@ -164,7 +165,7 @@ static bool keep(struct rp_compare *compare, CUstream stream)
                                    REAL(cuStreamSynchronize(stream));
 }
 
-enum rp_status rp_compare_keep(struct rp_compare *compare, const struct rp_area *areas,
+enum rp_status rp_compare_keep(struct rp_compare *compare, const struct rp_compare_area *areas,
                                size_t count, CUstream stream)
 {
     forget(compare);

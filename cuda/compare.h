@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct rp_area { /* of device memory */
+struct rp_compare_area { /* of device memory */
     uint64_t address, bytes;
     uint64_t tag; /* the caller's */
 };
@@ -32,11 +32,11 @@ void rp_compare_abandon(struct rp_compare *compare);
 
 /* Keeps the areas as they are now. Where the device has no room for a copy, sums of 128 bits
  * are kept instead. */
-enum rp_status rp_compare_keep(struct rp_compare *compare, const struct rp_area *areas,
+enum rp_status rp_compare_keep(struct rp_compare *compare, const struct rp_compare_area *areas,
                                size_t count, CUstream stream);
 
 struct rp_change {
-    struct rp_area area; /* as given */
+    struct rp_compare_area area; /* as given */
     uint64_t offset;     /* of the first byte that changed, or of the stretch that it is in */
     uint64_t count;      /* bytes that changed; 0: only sums were kept */
 };

@@ -21,7 +21,7 @@ static uint64_t launches; /* since the last audit */
 
 struct listing {
     const struct rp_footprint *call;
-    struct rp_area *areas;
+    struct rp_compare_area *areas;
     size_t count, capacity;
     CUdevice device;
     bool left_out; /* what kernels on this device may not read */
@@ -32,7 +32,7 @@ static void list_area(struct listing *list, uint64_t address, uint64_t bytes, rp
 {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? list->capacity * 2 : 64;
-        struct rp_area *bigger = realloc(list->areas, capacity * sizeof *bigger);
+        struct rp_compare_area *bigger = realloc(list->areas, capacity * sizeof *bigger);
         if (!bigger) {
             list->status = RP_NO_MEMORY;
             return;
@@ -40,7 +40,7 @@ static void list_area(struct listing *list, uint64_t address, uint64_t bytes, rp
         list->areas = bigger;
         list->capacity = capacity;
     }
-    list->areas[list->count++] = (struct rp_area){address, bytes, id};
+    list->areas[list->count++] = (struct rp_compare_area){address, bytes, id};
 }
 
 /* Memory of another context may be closed to this one's kernels, and so may what is mapped. What

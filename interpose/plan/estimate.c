@@ -4,10 +4,10 @@
 #include "interpose/door/shortage.h"
 #include "interpose/plan/clock.h"
 #include "interpose/plan/cost.h"
+#include "interpose/plan/fact_ranges.h"
 #include "interpose/plan/facts.h"
 #include "interpose/plan/growth.h"
 #include "interpose/plan/option.h"
-#include "interpose/plan/ranges.h"
 #include "interpose/plan/sample.h"
 #include "interpose/plan/trade.h"
 #include "interpose/recompute/advice.h"
@@ -77,7 +77,8 @@ static void look_at(struct rp_basis *basis, size_t place)
 }
 
 /* `ranges` of state, or NULL: then there are rows alone. */
-static enum rp_status add_segment(struct rp_basis *basis, struct rp_ranges *ranges, size_t place)
+static enum rp_status add_segment(struct rp_basis *basis, struct rp_fact_ranges *ranges,
+                                  size_t place)
 {
     const struct rp_part *part = &basis->sample.steps[basis->sample.count - 1]->parts[place];
     struct rp_cost costs[RP_CHOICE_COUNT] = {{.allowed = false}};
@@ -92,7 +93,7 @@ static enum rp_status add_segment(struct rp_basis *basis, struct rp_ranges *rang
     if (!ranges)
         return rp_profile_add_row(basis->profile, rp_name(part->name), costs);
     struct rp_facts facts = rp_facts_of(&basis->sample, place, basis->base);
-    rp_ranges_of(ranges, (uint32_t)place, &facts);
+    rp_fact_ranges_of(ranges, (uint32_t)place, &facts);
     return rp_profile_add_both(basis->profile, rp_name(part->name), costs, &facts);
 }
 
@@ -135,17 +136,17 @@ static uint64_t call_time(const struct rp_basis *basis)
     return basis->piece > fixed ? basis->piece : fixed;
 }
 
-static enum rp_status open_ranges(const struct rp_basis *basis, struct rp_ranges **ranges)
+static enum rp_status open_ranges(const struct rp_basis *basis, struct rp_fact_ranges **ranges)
 {
     const char *missing = rp_facts_missing(&basis->sample, basis->priced);
     return missing ? rp_profile_set_no_facts(basis->profile, missing)
-                   : rp_ranges_create(rp_facts_notes(&basis->sample), basis->profile, ranges);
+                   : rp_fact_ranges_create(rp_facts_notes(&basis->sample), basis->profile, ranges);
 }
 
 enum rp_status rp_estimate_profile(struct rp_profile **out)
 {
     struct rp_basis basis = {.base = 0};
-    struct rp_ranges *ranges = NULL;
+    struct rp_fact_ranges *ranges = NULL;
     rp_sample_take(&basis.sample);
     if (!basis.sample.count)
         return RP_NOT_FOUND;
@@ -159,7 +160,7 @@ enum rp_status rp_estimate_profile(struct rp_profile **out)
         status = open_ranges(&basis, &ranges);
     for (size_t k = 0; status == RP_OK && k < basis.sample.steps[0]->count; k++)
         status = add_segment(&basis, ranges, k);
-    rp_ranges_destroy(ranges);
+    rp_fact_ranges_destroy(ranges);
     if (status == RP_OK)
         *out = basis.profile;
     else

@@ -11,7 +11,7 @@
 #include "interpose/recompute/fence.h"
 #include "interpose/recompute/granule.h"
 #include "interpose/recompute/holding.h"
-#include "interpose/recompute/host.h"
+#include "interpose/recompute/host_memory.h"
 #include "interpose/recompute/recipe.h"
 #include "interpose/recompute/shelf.h"
 #include "interpose/run/core.h"
@@ -86,7 +86,7 @@ static uint64_t give_memory(size_t from, const struct rp_workbench *bench)
 /* How much more the host is to hold. */
 static uint64_t host_room(const struct rp_workbench *bench)
 {
-    uint64_t share = rp_host_share(rp_store_reserved(bench->store)), used = rp_exile_bytes();
+    uint64_t share = rp_host_memory_share(rp_store_reserved(bench->store)), used = rp_exile_bytes();
     return share > used ? share - used : 0;
 }
 

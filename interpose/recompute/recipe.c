@@ -93,11 +93,11 @@ static bool make_room(struct rp_recipe *recipe, size_t params, size_t reaches)
     return steps && bytes && stretches;
 }
 
-static struct rp_step_of_recipe *record(struct rp_recipe *recipe, enum rp_step_kind kind,
-                                        const struct rp_footprint *call)
+static struct rp_recipe_step *record(struct rp_recipe *recipe, enum rp_recipe_step_kind kind,
+                                     const struct rp_footprint *call)
 {
-    struct rp_step_of_recipe *step = &recipe->steps[recipe->count++];
-    *step = (struct rp_step_of_recipe){.kind = kind, .version = call->version};
+    struct rp_recipe_step *step = &recipe->steps[recipe->count++];
+    *step = (struct rp_recipe_step){.kind = kind, .version = call->version};
     memcpy(recipe->reaches + recipe->reach_count, call->reaches,
            call->count * sizeof *call->reaches);
     recipe->reach_count += call->count;
@@ -153,9 +153,9 @@ static bool is_within_device(const struct rp_footprint *call, enum rp_effect eff
     return bytes == 0;
 }
 
-static struct rp_step_of_recipe *add_plain(struct rp_execution *execution,
-                                           enum rp_step_kind kind, bool is_known,
-                                           const struct rp_footprint *call)
+static struct rp_recipe_step *add_plain(struct rp_execution *execution,
+                                        enum rp_recipe_step_kind kind, bool is_known,
+                                        const struct rp_footprint *call)
 {
     struct rp_recipe *recipe = recipe_of(execution);
     if (!recipe || recipe->retained)
@@ -174,7 +174,7 @@ void rp_recipe_add_copy(struct rp_execution *execution, const struct rp_recopy *
 {
     bool is_known = is_within_device(call, RP_READ, copy->bytes) &&
                     is_within_device(call, RP_WRITE, copy->bytes);
-    struct rp_step_of_recipe *step = add_plain(execution, RP_STEP_COPY, is_known, call);
+    struct rp_recipe_step *step = add_plain(execution, RP_STEP_COPY, is_known, call);
     if (step)
         step->copy = *copy;
 }
@@ -183,7 +183,7 @@ void rp_recipe_add_set(struct rp_execution *execution, const struct rp_reset *se
                        const struct rp_footprint *call)
 {
     bool is_known = is_within_device(call, RP_WRITE, set->count * set->width);
-    struct rp_step_of_recipe *step = add_plain(execution, RP_STEP_SET, is_known, call);
+    struct rp_recipe_step *step = add_plain(execution, RP_STEP_SET, is_known, call);
     if (step)
         step->set = *set;
 }
@@ -252,7 +252,7 @@ static CUresult set_again(const struct rp_reset *set, CUstream stream)
     }
 }
 
-static CUresult step_again(const struct rp_recipe *recipe, const struct rp_step_of_recipe *step,
+static CUresult step_again(const struct rp_recipe *recipe, const struct rp_recipe_step *step,
                            CUstream stream)
 {
     switch (step->kind) {

@@ -12,7 +12,7 @@
 #include "interpose/calls/launch.h"
 #include "interpose/run/execution.h"
 
-enum rp_step_kind { RP_STEP_LAUNCH, RP_STEP_COPY, RP_STEP_SET };
+enum rp_recipe_step_kind { RP_STEP_LAUNCH, RP_STEP_COPY, RP_STEP_SET };
 
 struct rp_relaunch {
     CUfunction function;
@@ -31,9 +31,9 @@ struct rp_reset {
     unsigned width, value;
 };
 
-struct rp_step_of_recipe {
+struct rp_recipe_step {
     rp_version version;
-    enum rp_step_kind kind;
+    enum rp_recipe_step_kind kind;
     union {
         struct rp_relaunch launch;
         struct rp_recopy copy;
@@ -42,7 +42,7 @@ struct rp_step_of_recipe {
 };
 
 struct rp_recipe {
-    struct rp_step_of_recipe *steps;
+    struct rp_recipe_step *steps;
     size_t count, capacity;
     unsigned char *params;
     size_t params_bytes, params_capacity;

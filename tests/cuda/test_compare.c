@@ -46,7 +46,7 @@ static int open_device(void **state)
 }
 
 /* Areas of all lengths and alignments, with gaps between them. */
-static size_t make_areas(struct rp_area areas[16])
+static size_t make_areas(struct rp_compare_area areas[16])
 {
     size_t count = 0;
     uint64_t at = below(40);
@@ -54,7 +54,7 @@ static size_t make_areas(struct rp_area areas[16])
         uint64_t bytes = below(3) ? 1 + below(200) : 1 + below(90000);
         if (at + bytes > MEMORY_BYTES)
             break;
-        areas[count] = (struct rp_area){memory + at, bytes, count};
+        areas[count] = (struct rp_compare_area){memory + at, bytes, count};
         count++;
         at += bytes + below(60);
     }
@@ -71,7 +71,7 @@ static void change(uint64_t address)
 
 static void check_round(struct rp_compare *compare, bool sums)
 {
-    struct rp_area areas[16];
+    struct rp_compare_area areas[16];
     struct rp_change found;
     size_t count = make_areas(areas);
     ok(cuMemsetD8_v2(memory, (unsigned char)below(256), MEMORY_BYTES));
@@ -114,7 +114,7 @@ static void all_changes_of_an_area_are_counted(void **state)
     (void)state;
     struct rp_compare *compare;
     struct rp_change found;
-    struct rp_area area = {memory + 3, 200000, 7};
+    struct rp_compare_area area = {memory + 3, 200000, 7};
     assert_int_equal(rp_compare_create(&real, &compare), RP_OK);
     ok(cuMemsetD8_v2(memory, 1, MEMORY_BYTES));
     assert_int_equal(rp_compare_keep(compare, &area, 1, NULL), RP_OK);
@@ -143,7 +143,7 @@ static void exchanged_words_are_found_by_sums(void **state)
     (void)state;
     struct rp_compare *compare;
     struct rp_change found;
-    struct rp_area area = {memory, 4096, 0};
+    struct rp_compare_area area = {memory, 4096, 0};
     uint64_t words[512];
     for (int i = 0; i < 512; i++)
         words[i] = (uint64_t)i % 3;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "interpose/recompute/host.h"
+#include "interpose/recompute/host_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static uint64_t available(void)
     return bytes;
 }
 
-uint64_t rp_host_share(uint64_t pinned)
+uint64_t rp_host_memory_share(uint64_t pinned)
 {
     uint64_t left = available();
     return left == UINT64_MAX ? left : (left + pinned) / 2;

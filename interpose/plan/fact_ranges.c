@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "interpose/plan/ranges.h"
+#include "interpose/plan/fact_ranges.h"
 
 #include "interpose/run/core.h"
 
@@ -17,7 +17,7 @@ struct entry {
     struct rp_buffer_range range;
 };
 
-struct rp_ranges {
+struct rp_fact_ranges {
     struct entry *entries; /* sorted by place, kind, buffer and offset */
     struct rp_buffer_range *ranges; /* of the entries, in their order */
     size_t count;
@@ -84,14 +84,14 @@ static int compare_entries(const void *a, const void *b)
     return order ? order : compare_numbers(x->range.lo, y->range.lo);
 }
 
-static void add_entry(struct rp_ranges *ranges, uint32_t place, enum kind kind,
+static void add_entry(struct rp_fact_ranges *ranges, uint32_t place, enum kind kind,
                       struct rp_buffer_range range)
 {
     ranges->entries[ranges->count++] = (struct entry){place, kind, range};
 }
 
 /* What is kept from a write tells of two: of who reads, and of who writes. */
-static void add_entries(struct rp_ranges *ranges, const struct rp_note *notes, size_t count)
+static void add_entries(struct rp_fact_ranges *ranges, const struct rp_note *notes, size_t count)
 {
     uint32_t buffer = 0;
     for (size_t i = 0; i < count; i++) {
@@ -111,7 +111,7 @@ static bool is_joined(const struct entry *last, const struct entry *next)
            last->range.buffer == next->range.buffer && next->range.lo <= last->range.hi;
 }
 
-static void sort_and_join(struct rp_ranges *ranges)
+static void sort_and_join(struct rp_fact_ranges *ranges)
 {
     struct entry *entries = ranges->entries;
     size_t kept = 0;
@@ -129,11 +129,11 @@ static void sort_and_join(struct rp_ranges *ranges)
         ranges->ranges[i] = entries[i].range;
 }
 
-enum rp_status rp_ranges_create(const struct rp_notes *notes, struct rp_profile *profile,
-                                struct rp_ranges **out)
+enum rp_status rp_fact_ranges_create(const struct rp_notes *notes, struct rp_profile *profile,
+                                     struct rp_fact_ranges **out)
 {
     size_t count = notes->count, most = 2 * count + 1;
-    struct rp_ranges *ranges = calloc(1, sizeof *ranges);
+    struct rp_fact_ranges *ranges = calloc(1, sizeof *ranges);
     struct rp_note *sorted = malloc((count + 1) * sizeof *sorted);
     enum rp_status status = RP_NO_MEMORY;
     *out = NULL;
@@ -152,11 +152,11 @@ enum rp_status rp_ranges_create(const struct rp_notes *notes, struct rp_profile 
     if (status == RP_OK)
         *out = ranges;
     else
-        rp_ranges_destroy(ranges);
+        rp_fact_ranges_destroy(ranges);
     return status;
 }
 
-void rp_ranges_destroy(struct rp_ranges *ranges)
+void rp_fact_ranges_destroy(struct rp_fact_ranges *ranges)
 {
     if (!ranges)
         return;
@@ -167,7 +167,7 @@ void rp_ranges_destroy(struct rp_ranges *ranges)
 
 /* ---- of one segment --------------------------------------------------------- */
 
-static size_t first_of(const struct rp_ranges *ranges, uint32_t place, enum kind kind)
+static size_t first_of(const struct rp_fact_ranges *ranges, uint32_t place, enum kind kind)
 {
     const struct entry wanted = {place, kind, {0, 0, 0}};
     size_t low = 0, high = ranges->count;
@@ -181,7 +181,7 @@ static size_t first_of(const struct rp_ranges *ranges, uint32_t place, enum kind
     return low;
 }
 
-static const struct rp_buffer_range *find(const struct rp_ranges *ranges, uint32_t place,
+static const struct rp_buffer_range *find(const struct rp_fact_ranges *ranges, uint32_t place,
                                           enum kind kind, size_t *count)
 {
     size_t first = first_of(ranges, place, kind), end = first;
@@ -192,7 +192,7 @@ static const struct rp_buffer_range *find(const struct rp_ranges *ranges, uint32
     return ranges->ranges + first;
 }
 
-void rp_ranges_of(const struct rp_ranges *ranges, uint32_t place, struct rp_facts *facts)
+void rp_fact_ranges_of(const struct rp_fact_ranges *ranges, uint32_t place, struct rp_facts *facts)
 {
     facts->reads = find(ranges, place, READ, &facts->read_count);
     facts->writes = find(ranges, place, WRITTEN, &facts->write_count);
