@@ -51,7 +51,7 @@ static void preserve(void)
 }
 
 static struct rp_compare *compare;
-static struct rp_area area;
+static struct rp_compare_area area;
 
 static void keep(void)
 {
@@ -113,7 +113,7 @@ static void prepare(void)
     good(rp_memory_add(bench.memory, RP_ALLOC_DEVICE, bytes, from, 0, 1, NULL, &id), "allocation");
     good(rp_kept_create(&kept), "kept");
     good(rp_compare_create(real, &compare), "compare");
-    area = (struct rp_area){from, bytes, 0};
+    area = (struct rp_compare_area){from, bytes, 0};
 }
 
 int main(int argc, char **argv)
