@@ -115,8 +115,10 @@ static void make_last(struct rp_execution *execution, rp_alloc_id id, bool at_on
         rp_loss_let_go(execution);
     else
         lose(execution);
+    const struct rp_alloc *gone = rp_memory_get(rp_core.bench.memory, id);
     if (status != RP_OK && status != RP_NO_MEMORY && status != RP_INVALID)
-        rp_report(RP_HAZARD_NOT_PRESERVED, (struct rp_met){.execution = execution, .id = id});
+        rp_report(RP_HAZARD_NOT_PRESERVED, (struct rp_met){.execution = execution, .id = id,
+                                                           .hi = gone ? gone->bytes : 0});
 }
 
 static bool knows(const struct rp_execution *execution, rp_alloc_id id)

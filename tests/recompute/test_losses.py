@@ -17,6 +17,7 @@ CONTRACT = """{"version": 1, "segments": [{"name": "s", "forward": {"nvtx": "for
 INVALID_VALUE, STOPPED = 1, 70  # cuda.h's CUresult, and how a stopped job ends
 TIMED_OUT = 124
 GRANULE = 4096
+BYTES = 16384  # of each of the job's allocations
 SLOWLY = "plenty,worth,haste"  # calls linger on their way, and what is made anew
 ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB",
                             "LD_LIBRARY_PATH": str(pathlib.Path(SOFT).parent)}
@@ -265,6 +266,16 @@ class Losses(unittest.TestCase):
                     if run.returncode == 0:
                         self.assertEqual(run.stdout, bare.stdout)
             self.assertGreater(told, 0)
+
+    def test_memory_that_goes_before_its_outputs_could_be_made_is_told_whole(self):
+        told = 0
+        for number, name in enumerate(self.own_calls("freed"), 1):
+            if name == "cuStreamWaitEvent":
+                run, _ = self.under("freed", REPRISE_TEST_DISABLE="plenty",
+                                    REPRISE_TEST_FAULT=f"{number}:{INVALID_VALUE}")
+                self.assertNotIn("bytes 0..0", run.stderr)
+                told += f"bytes 0..{BYTES}" in run.stderr
+        self.assertGreater(told, 0)
 
     def test_a_call_that_the_driver_takes_although_it_seemed_to_refuse_it_is_told(self):
         """What it reads could not be made anew, and its stream was said to have failed."""
