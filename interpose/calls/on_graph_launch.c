@@ -119,13 +119,15 @@ static void give_back(rp_alloc_id id, rp_stream stream)
     rp_handler_died(id);
 }
 
-/* Memory that a graph allocates has its address for good, and its bytes for one launch. */
+/* Memory that a graph allocates has its address for good, and its bytes for one launch. A node that
+ * could not be read may be about any. */
 static bool changes_memory(const struct rp_node *node, rp_stream stream)
 {
     rp_alloc_id id;
     bool there =
         rp_memory_find(rp_core.bench.memory, node->memory.address, &id, NULL, NULL) == RP_OK;
-    if (node->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && node->type != CU_GRAPH_NODE_TYPE_MEM_FREE)
+    if (node->unknown || (node->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC &&
+                          node->type != CU_GRAPH_NODE_TYPE_MEM_FREE))
         return false;
     if (there)
         give_back(id, stream);
