@@ -2,6 +2,7 @@
 """Without one mechanism the scenarios named for it go red, and no others.
 
 By day these are compared with every third of the others; at night ("all mechanisms") with each."""
+import pathlib
 import sys
 
 from runs import by_launches, contract_of, declared, discovered, guarded, without
@@ -14,6 +15,7 @@ NEED_NOTHING = {"pure", *RACES, "in-place", "in-place-from-host", "write-only-st
                 "recycled-address"} - {"prefetched"}
 NEED_THEIR_PAST = set(SCENARIOS) - NEED_NOTHING
 
+UNKNOWN = 999  # cuda.h, CUresult
 OTHERS = 1 if sys.argv[4].startswith("all") else 3
 
 # Which scenarios go red without a mechanism. The others are compared too, and stay right.
@@ -126,6 +128,20 @@ def doubts_about_the_host():
           not run.right, run.detail())
 
 
+def graphs_that_can_not_be_read():
+    """The driver does not tell what memory a node of a graph is about."""
+    name = "given-back-by-graph"
+    log = pathlib.Path("calls")
+    guarded(name, discovered(), environment={"REPRISE_TEST_FAULT": "0",
+                                             "REPRISE_TEST_FAULT_LOG": str(log)})
+    for number, call in enumerate(log.read_text().split(), 1):
+        if call.startswith("cuGraphMem"):
+            run = guarded(name, discovered(), environment={
+                "REPRISE_TEST_FAULT": f"{number}:{UNKNOWN}"})
+            claim(f"where {call} fails {name} is right or stopped", run.right or run.stopped,
+                  run.detail())
+
+
 def suite():
     for mechanism, expected in RED.items():
         go_red(mechanism, expected)
@@ -136,3 +152,4 @@ def suite():
     crossings_when_served()
     calls_under_way()
     doubts_about_the_host()
+    graphs_that_can_not_be_read()
