@@ -320,7 +320,7 @@ class Plans(jobs.Case):
         job = self.words("eager", segments=3, steps=4)
         bare = self.good(self.reprise("run", "--device", "soft", "-qo", "bare", "--", *job))
         self.contract(state="discovered", buffers=None)
-        self.goes_on_without_memory_for(["rp_planner_solve", "rp_advice_profile"], bare.stdout,
+        self.goes_on_without_memory_for(["rp_planner_solve", "rp_estimate_write"], bare.stdout,
                                         "-m", "recompute", "-p", "joint", "-b", "1GiB", job=job)
 
 
