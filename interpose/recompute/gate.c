@@ -57,6 +57,7 @@ static struct gate *one_of_many_in(rp_stream stream)
 static bool has_events(struct gate *gate)
 {
     const unsigned plain = CU_EVENT_DISABLE_TIMING;
+    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Branch): next_slot clears what is new */
     return (gate->before || rp_real.cuEventCreate(&gate->before, plain) == CUDA_SUCCESS) &&
            (gate->behind || rp_real.cuEventCreate(&gate->behind, plain) == CUDA_SUCCESS);
 }
