@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { TURNS_A_LOOK = 64 }; /* a look at the clock costs as much as a warp's shortest turn */
+
 uint64_t simt_now_ns(void)
 {
     struct timespec now;
@@ -143,6 +145,14 @@ static struct simt_warp *any_live(struct simt_block *block)
     return &block->warps[0];
 }
 
+/* Whether the launch is to end, by the clock or by another block's fault. */
+static bool is_over(struct simt_run *run, struct simt_warp *warp)
+{
+    if (run->deadline && simt_now_ns() > run->deadline)
+        raise_at(warp, SIMT_FAULT_TIMEOUT);
+    return atomic_load_explicit(&run->stop, memory_order_relaxed);
+}
+
 /* Every ready warp has a turn. */
 enum simt_progress simt_block_turn(struct simt_block *block)
 {
@@ -156,11 +166,7 @@ enum simt_progress simt_block_turn(struct simt_block *block)
         const enum simt_stop stop = run->isa->run(warp);
         if (stop == SIMT_FAULTED)
             return SIMT_PROGRESS_STOPPED;
-        if (stop != SIMT_TURN_OVER)
-            continue;
-        if (run->deadline && simt_now_ns() > run->deadline)
-            raise_at(warp, SIMT_FAULT_TIMEOUT);
-        if (atomic_load_explicit(&run->stop, memory_order_relaxed))
+        if (stop == SIMT_TURN_OVER && is_over(run, warp))
             return SIMT_PROGRESS_STOPPED;
     }
     if (!block->live_threads)
@@ -169,6 +175,9 @@ enum simt_progress simt_block_turn(struct simt_block *block)
         raise_at(any_live(block), SIMT_FAULT_BARRIER);
         return SIMT_PROGRESS_STOPPED;
     }
+    /* Warps that meet at a barrier in a loop never use up a turn of theirs. */
+    if (++block->turns % TURNS_A_LOOK == 0 && is_over(run, any_live(block)))
+        return SIMT_PROGRESS_STOPPED;
     return SIMT_PROGRESS_GOING;
 }
 

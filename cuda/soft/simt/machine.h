@@ -97,6 +97,7 @@ struct simt_block {
     struct simt_warp *warps;
     uint32_t warp_count;
     uint32_t live_threads;
+    uint32_t turns; /* of all warps together, so far */
     uint32_t id[3];
     uint64_t linear;
     uint32_t shared_lo, shared_bytes; /* addresses below 2 GiB */

@@ -236,12 +236,15 @@ static void test_time_limit(void **state)
     struct rig rig;
     rig_open(&rig,
              HEAD KERNEL("forever") "L: bra L;\n}\n" KERNEL(
+                 "meeting") "L: bar.sync 0; bra L;\n}\n" KERNEL(
                  "waiting") "L: ld.volatile.global.u32 %r1, [%x]; setp.eq.u32 %p1, %r1, 0; @%p1 "
                             "bra L; ret;\n}\n" KERNEL("short") "st.global.u32 [%x], 1; ret;\n}\n",
              2);
     u32 *out = rig_buffer(&rig, 4);
     rig.options.timeout_ns = 20000000;
     (void)rig_try(&rig, "forever", RIG_X(3), RIG_X(64), RIG_ARGS(&out));
+    assert_int_equal(rig.fault.kind, SIMT_FAULT_TIMEOUT);
+    (void)rig_try(&rig, "meeting", RIG_X(3), RIG_X(64), RIG_ARGS(&out));
     assert_int_equal(rig.fault.kind, SIMT_FAULT_TIMEOUT);
     (void)rig_try(&rig, "waiting", RIG_X(1), RIG_X(1), RIG_ARGS(&out));
     assert_int_equal(rig.fault.kind, SIMT_FAULT_TIMEOUT);
