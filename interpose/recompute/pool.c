@@ -7,7 +7,9 @@
 #include "interpose/recompute/drop.h"
 #include "interpose/recompute/gate.h"
 #include "interpose/recompute/granule.h"
+#include "interpose/recompute/leftover.h"
 #include "interpose/run/core.h"
+#include "interpose/run/remark.h"
 #include "tracker/array.h"
 
 #include <string.h>
@@ -292,19 +294,39 @@ static bool has_place(void)
     return bigger != NULL;
 }
 
+static CUresult mark(struct parting *parting)
+{
+    if (!has_place())
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = rp_real.cuEventCreate(&parting->event, CU_EVENT_DISABLE_TIMING);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = rp_real.cuEventRecord(parting->event, rp_driver_stream(parting->stream));
+    if (result != CUDA_SUCCESS)
+        rp_real.cuEventDestroy_v2(parting->event);
+    return result;
+}
+
+/* Nobody is told when the stream has come so far: it stays until all streams have. Where the driver
+ * would have refused the stream the job is told what it said. */
+static CUresult leave(struct rp_backed *backed, rp_stream stream, CUresult why)
+{
+    unsigned flags;
+    if (rp_real.cuStreamGetFlags(rp_driver_stream(stream), &flags) != CUDA_SUCCESS)
+        return why;
+    rp_pool_drop(backed);
+    if (!rp_leftover_add(backed))
+        rp_remark("cuMemFreeAsync", "the host is out of memory: what was given back is there until "
+                                    "the process ends");
+    return CUDA_SUCCESS;
+}
+
 CUresult rp_pool_give(struct rp_backed *backed, rp_stream stream)
 {
     struct parting parting = {backed, stream, NULL};
-    if (!has_place())
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = rp_real.cuEventCreate(&parting.event, CU_EVENT_DISABLE_TIMING);
+    CUresult result = mark(&parting);
     if (result != CUDA_SUCCESS)
-        return result;
-    result = rp_real.cuEventRecord(parting.event, rp_driver_stream(stream));
-    if (result != CUDA_SUCCESS) {
-        rp_real.cuEventDestroy_v2(parting.event);
-        return result;
-    }
+        return leave(backed, stream, result);
     rp_backing_part(backed);
     pools.partings[pools.count++] = parting;
     if (!rp_switch_on(RP_SWITCH_PARTING)) {

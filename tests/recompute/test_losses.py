@@ -14,7 +14,7 @@ import unittest
 REPRISE, JOB, KERNELS, SOFT = map(os.path.abspath, sys.argv[1:5])
 CONTRACT = """{"version": 1, "segments": [{"name": "s", "forward": {"nvtx": "forward/*"}}],
               "step": {"nvtx": "step"}}"""
-INVALID_VALUE, STOPPED = 1, 70  # cuda.h's CUresult, and how a stopped job ends
+INVALID_VALUE, OUT_OF_MEMORY, STOPPED = 1, 2, 70  # cuda.h's CUresult, and how a stopped job ends
 TIMED_OUT = 124
 GRANULE = 4096
 BYTES = 16384  # of each of the job's allocations
@@ -276,6 +276,19 @@ class Losses(unittest.TestCase):
                 self.assertNotIn("bytes 0..0", run.stderr)
                 told += f"bytes 0..{BYTES}" in run.stderr
         self.assertGreater(told, 0)
+
+    def test_a_pool_takes_its_memory_back_whatever_becomes_of_the_event_for_it(self):
+        bare = self.bare("pool")
+        numbers = [number for number, name in enumerate(self.own_calls("pool"), 1)
+                   if name in ("cuEventCreate", "cuEventRecord")]
+        self.assertTrue(numbers)
+        for number in numbers:
+            with self.subTest(call=number):
+                run, _ = self.under("pool", REPRISE_TEST_DISABLE="plenty",
+                                    REPRISE_TEST_FAULT=f"{number}:{OUT_OF_MEMORY}")
+                self.assertIn(run.returncode, (0, STOPPED), run.stdout + run.stderr)
+                if run.returncode == 0:
+                    self.assertEqual(run.stdout, bare.stdout)
 
     def test_a_call_that_the_driver_takes_although_it_seemed_to_refuse_it_is_told(self):
         """What it reads could not be made anew, and its stream was said to have failed."""
