@@ -120,32 +120,34 @@ static bool check_version(const json_t *document, const char *format, char *why,
     return false;
 }
 
-/* Not a pipe, which nobody may write to. -1 with errno set. */
-static int open_file(const char *path)
+/* Not a pipe, which nobody may write to. NULL with errno set, or 0 where it is no file. */
+static FILE *open_file(const char *path)
 {
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-    if (fd < 0 || (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)))
-        return fd;
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
+        return fdopen(fd, "r");
     close(fd);
     errno = 0;
-    return -1;
+    return NULL;
 }
 
 json_t *rp_left_load(const char *path, const char *format, const char *otherwise)
 {
     json_error_t error;
     char why[256] = "";
-    int fd = open_file(path);
+    FILE *file = open_file(path);
 
-    if (fd < 0) {
+    if (!file) {
         rp_say("%s: %s%s", path, errno ? "can't be read: " : otherwise,
                errno ? strerror(errno) : ": this is no file");
         return NULL;
     }
-    json_t *document = json_loadfd(fd, 0, &error);
-    close(fd);
+    json_t *document = json_loadf(file, 0, &error); /* json_loadfd asks the kernel for each byte */
+    fclose(file);
     if (document && check_version(document, format, why, sizeof(why)) &&
         check(document, why, sizeof(why)))
         return document;
