@@ -38,8 +38,8 @@ void rp_pool_take(struct rp_pool *pool, struct rp_backed *backed);
 struct rp_backed *rp_pool_take_again(struct rp_pool *pool, uint64_t bytes, rp_stream stream);
 /* The driver has taken memory from the pool. */
 void rp_pool_note(struct rp_pool *pool);
-/* The job gives it back in this stream. Where that is none what the driver says of it, and it is the
- * job's. */
+/* The job gives it back in this stream. Where that is none what the driver says of it, and it is
+ * the job's. */
 CUresult rp_pool_give(struct rp_backed *backed, rp_stream stream);
 /* It is about to be destroyed at once, whether it is a pool's or not. */
 void rp_pool_drop(const struct rp_backed *backed);
