@@ -8,6 +8,7 @@
 #include "interpose/calls/repeat.h"
 #include "interpose/calls/upload.h"
 #include "interpose/recompute/recompute.h"
+#include "interpose/run/overtake.h"
 #include "interpose/run/segment.h"
 #include "interpose/run/underway.h"
 
@@ -183,6 +184,23 @@ void rp_on_launch_done(struct rp_frame *frame)
     launch_done(frame, launch_of(args), args->f);
 }
 
+/* The events that a launch records come about when its blocks say so, before its end: they vouch
+ * for nothing (cuda.h, CUlaunchAttributeID). */
+static void forget_events(const CUlaunchConfig *config)
+{
+    if (!config->numAttrs || !rp_core.segments_wanted)
+        return;
+    rp_core_lock();
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const CUlaunchAttribute *attribute = &config->attrs[i];
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+            rp_overtake_event_gone(RP_HANDLE(attribute->value.programmaticEvent.event));
+        else if (attribute->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+            rp_overtake_event_gone(RP_HANDLE(attribute->value.launchCompletionEvent.event));
+    }
+    rp_core_unlock();
+}
+
 void rp_on_launch_ex(struct rp_frame *frame)
 {
     const struct rp_args_cuLaunchKernelEx *args = frame->args;
@@ -196,6 +214,9 @@ void rp_on_launch_ex(struct rp_frame *frame)
 void rp_on_launch_ex_done(struct rp_frame *frame)
 {
     const struct rp_args_cuLaunchKernelEx *args = frame->args;
-    if (args->config)
-        launch_done(frame, launch_of_config(args->config), args->f);
+    if (!args->config)
+        return;
+    launch_done(frame, launch_of_config(args->config), args->f);
+    if (rp_handler_ran(frame))
+        forget_events(args->config);
 }

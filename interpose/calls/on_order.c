@@ -55,6 +55,16 @@ void rp_on_event_destroyed(struct rp_frame *frame)
     rp_core_unlock();
 }
 
+/* Behind all that a context does: the layer follows streams, and knows of no order by it. */
+void rp_on_context_event_recorded(struct rp_frame *frame)
+{
+    const struct rp_args_cuCtxRecordEvent *args = frame->args; /* green ones are alike */
+    if (!begin(frame))
+        return;
+    rp_overtake_event_gone(RP_HANDLE(args->hEvent));
+    rp_core_unlock();
+}
+
 void rp_on_event_waits(struct rp_frame *frame)
 {
     if (!rp_recompute_is_on())

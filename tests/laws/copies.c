@@ -297,6 +297,47 @@ void scenario_copied_after_graphs_event(void)
     copy_too_early(wait_for_graphs_event);
 }
 
+/* The same by a launch that waits for nobody. */
+static void wait_for_launchs_event(void)
+{
+    CUevent event;
+    CUstream other;
+    CUfunction function;
+    CU(EventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    CU(EventRecord, event, side);
+    CU(StreamCreate, &other, CU_STREAM_NON_BLOCKING);
+    CUlaunchAttribute tells = {.id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT,
+                               .value.launchCompletionEvent.event = event};
+    CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32,
+                             .blockDimY = 1, .blockDimZ = 1, .hStream = other,
+                             .attrs = &tells, .numAttrs = 1};
+    CU(ModuleGetFunction, &function, module, "fill");
+    CU(LaunchKernelEx, &config, function, (void *[]){&aside, &noise, &n}, NULL);
+    CU(StreamSynchronize, other);
+    CU(StreamWaitEvent, NULL, event, 0);
+}
+
+void scenario_copied_after_launchs_event(void)
+{
+    copy_too_early(wait_for_launchs_event);
+}
+
+/* It does come after the input, but by an order that is not followed. */
+static void wait_for_contexts_event(void)
+{
+    CUevent event;
+    CU(EventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    CU(EventRecord, event, side);
+    CU(CtxRecordEvent, context, event);
+    CU(StreamWaitEvent, NULL, event, 0);
+    *gate = 1;
+}
+
+void scenario_copied_after_contexts_event(void)
+{
+    copy_too_early(wait_for_contexts_event);
+}
+
 /* The same streams, in turn: by events, and once by the host. */
 void scenario_moved_beside(void)
 {

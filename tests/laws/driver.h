@@ -22,7 +22,8 @@
     X(Memcpy2DAsync) X(Memcpy2D) X(MemcpyBatchAsync) X(MemAllocManaged) X(Memcpy)                \
     X(MemAllocAsync) X(MemFreeAsync) X(GraphCreate) X(GraphAddEventRecordNode)                   \
     X(GraphAddKernelNode) X(GraphExecKernelNodeSetParams) X(MemsetD32Async)                      \
-    X(DeviceGetDefaultMemPool) X(MemPoolSetAttribute) X(DevicePrimaryCtxReset)
+    X(DeviceGetDefaultMemPool) X(MemPoolSetAttribute) X(DevicePrimaryCtxReset)                   \
+    X(LaunchKernelEx) X(CtxRecordEvent)
 #define MEMBER(name) __typeof__(cu##name) *name;
 struct driver { CALLS(MEMBER) };
 

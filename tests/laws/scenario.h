@@ -60,6 +60,8 @@
     X("tampered-on-its-way", tampered_on_its_way) X("overtaken", overtaken)                       \
     X("passed-aside", passed_aside) X("copied-too-early", copied_too_early)                       \
     X("copied-after-graphs-event", copied_after_graphs_event)                                    \
+    X("copied-after-launchs-event", copied_after_launchs_event)                                  \
+    X("copied-after-contexts-event", copied_after_contexts_event)                                \
     X("moved-beside", moved_beside) X("in-place-by-rows", in_place_by_rows)                       \
     X("in-place-in-a-batch", in_place_in_a_batch)                                                 \
     X("in-place-from-managed", in_place_from_managed)                                             \

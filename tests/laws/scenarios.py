@@ -196,6 +196,8 @@ REFUSED = {
     "passed-aside": dict(buffers=[STATE], kind="foreign-read"),
     "copied-too-early": dict(buffers=[STATE], kind="foreign-read"),
     "copied-after-graphs-event": dict(buffers=[STATE], kind="foreign-read"),
+    "copied-after-launchs-event": dict(buffers=[STATE], kind="foreign-read"),
+    "copied-after-contexts-event": dict(buffers=[STATE], kind="foreign-read"),
     "shifted": dict(buffers=[STATE], kind="foreign-read"),
     "pool-unwritten": dict(buffers=[STATE], kind="foreign-read"),
     "in-place": dict(kind="unproved"),

@@ -50,7 +50,8 @@ STOPPED_WITHOUT = {
 }
 # The same of those that are stopped for a good reason, and pass for right without it.
 SILENT_WITHOUT = {
-    "turns": {"overtaken", "passed-aside", "copied-too-early", "copied-after-graphs-event"},
+    "turns": {"overtaken", "passed-aside", "copied-too-early", "copied-after-graphs-event",
+              "copied-after-launchs-event"},
     "doubts": {f"{fewer}-of-{kind}" for fewer in FEWER for kind in STEPPED} |
               {"only-one-of-alike", "stepped-between", "written-between"},
 }

@@ -190,6 +190,48 @@ CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
     return cuEventRecordWithFlags(hEvent, hStream, CU_EVENT_RECORD_DEFAULT);
 }
 
+static bool is_capturing(const struct soft_context *context)
+{
+    const struct soft_stream *each = context->streams;
+    while (each != NULL && each->capture == NULL)
+        each = each->next;
+    return each != NULL;
+}
+
+/* Behind all streams there are. It is in none of them, so that none waits for it. */
+static CUresult record_all(struct soft_context *context, struct soft_event *event)
+{
+    if (event->context != context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (is_capturing(context))
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (event->shared != NULL)
+        return soft_refuse("record of a context in an event that processes share");
+    struct soft_op *op = soft_op_create(context, soft_work_marker());
+    if (op == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (struct soft_stream *each = context->streams; each != NULL; each = each->next)
+        soft_op_after(op, each->tail);
+    soft_op_submit(op);
+    soft_capture_forget(event);
+    soft_op_release(event->op);
+    event->op = op;
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
+{
+    struct soft_context *context;
+    struct soft_event *event;
+    CUresult result = enter(hEvent, &event);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = soft_context_find(hCtx, true, &context);
+    if (result == CUDA_SUCCESS)
+        result = record_all(context, event);
+    return soft_leave(result);
+}
+
 CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
 {
     return tie(hStream, hEvent, Flags, CU_EVENT_WAIT_EXTERNAL, wait_in_stream);

@@ -71,10 +71,60 @@ CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
     return submit(f, &launch, hStream, kernelParams, NULL);
 }
 
-/* Hints are taken and forgotten; what would change the meaning of the launch is refused. */
-static CUresult read_attribute(const CUlaunchAttribute *attribute, struct soft_launch *launch)
+/* The event that the launch is to record, or NULL. */
+static CUevent event_of(const CUlaunchAttribute *attribute, unsigned *flags)
 {
     switch ((int)attribute->id) {
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+        *flags = (unsigned)attribute->value.programmaticEvent.flags;
+        return attribute->value.programmaticEvent.event;
+    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+        *flags = (unsigned)attribute->value.launchCompletionEvent.flags;
+        return attribute->value.launchCompletionEvent.event;
+    default: return NULL;
+    }
+}
+
+/* Whether it can be recorded: the launch must not go out if not. */
+static CUresult check_event(const CUlaunchAttribute *attribute, CUstream hStream)
+{
+    struct soft_stream *stream;
+    struct soft_event *event;
+    unsigned flags = 0;
+    CUevent handle = event_of(attribute, &flags);
+    CUresult result = soft_stream_enter(hStream, &stream);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (stream->capture != NULL)
+        return soft_leave(soft_refuse("event of a launch that is captured"));
+    if (flags != CU_EVENT_RECORD_DEFAULT)
+        return soft_leave(CUDA_ERROR_INVALID_VALUE);
+    result = soft_event_find(handle, &event);
+    if (result == CUDA_SUCCESS && event->context != stream->context)
+        result = CUDA_ERROR_INVALID_HANDLE;
+    return soft_leave(result);
+}
+
+/* They come about with the end of the kernel, which is late but allowed: "best effort". */
+static CUresult record_events(const CUlaunchConfig *config)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (unsigned i = 0; i < config->numAttrs && result == CUDA_SUCCESS; i++) {
+        unsigned flags;
+        CUevent event = event_of(&config->attrs[i], &flags);
+        if (event != NULL)
+            result = cuEventRecord(event, config->hStream);
+    }
+    return result;
+}
+
+/* Hints are taken and forgotten; what would change the meaning of the launch is refused. */
+static CUresult read_attribute(const CUlaunchAttribute *attribute, CUstream hStream,
+                               struct soft_launch *launch)
+{
+    switch ((int)attribute->id) {
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT: return check_event(attribute, hStream);
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         launch->cooperative = attribute->value.cooperative != 0;
         return CUDA_SUCCESS;
@@ -106,11 +156,12 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, vo
         .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
         .shared = config->sharedMemBytes};
     for (unsigned i = 0; i < config->numAttrs; i++) {
-        CUresult result = read_attribute(&config->attrs[i], &launch);
+        CUresult result = read_attribute(&config->attrs[i], config->hStream, &launch);
         if (result != CUDA_SUCCESS)
             return result;
     }
-    return submit(f, &launch, config->hStream, kernelParams, extra);
+    CUresult result = submit(f, &launch, config->hStream, kernelParams, extra);
+    return result == CUDA_SUCCESS ? record_events(config) : result;
 }
 
 /* ---- launches in the style of CUDA 2: geometry and parameters are kept in the function -- */

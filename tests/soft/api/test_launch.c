@@ -196,6 +196,41 @@ static void dynamic_shared_memory_grows_by_attribute(void **state)
     ok(cuMemFree(out));
 }
 
+static void a_launch_records_the_event_it_is_given(void **state)
+{
+    (void)state;
+    CUfunction count = function("count");
+    CUdeviceptr counter = words(1, 0);
+    void *arguments[] = {&counter};
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT};
+    CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 4,
+                             .blockDimY = 1, .blockDimZ = 1, .attrs = &attribute, .numAttrs = 1};
+    struct gate gate;
+
+    expect(CUDA_ERROR_INVALID_HANDLE, cuLaunchKernelEx(&config, count, arguments, NULL));
+    ok(cuEventCreate(&attribute.value.launchCompletionEvent.event, CU_EVENT_DISABLE_TIMING));
+    attribute.value.launchCompletionEvent.flags = CU_EVENT_RECORD_EXTERNAL;
+    expect(CUDA_ERROR_INVALID_VALUE, cuLaunchKernelEx(&config, count, arguments, NULL));
+    expect_words(counter, 1, 0);
+    attribute.value.launchCompletionEvent.flags = 0;
+    gate_close(&gate, NULL);
+    ok(cuLaunchKernelEx(&config, count, arguments, NULL));
+    CUevent event = attribute.value.launchCompletionEvent.event;
+    expect(CUDA_ERROR_NOT_READY, cuEventQuery(event));
+    gate_open(&gate);
+    ok(cuEventSynchronize(event));
+    expect_words(counter, 1, 4);
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT;
+    attribute.value.programmaticEvent.event = event;
+    attribute.value.programmaticEvent.flags = 0;
+    attribute.value.programmaticEvent.triggerAtBlockStart = 0;
+    ok(cuLaunchKernelEx(&config, count, arguments, NULL));
+    ok(cuEventSynchronize(event));
+    expect_words(counter, 1, 8);
+    ok(cuEventDestroy(event));
+    ok(cuMemFree(counter));
+}
+
 static void launches_of_every_kind(void **state)
 {
     (void)state;
@@ -411,6 +446,7 @@ int main(void)
         cmocka_unit_test(variables_have_addresses),
         cmocka_unit_test(impossible_geometry_is_refused),
         cmocka_unit_test(dynamic_shared_memory_grows_by_attribute),
+        cmocka_unit_test(a_launch_records_the_event_it_is_given),
         cmocka_unit_test(launches_of_every_kind),
         cmocka_unit_test(functions_answer_questions),
         cmocka_unit_test(bad_ptx_is_reported_where_it_is_bad),

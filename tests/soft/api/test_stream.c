@@ -88,6 +88,41 @@ static void an_event_orders_two_streams(void **state)
     ok(cuStreamDestroy(second));
 }
 
+static void an_event_of_a_context_comes_after_all_its_streams(void **state)
+{
+    (void)state;
+    CUstream first = stream(CU_STREAM_NON_BLOCKING), second = stream(CU_STREAM_NON_BLOCKING);
+    CUdeviceptr a = words(1, 1), b = words(1, 1);
+    CUcontext current;
+    CUevent event;
+    struct gate gate;
+
+    ok(cuCtxGetCurrent(&current));
+    ok(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    expect(CUDA_ERROR_INVALID_HANDLE, cuCtxRecordEvent(current, (CUevent)&gate));
+    gate_close(&gate, first);
+    ok(cuMemsetD32Async(a, 5, 1, first));
+    ok(cuCtxRecordEvent(current, event));
+    ok(cuMemsetD32Async(b, 6, 1, second)); /* no stream waits for it by itself */
+    ok(cuStreamSynchronize(second));
+    ok(cuStreamWaitEvent(second, event, 0));
+    ok(cuMemcpyDtoDAsync(b, a, 4, second));
+    expect(CUDA_ERROR_NOT_READY, cuEventQuery(event));
+    gate_open(&gate);
+    ok(cuStreamSynchronize(second));
+    expect_words(b, 1, 5);
+    ok(cuStreamBeginCapture(first, CU_STREAM_CAPTURE_MODE_RELAXED));
+    expect(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuCtxRecordEvent(current, event));
+    CUgraph graph;
+    ok(cuStreamEndCapture(first, &graph));
+    ok(cuGraphDestroy(graph));
+    ok(cuEventDestroy(event));
+    ok(cuMemFree(a));
+    ok(cuMemFree(b));
+    ok(cuStreamDestroy(first));
+    ok(cuStreamDestroy(second));
+}
+
 static void waiting_means_the_record_at_the_time_of_the_call(void **state)
 {
     (void)state;
@@ -362,6 +397,7 @@ int main(void)
         cmocka_unit_test(a_blocked_stream_does_not_stop_another),
         cmocka_unit_test(many_blocked_streams_leave_room_for_one_more),
         cmocka_unit_test(an_event_orders_two_streams),
+        cmocka_unit_test(an_event_of_a_context_comes_after_all_its_streams),
         cmocka_unit_test(waiting_means_the_record_at_the_time_of_the_call),
         cmocka_unit_test(the_legacy_stream_waits_for_blocking_streams_and_they_for_it),
         cmocka_unit_test(non_blocking_streams_ignore_the_legacy_stream),
