@@ -78,7 +78,7 @@ static struct origin origin_of(const struct rp_proof *proof, const struct origin
 static bool is_uncertain(const struct rp_proof *proof, const struct origin *known, uint32_t block)
 {
     for (; block != RP_NONE; block = proof->blocks[block].parent) {
-        const struct rp_block *at = &proof->blocks[block];
+        const struct rp_basic_block *at = &proof->blocks[block];
         if (!at->exact || (at->condition != RP_NONE && known[at->condition].knowledge > NUMBER) ||
             (at->rule == RP_GUARD_HEADER && (proof->loops[at->loop].test == RP_NONE ||
                                              !proof->loops[at->loop].single_exit)))

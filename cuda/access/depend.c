@@ -18,7 +18,7 @@ static uint8_t of_block(const struct rp_proof *proof, const uint8_t *known, uint
 {
     uint8_t out = 0;
     for (; block != RP_NONE; block = proof->blocks[block].parent) {
-        const struct rp_block *at = &proof->blocks[block];
+        const struct rp_basic_block *at = &proof->blocks[block];
         if (at->condition != RP_NONE)
             out |= known[at->condition];
         if (at->rule == RP_GUARD_HEADER && proof->loops[at->loop].test != RP_NONE)

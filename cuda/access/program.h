@@ -83,7 +83,7 @@ enum rp_guard_rule {
     RP_GUARD_HEADER  /* whenever `parent` does, and then once each iteration of `loop` */
 };
 
-struct rp_block {
+struct rp_basic_block {
     uint8_t rule; /* enum rp_guard_rule */
     bool exact;   /* the rule says exactly when the block runs, not just at most */
     bool sense;
@@ -165,7 +165,7 @@ struct rp_proof {
     size_t op_count;
     struct rp_phi_arg *phi_args;
     size_t phi_arg_count;
-    struct rp_block *blocks; /* reverse post-order; only those that matter */
+    struct rp_basic_block *blocks; /* reverse post-order; only those that matter */
     size_t block_count;
     struct rp_loop *loops;
     size_t loop_count;

@@ -8,11 +8,11 @@ static const struct rp_natural_loop *loop_at(const struct rp_builder *build, uin
 }
 
 /* The block runs when `other` does, unless a loop lies between: then when that starts. */
-static struct rp_block same_as(const struct rp_builder *build, uint32_t node, uint32_t other)
+static struct rp_basic_block same_as(const struct rp_builder *build, uint32_t node, uint32_t other)
 {
     uint32_t left = rp_graph_left_loop(build, other, node);
-    struct rp_block rule = {.rule = RP_GUARD_SAME, .parent = other, .condition = RP_NONE,
-                            .loop = RP_NONE};
+    struct rp_basic_block rule = {.rule = RP_GUARD_SAME, .parent = other, .condition = RP_NONE,
+                                  .loop = RP_NONE};
     if (left != RP_NONE) {
         rule.parent = loop_at(build, left)->preheader;
         other = loop_at(build, left)->header;
@@ -21,10 +21,11 @@ static struct rp_block same_as(const struct rp_builder *build, uint32_t node, ui
     return rule;
 }
 
-static struct rp_block edge_rule(const struct rp_builder *build, uint32_t node, uint32_t before)
+static struct rp_basic_block edge_rule(const struct rp_builder *build, uint32_t node,
+                                       uint32_t before)
 {
     const struct rp_node *at = &build->nodes[before];
-    struct rp_block rule = same_as(build, node, before);
+    struct rp_basic_block rule = same_as(build, node, before);
     if (rp_graph_left_loop(build, before, node) != RP_NONE || at->succ.count == 1)
         return rule;
     rule.exact = at->succ.count == 2;
@@ -36,11 +37,11 @@ static struct rp_block edge_rule(const struct rp_builder *build, uint32_t node, 
     return rule;
 }
 
-static struct rp_block rule_of(const struct rp_builder *build, uint32_t node)
+static struct rp_basic_block rule_of(const struct rp_builder *build, uint32_t node)
 {
     const struct rp_node *at = &build->nodes[node];
-    struct rp_block rule = {.rule = RP_GUARD_ENTRY, .exact = true, .parent = RP_NONE,
-                            .condition = RP_NONE, .loop = RP_NONE};
+    struct rp_basic_block rule = {.rule = RP_GUARD_ENTRY, .exact = true, .parent = RP_NONE,
+                                  .condition = RP_NONE, .loop = RP_NONE};
     if (node == RP_ENTRY_NODE)
         return rule;
     if (at->loop != RP_NONE && loop_at(build, at->loop)->header == node) {

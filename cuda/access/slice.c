@@ -78,7 +78,7 @@ static void follow_value(struct rp_slice *slice, uint32_t value)
 
 static void follow_node(struct rp_slice *slice, uint32_t node)
 {
-    const struct rp_block *rule = &slice->rules[node];
+    const struct rp_basic_block *rule = &slice->rules[node];
     if (rule->parent != RP_NONE)
         need_node(slice, rule->parent);
     if (rule->condition != RP_NONE)
@@ -195,7 +195,7 @@ static void write_blocks(struct rp_slice *slice, struct rp_proof *proof)
         uint32_t number = slice->node_number[build->rpo[i]];
         if (number == RP_NONE)
             continue;
-        struct rp_block *block = &proof->blocks[number];
+        struct rp_basic_block *block = &proof->blocks[number];
         *block = slice->rules[build->rpo[i]];
         block->parent = block->parent == RP_NONE ? RP_NONE : slice->node_number[block->parent];
         block->condition = renumber(slice, block->condition);
@@ -331,7 +331,7 @@ static void write_touches(struct rp_slice *slice, struct rp_proof *proof)
     proof->touches = touches;
     proof->touch_count = kept;
     for (size_t i = 0; i < kept; i++) {
-        struct rp_block *block = &proof->blocks[touches[i].block];
+        struct rp_basic_block *block = &proof->blocks[touches[i].block];
         if (!block->touch_count++)
             block->first_touch = (uint32_t)i;
     }

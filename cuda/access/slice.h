@@ -7,11 +7,11 @@
 
 struct rp_slice {
     struct rp_builder *build;
-    struct rp_block *rules;  /* by node */
-    bool *kept, *wanted;     /* by value */
-    struct rp_vec work;      /* uint32_t: values to look at */
-    struct rp_vec node_work; /* uint32_t: nodes */
-    uint32_t *order;         /* kept values, sorted */
+    struct rp_basic_block *rules; /* by node */
+    bool *kept, *wanted;          /* by value */
+    struct rp_vec work;           /* uint32_t: values to look at */
+    struct rp_vec node_work;      /* uint32_t: nodes */
+    uint32_t *order;              /* kept values, sorted */
     uint32_t order_count;
     uint32_t *number, *node_number;
 };

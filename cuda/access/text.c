@@ -209,7 +209,7 @@ static void put_guards(struct writer *to, const struct rp_touch *touch)
     const struct rp_proof *proof = to->proof;
     unsigned count = 0;
     for (uint32_t at = touch->block; at != RP_NONE; at = proof->blocks[at].parent) {
-        const struct rp_block *block = &proof->blocks[at];
+        const struct rp_basic_block *block = &proof->blocks[at];
         if (block->condition == RP_NONE || ++count > 4)
             continue;
         put(to, count == 1 ? ", if " : " and ");

@@ -2,7 +2,7 @@
 /* The blocks of the slice, in order, for one piece of a launch. */
 #include "cuda/access/run.h"
 
-static void forget_ops(struct rp_run *run, const struct rp_block *block)
+static void forget_ops(struct rp_run *run, const struct rp_basic_block *block)
 {
     for (uint32_t i = 0; i < block->op_count; i++) {
         struct rp_form *form = &run->forms[block->first_op + i];
@@ -14,7 +14,7 @@ static void forget_ops(struct rp_run *run, const struct rp_block *block)
 
 static void enter(struct rp_run *run, uint32_t index)
 {
-    const struct rp_block *block = &run->proof->blocks[index];
+    const struct rp_basic_block *block = &run->proof->blocks[index];
     struct rp_context *context = &run->contexts[index];
     if (block->rule == RP_GUARD_ENTRY)
         return; /* made by the piece */
@@ -32,7 +32,7 @@ static void enter(struct rp_run *run, uint32_t index)
 
 static bool visit(struct rp_run *run, uint32_t index)
 {
-    const struct rp_block *block = &run->proof->blocks[index];
+    const struct rp_basic_block *block = &run->proof->blocks[index];
     run->now = &run->contexts[index];
     enter(run, index);
     run->now = &run->contexts[index];
