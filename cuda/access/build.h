@@ -26,7 +26,7 @@ struct rp_vec {
 #define RP_ITEMS(vec, type) ((type *)(vec).items)
 
 /* One activation of a function that is inlined; frame 0 is the entry. */
-struct rp_frame {
+struct rp_inline_frame {
     const struct rp_ptx_function *function;
     uint32_t parent;
     const struct rp_ptx_instruction *call; /* NULL for the entry */
@@ -105,7 +105,7 @@ struct rp_builder {
     const struct rp_ptx_function *entry;
 
     void *arena; /* chain of blocks */
-    struct rp_vec frames;  /* struct rp_frame */
+    struct rp_vec frames;  /* struct rp_inline_frame */
     struct rp_vec steps;   /* struct rp_step */
     uint32_t variable_count;
     uint32_t *writers;     /* by register, of the first variables: see rp_ssa_survey */

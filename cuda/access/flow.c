@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-static struct rp_frame *frame_at(const struct rp_builder *build, uint32_t frame)
+static struct rp_inline_frame *frame_at(const struct rp_builder *build, uint32_t frame)
 {
-    return &RP_ITEMS(build->frames, struct rp_frame)[frame];
+    return &RP_ITEMS(build->frames, struct rp_inline_frame)[frame];
 }
 
 /* ---- lowering ----------------------------------------------------------------- */
@@ -52,7 +52,7 @@ static bool is_alias(const struct rp_ptx_var *var, const struct rp_ptx_operand *
 
 static void pass_arguments(struct rp_builder *build, uint32_t caller, uint32_t frame)
 {
-    const struct rp_frame at = *frame_at(build, frame);
+    const struct rp_inline_frame at = *frame_at(build, frame);
     for (size_t i = 0; i < at.function->param_count; i++) {
         const struct rp_ptx_operand *operand = &at.call->operands[at.call->returns + 1 + i];
         const struct rp_ptx_var *param = &at.function->params[i];
@@ -70,7 +70,7 @@ static void pass_arguments(struct rp_builder *build, uint32_t caller, uint32_t f
 
 static void take_results(struct rp_builder *build, uint32_t caller, uint32_t frame)
 {
-    const struct rp_frame at = *frame_at(build, frame);
+    const struct rp_inline_frame at = *frame_at(build, frame);
     for (size_t i = 0; i < at.function->return_count; i++) {
         const struct rp_ptx_operand *operand = &at.call->operands[i];
         const struct rp_ptx_var *result = &at.function->returns[i];
@@ -104,9 +104,12 @@ static uint32_t enter_frame(struct rp_builder *build, uint32_t caller,
     if (call->returns != function->return_count ||
         call->operand_count < call->returns + 1 + function->param_count)
         rp_build_refuse(build, "a call does not fit the function that it calls");
-    struct rp_frame *frame = rp_build_push(build, &build->frames, sizeof(*frame));
-    *frame = (struct rp_frame){.function = function, .parent = caller, .call = call,
-                               .depth = depth, .first_reg = build->variable_count};
+    struct rp_inline_frame *frame = rp_build_push(build, &build->frames, sizeof(*frame));
+    *frame = (struct rp_inline_frame){.function = function,
+                                      .parent = caller,
+                                      .call = call,
+                                      .depth = depth,
+                                      .first_reg = build->variable_count};
     build->variable_count += (uint32_t)function->reg_count;
     return (uint32_t)build->frames.count - 1;
 }
@@ -308,8 +311,8 @@ static void build_nodes(struct rp_builder *build)
 void rp_flow_build(struct rp_builder *build)
 {
     build->slot_variables = rp_map_create(build);
-    struct rp_frame *frame = rp_build_push(build, &build->frames, sizeof(*frame));
-    *frame = (struct rp_frame){.function = build->entry};
+    struct rp_inline_frame *frame = rp_build_push(build, &build->frames, sizeof(*frame));
+    *frame = (struct rp_inline_frame){.function = build->entry};
     build->variable_count = (uint32_t)build->entry->reg_count;
     lower_frame(build, 0);
     rp_slot_survey(build);

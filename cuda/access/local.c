@@ -39,7 +39,7 @@ static void find_variables(struct rp_builder *build, struct rp_local *local)
 {
     for (uint32_t i = 0; i < build->frames.count; i++) {
         const struct rp_ptx_function *function =
-            RP_ITEMS(build->frames, struct rp_frame)[i].function;
+            RP_ITEMS(build->frames, struct rp_inline_frame)[i].function;
         for (size_t j = 0; j < function->local_count; j++)
             if (function->locals[j].space == RP_PTX_LOCAL)
                 add_variable(build, local, i, &function->locals[j]);
@@ -123,7 +123,7 @@ static bool may_be_local(const struct rp_translation *at, const struct rp_ptx_op
         return true;
     if (at->ptx->space != RP_PTX_GENERIC)
         return false;
-    const struct rp_frame *frames = at->build->frames.items;
+    const struct rp_inline_frame *frames = at->build->frames.items;
     if (address->kind != RP_PTX_OPERAND_ADDRESS)
         return true;
     if (address->base == RP_PTX_OPERAND_REG)

@@ -18,7 +18,7 @@ static bool is_local(const struct rp_ptx_var *var)
 
 static uint32_t first_register(const struct holding *at, uint32_t frame)
 {
-    return RP_ITEMS(at->build->frames, struct rp_frame)[frame].first_reg;
+    return RP_ITEMS(at->build->frames, struct rp_inline_frame)[frame].first_reg;
 }
 
 static bool operand_holds(const struct holding *at, uint32_t frame,

@@ -6,9 +6,9 @@
 
 enum { MOST_UNITS = 512 }; /* of one that is tracked */
 
-static const struct rp_frame *frame_at(const struct rp_builder *build, uint32_t frame)
+static const struct rp_inline_frame *frame_at(const struct rp_builder *build, uint32_t frame)
 {
-    return &RP_ITEMS(build->frames, struct rp_frame)[frame];
+    return &RP_ITEMS(build->frames, struct rp_inline_frame)[frame];
 }
 
 static bool is_one_of(const struct rp_ptx_var *var, const struct rp_ptx_var *list, size_t count)
@@ -26,7 +26,7 @@ bool rp_slot_is_kernel_param(const struct rp_builder *build, uint32_t frame,
 static void resolve(const struct rp_builder *build, uint32_t *frame, const struct rp_ptx_var **var)
 {
     while (*frame) {
-        const struct rp_frame *at = frame_at(build, *frame);
+        const struct rp_inline_frame *at = frame_at(build, *frame);
         const struct rp_ptx_function *function = at->function;
         const struct rp_ptx_operand *operands = at->call->operands, *operand;
         if (is_one_of(*var, function->params, function->param_count))

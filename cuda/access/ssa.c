@@ -120,7 +120,7 @@ static void begin(const struct rp_builder *build, uint32_t first, uint32_t count
 
 static void begin_frame(const struct rp_builder *build, uint32_t index, uint32_t node)
 {
-    const struct rp_frame *frame = &RP_ITEMS(build->frames, struct rp_frame)[index];
+    const struct rp_inline_frame *frame = &RP_ITEMS(build->frames, struct rp_inline_frame)[index];
     begin(build, frame->first_reg, (uint32_t)frame->function->reg_count, node);
     for (size_t i = 0; build->local && i < build->local->variables.count; i++) {
         const struct rp_local_variable *variable =
@@ -148,7 +148,7 @@ void rp_ssa_survey(struct rp_builder *build)
         build->begins[i] = RP_NONE;
     }
     for (size_t i = 0; i < build->frames.count; i++) {
-        const struct rp_frame *frame = &RP_ITEMS(build->frames, struct rp_frame)[i];
+        const struct rp_inline_frame *frame = &RP_ITEMS(build->frames, struct rp_inline_frame)[i];
         for (size_t j = 0; j < frame->function->reg_count; j++)
             build->writers[frame->first_reg + j] = NEVER;
     }
@@ -160,9 +160,10 @@ void rp_ssa_survey(struct rp_builder *build)
             else if (steps[j].kind == RP_STEP_ENTER)
                 begin_frame(build, steps[j].frame, build->rpo[i]);
             else if (steps[j].kind == RP_STEP_PLAIN && steps[j].ptx->operand_count)
-                count_operand(build, &steps[j].ptx->operands[0],
-                              RP_ITEMS(build->frames, struct rp_frame)[steps[j].frame].first_reg,
-                              build->rpo[i]);
+                count_operand(
+                    build, &steps[j].ptx->operands[0],
+                    RP_ITEMS(build->frames, struct rp_inline_frame)[steps[j].frame].first_reg,
+                    build->rpo[i]);
     }
 }
 

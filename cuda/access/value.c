@@ -4,7 +4,7 @@
 static const struct rp_ptx_var *reg_var(const struct rp_builder *build, uint32_t frame,
                                         uint32_t reg)
 {
-    return &RP_ITEMS(build->frames, struct rp_frame)[frame].function->regs[reg];
+    return &RP_ITEMS(build->frames, struct rp_inline_frame)[frame].function->regs[reg];
 }
 
 unsigned rp_value_bits(enum rp_ptx_type type)
@@ -25,7 +25,7 @@ bool rp_value_is_signed(enum rp_ptx_type type)
 
 static uint32_t variable_of(const struct rp_builder *build, uint32_t frame, uint32_t reg)
 {
-    return RP_ITEMS(build->frames, struct rp_frame)[frame].first_reg + reg;
+    return RP_ITEMS(build->frames, struct rp_inline_frame)[frame].first_reg + reg;
 }
 
 static uint32_t read_reg(struct rp_builder *build, uint32_t node, uint32_t frame, uint32_t reg)
