@@ -73,16 +73,16 @@ struct rp_slot {
     bool messy;     /* accessed in different sizes, or by address: not tracked */
 };
 
-struct rp_interval { /* of a node in a tree: a holds b when its interval does */
+struct rp_tree_interval { /* of a node in a tree: a holds b when its interval does */
     uint32_t in, out;
 };
 
-struct rp_node { /* a basic block while it is being built */
+struct rp_flow_node { /* a basic block while it is being built */
     uint32_t first, count; /* steps */
     struct rp_indices succ, pred;
     uint32_t order;        /* position in reverse post-order, RP_NONE if unreachable */
     uint32_t idom;
-    struct rp_interval dom, pdom;
+    struct rp_tree_interval dom, pdom;
     uint32_t loop;         /* innermost, or RP_NONE */
     uint32_t condition;    /* value that decides between succ[0] (true) and succ[1] */
     bool needed;
@@ -115,7 +115,7 @@ struct rp_builder {
     struct rp_vec slots;   /* struct rp_slot */
     struct rp_map *slot_variables;
 
-    struct rp_node *nodes;   /* 0 is the entry, 1 the exit; both are empty */
+    struct rp_flow_node *nodes; /* 0 is the entry, 1 the exit; both are empty */
     uint32_t node_count, node_capacity;
     uint32_t *rpo; /* nodes that can be reached, in order */
     uint32_t rpo_count;

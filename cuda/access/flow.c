@@ -243,8 +243,8 @@ static void mark_leaders(const struct rp_builder *build, uint32_t *node_of)
     }
 }
 
-static void set_successors(struct rp_builder *build, struct rp_node *node, const uint32_t *items,
-                           uint32_t count)
+static void set_successors(struct rp_builder *build, struct rp_flow_node *node,
+                           const uint32_t *items, uint32_t count)
 {
     node->succ.items = rp_build_alloc(build, count * sizeof(uint32_t));
     for (uint32_t i = 0; i < count; i++) { /* each at most once */
@@ -257,7 +257,7 @@ static void set_successors(struct rp_builder *build, struct rp_node *node, const
 }
 
 /* succ[0] is where a true condition leads, succ[1] where a false one does. */
-static void connect(struct rp_builder *build, struct rp_node *node, const uint32_t *node_of)
+static void connect(struct rp_builder *build, struct rp_flow_node *node, const uint32_t *node_of)
 {
     const struct rp_step *steps = build->steps.items;
     uint32_t end = node->first + node->count;

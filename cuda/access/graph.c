@@ -44,7 +44,7 @@ static void order_nodes(struct rp_builder *build)
     struct rp_tree graph = forward_graph(build);
     rp_tree_sort(build, &graph);
     rp_tree_dominators(build, &graph);
-    const struct rp_interval *tree = rp_tree_number(build, &graph);
+    const struct rp_tree_interval *tree = rp_tree_number(build, &graph);
     for (uint32_t i = 0; i < graph.count; i++) {
         build->nodes[i].order = graph.order[i];
         build->nodes[i].idom = graph.idom[i];
@@ -54,7 +54,7 @@ static void order_nodes(struct rp_builder *build)
     build->rpo_count = graph.sorted_count;
 }
 
-static bool holds(struct rp_interval a, struct rp_interval b)
+static bool holds(struct rp_tree_interval a, struct rp_tree_interval b)
 {
     return a.in <= b.in && b.out <= a.out && a.out > a.in;
 }
@@ -75,7 +75,7 @@ static uint32_t new_node(struct rp_builder *build, uint32_t to)
 {
     if (build->node_count == build->node_capacity)
         rp_build_refuse(build, "the kernel has too many branches");
-    struct rp_node *node = &build->nodes[build->node_count];
+    struct rp_flow_node *node = &build->nodes[build->node_count];
     node->succ.items = rp_build_alloc(build, sizeof(uint32_t));
     node->succ.items[0] = to;
     node->succ.count = 1;
@@ -88,7 +88,7 @@ static void grow_nodes(struct rp_builder *build)
     for (uint32_t i = 0; i < build->node_count; i++)
         edges += build->nodes[i].succ.count;
     uint32_t capacity = build->node_count + edges + 2 * build->node_count;
-    struct rp_node *nodes = rp_build_alloc(build, capacity * sizeof(*nodes));
+    struct rp_flow_node *nodes = rp_build_alloc(build, capacity * sizeof(*nodes));
     memcpy(nodes, build->nodes, build->node_count * sizeof(*nodes));
     build->nodes = nodes;
     build->node_capacity = capacity;
@@ -156,7 +156,7 @@ static void collect_body(struct rp_builder *build, uint32_t index, uint32_t *sta
     while (depth) {
         const struct rp_indices *pred = &build->nodes[stack[--depth]].pred;
         for (uint32_t i = 0; i < pred->count; i++) {
-            struct rp_node *before = &build->nodes[pred->items[i]];
+            struct rp_flow_node *before = &build->nodes[pred->items[i]];
             if (before->order == RP_NONE || before->loop == index)
                 continue;
             before->loop = index;
@@ -253,7 +253,7 @@ static void find_postdominators(struct rp_builder *build)
     struct rp_tree graph = backward_graph(build);
     rp_tree_sort_backward(build, &graph);
     rp_tree_dominators(build, &graph);
-    const struct rp_interval *tree = rp_tree_number(build, &graph);
+    const struct rp_tree_interval *tree = rp_tree_number(build, &graph);
     for (uint32_t i = 0; i < graph.count; i++)
         build->nodes[i].pdom = tree[i];
 }

@@ -187,7 +187,7 @@ static void settle_uses(struct rp_builder *build)
             touch->guard = outside(build, touch->guard, touch->block, 1);
     }
     for (uint32_t i = 0; i < build->rpo_count; i++) {
-        struct rp_node *node = &build->nodes[build->rpo[i]];
+        struct rp_flow_node *node = &build->nodes[build->rpo[i]];
         if (node->condition != RP_NONE)
             node->condition = outside(build, node->condition, build->rpo[i], 1);
     }
@@ -223,7 +223,7 @@ static void understand_exit(struct rp_builder *build, uint32_t index)
                                  .single_exit = loop->exits.count == 1, .test_block = RP_NONE};
     for (uint32_t i = 0; i < loop->exits.count; i++) {
         uint32_t from = loop->exit_from.items[i];
-        const struct rp_node *node = &build->nodes[from];
+        const struct rp_flow_node *node = &build->nodes[from];
         if (node->condition == RP_NONE || node->succ.count != 2 || node->loop != index ||
             !rp_graph_dominates(build, from, loop->latch))
             continue;

@@ -11,13 +11,13 @@ static bool is_known_register(int64_t sreg)
 
 bool rp_path_is_switch(const struct rp_path *path, uint32_t node)
 {
-    const struct rp_node *at = &path->build->nodes[node];
+    const struct rp_flow_node *at = &path->build->nodes[node];
     return at->succ.count > 2 || (at->succ.count == 2 && at->condition == RP_NONE);
 }
 
 bool rp_path_branches_on_data(const struct rp_path *path, uint32_t node)
 {
-    const struct rp_node *at = &path->build->nodes[node];
+    const struct rp_flow_node *at = &path->build->nodes[node];
     return rp_path_is_switch(path, node) ||
            (at->succ.count > 1 && path->value_is_data[at->condition]);
 }

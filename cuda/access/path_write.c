@@ -20,7 +20,7 @@ static int compare_values(const void *left, const void *right, void *ctx)
     const struct rp_path *path = ctx;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     const struct rp_op *x = rp_path_op(path, a), *y = rp_path_op(path, b);
-    const struct rp_node *nodes = path->build->nodes;
+    const struct rp_flow_node *nodes = path->build->nodes;
     bool uniform_x = is_uniform_kind(x), uniform_y = is_uniform_kind(y);
     if (uniform_x != uniform_y)
         return uniform_x ? -1 : 1;

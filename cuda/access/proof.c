@@ -12,7 +12,7 @@ static void translate_nodes(struct rp_builder *build)
     for (uint32_t i = 0; i < build->node_count; i++)
         build->nodes[i].condition = RP_NONE;
     for (uint32_t i = 0; i < build->rpo_count; i++) {
-        const struct rp_node *node = &build->nodes[build->rpo[i]];
+        const struct rp_flow_node *node = &build->nodes[build->rpo[i]];
         for (uint32_t j = 0; j < node->count; j++)
             rp_translate(build, build->rpo[i], &steps[node->first + j]);
     }

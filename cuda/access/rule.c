@@ -24,7 +24,7 @@ static struct rp_basic_block same_as(const struct rp_builder *build, uint32_t no
 static struct rp_basic_block edge_rule(const struct rp_builder *build, uint32_t node,
                                        uint32_t before)
 {
-    const struct rp_node *at = &build->nodes[before];
+    const struct rp_flow_node *at = &build->nodes[before];
     struct rp_basic_block rule = same_as(build, node, before);
     if (rp_graph_left_loop(build, before, node) != RP_NONE || at->succ.count == 1)
         return rule;
@@ -39,7 +39,7 @@ static struct rp_basic_block edge_rule(const struct rp_builder *build, uint32_t 
 
 static struct rp_basic_block rule_of(const struct rp_builder *build, uint32_t node)
 {
-    const struct rp_node *at = &build->nodes[node];
+    const struct rp_flow_node *at = &build->nodes[node];
     struct rp_basic_block rule = {.rule = RP_GUARD_ENTRY, .exact = true, .parent = RP_NONE,
                                   .condition = RP_NONE, .loop = RP_NONE};
     if (node == RP_ENTRY_NODE)

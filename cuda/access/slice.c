@@ -112,7 +112,7 @@ static int compare_values(const void *left, const void *right, void *ctx)
     const struct rp_slice *slice = ctx;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     const struct rp_op *x = op_at(slice, a), *y = op_at(slice, b);
-    const struct rp_node *nodes = slice->build->nodes;
+    const struct rp_flow_node *nodes = slice->build->nodes;
     if (x->block != y->block)
         return nodes[x->block].order < nodes[y->block].order ? -1 : 1;
     if (x->stage != y->stage)

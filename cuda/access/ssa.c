@@ -153,7 +153,7 @@ void rp_ssa_survey(struct rp_builder *build)
             build->writers[frame->first_reg + j] = NEVER;
     }
     for (uint32_t i = 0; i < build->rpo_count; i++) {
-        const struct rp_node *node = &build->nodes[build->rpo[i]];
+        const struct rp_flow_node *node = &build->nodes[build->rpo[i]];
         for (uint32_t j = node->first; j < node->first + node->count; j++)
             if (steps[j].kind == RP_STEP_COPY)
                 count_write(build, steps[j].variable, build->rpo[i]);

@@ -114,9 +114,9 @@ void rp_tree_dominators(struct rp_builder *build, struct rp_tree *graph)
 
 /* Numbers the tree so that ancestors are found by comparing intervals. Children come after
  * their parents in `sorted`, so sizes are summed backwards and places given forwards. */
-struct rp_interval *rp_tree_number(struct rp_builder *build, const struct rp_tree *graph)
+struct rp_tree_interval *rp_tree_number(struct rp_builder *build, const struct rp_tree *graph)
 {
-    struct rp_interval *tree = rp_build_alloc(build, graph->count * sizeof(*tree));
+    struct rp_tree_interval *tree = rp_build_alloc(build, graph->count * sizeof(*tree));
     uint32_t *size = rp_build_alloc(build, graph->count * sizeof(*size));
     uint32_t *given = rp_build_alloc(build, graph->count * sizeof(*given));
     for (uint32_t i = graph->sorted_count; i-- > 0;) {

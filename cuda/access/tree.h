@@ -25,6 +25,6 @@ void rp_tree_sort(struct rp_builder *build, struct rp_tree *graph);
 bool rp_tree_sort_backward(struct rp_builder *build, struct rp_tree *graph);
 void rp_tree_dominators(struct rp_builder *build, struct rp_tree *graph); /* of a sorted one */
 /* By node: a holds b when a dominates b. */
-struct rp_interval *rp_tree_number(struct rp_builder *build, const struct rp_tree *graph);
+struct rp_tree_interval *rp_tree_number(struct rp_builder *build, const struct rp_tree *graph);
 
 #endif
