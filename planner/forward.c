@@ -54,7 +54,7 @@ struct walk {
     struct rp_moment binding;
 };
 
-static void note_peak(struct walk *walk, size_t k, const struct rp_step *step)
+static void note_peak(struct walk *walk, size_t k, const struct rp_label_step *step)
 {
     if (walk->binding.pass == RP_PASS_NONE || step->forward > walk->peak) {
         walk->peak = step->forward;
@@ -67,7 +67,7 @@ static void note_peak(struct walk *walk, size_t k, const struct rp_step *step)
 }
 
 static void walk_one(const struct rp_forward_model *model, struct walk *walk, size_t k,
-                     enum rp_choice choice, struct rp_step *step)
+                     enum rp_choice choice, struct rp_label_step *step)
 {
     int64_t *held = walk->held;
 
@@ -102,7 +102,7 @@ enum rp_status rp_forward_walk(const struct rp_forward_model *model,
         return RP_NO_MEMORY;
     walk.next = figures + width;
     for (size_t k = 0; k < model->count; k++) {
-        struct rp_step step;
+        struct rp_label_step step;
         struct rp_cost cost;
         if (plan != NULL) {
             model->charge(model, k, choices[k], walk.preserved, &cost);

@@ -19,8 +19,8 @@ struct rp_relaxation {
 };
 #define RP_MAX_RELAXATIONS 3
 
-/* What one choice does. Bytes are above the profile's base. */
-struct rp_step {
+/* From a label to the next: what one choice does. Bytes are above the profile's base. */
+struct rp_label_step {
     int64_t forward, backward; /* held in all at the segment's own forward and backward */
     int64_t time;
 };
@@ -36,7 +36,7 @@ struct rp_forward_model {
     /* From a label at level k to one at level k + 1. */
     void (*step)(const struct rp_forward_model *model, size_t k, enum rp_choice choice,
                  const int64_t *held, uint64_t preserved, int64_t *next_held,
-                 uint64_t *next_preserved, struct rp_step *step);
+                 uint64_t *next_preserved, struct rp_label_step *step);
     /* What that choice is charged, term by term; peaks are above what outer segments hold. */
     void (*charge)(const struct rp_forward_model *model, size_t k, enum rp_choice choice,
                    uint64_t preserved, struct rp_cost *cost);

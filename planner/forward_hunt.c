@@ -108,7 +108,7 @@ static void extend_label(struct search *search, size_t k, uint32_t parent, enum 
     size_t width = model->width[k + 1];
     struct label label = {
         .parent = parent, .choice = (uint8_t)choice, .held = next->count * width};
-    struct rp_step step;
+    struct rp_label_step step;
 
     model->step(model, k, choice, search->now.figures + from->held, from->preserved,
                 next->figures + label.held, &label.preserved, &step);

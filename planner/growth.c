@@ -109,7 +109,7 @@ static size_t figure_at(const struct rp_growth *growth, size_t level, size_t eve
 
 static void step(const struct rp_forward_model *model, size_t k, enum rp_choice choice,
                  const int64_t *held, uint64_t preserved, int64_t *next_held,
-                 uint64_t *next_preserved, struct rp_step *step)
+                 uint64_t *next_preserved, struct rp_label_step *step)
 {
     const struct rp_growth *growth = growth_of(model);
     const struct rp_cost *cost = &growth->segments[k].costs[choice];

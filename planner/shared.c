@@ -46,7 +46,7 @@ static void charge(const struct rp_forward_model *model, size_t k, enum rp_choic
 
 static void step(const struct rp_forward_model *model, size_t k, enum rp_choice choice,
                  const int64_t *held, uint64_t preserved, int64_t *next_held,
-                 uint64_t *next_preserved, struct rp_step *step)
+                 uint64_t *next_preserved, struct rp_label_step *step)
 {
     const struct rp_shared *shared = shared_of(model);
     struct rp_cost cost;
