@@ -28,10 +28,10 @@ bool rp_outputs_may_hold(const struct rp_outputs *outputs, rp_alloc_id id)
     return outputs->marks[id % RP_OUTPUT_MARKS / 64] >> (id % 64) & 1;
 }
 
-bool rp_outputs_add(struct rp_outputs *outputs, const struct rp_output *output)
+bool rp_outputs_add(struct rp_outputs *outputs, const struct rp_forward_output *output)
 {
-    struct rp_output *items = rp_array_reserve(outputs->items, &outputs->capacity,
-                                               outputs->count + 1, sizeof *items);
+    struct rp_forward_output *items =
+        rp_array_reserve(outputs->items, &outputs->capacity, outputs->count + 1, sizeof *items);
     if (!items)
         return false;
     outputs->marks[output->id % RP_OUTPUT_MARKS / 64] |= UINT64_C(1) << (output->id % 64);
@@ -65,8 +65,8 @@ uint64_t rp_outputs_shape(const struct rp_footprint *call)
     return hash;
 }
 
-enum rp_status rp_output_copy(struct rp_outputs *outputs, struct rp_output *output,
-                              const struct rp_workbench *bench, rp_stream stream)
+enum rp_status rp_outputs_copy(struct rp_outputs *outputs, struct rp_forward_output *output,
+                               const struct rp_workbench *bench, rp_stream stream)
 {
     enum rp_status status =
         rp_copy_out(&outputs->copies, bench, output->id, output->lo, output->hi, stream);

@@ -12,7 +12,7 @@
 enum { RP_OUTPUT_IN_PLACE = -1, RP_OUTPUT_COUNTED = -2 };
 
 /* [lo, hi) of `id`, `offset` bytes into a write of the forward's call number `call`. */
-struct rp_output {
+struct rp_forward_output {
     size_t call;
     uint32_t write; /* which of the call's writes, from 0 */
     uint64_t offset;
@@ -25,7 +25,7 @@ struct rp_output {
 enum { RP_OUTPUT_MARKS = 4096 };
 
 struct rp_outputs {
-    struct rp_output *items; /* by call */
+    struct rp_forward_output *items; /* by call */
     size_t count, capacity;
     uint64_t marks[RP_OUTPUT_MARKS / 64]; /* which allocations may hold some; most have none */
     uint64_t *shapes; /* a call each: a hash of its writes' sizes */
@@ -39,7 +39,7 @@ struct rp_outputs {
 bool rp_outputs_make(struct rp_outputs **outputs);
 void rp_outputs_destroy(struct rp_outputs *outputs);
 /* False when the host is out of memory. */
-bool rp_outputs_add(struct rp_outputs *outputs, const struct rp_output *output);
+bool rp_outputs_add(struct rp_outputs *outputs, const struct rp_forward_output *output);
 bool rp_outputs_add_shape(struct rp_outputs *outputs, uint64_t shape);
 bool rp_outputs_may_hold(const struct rp_outputs *outputs, rp_alloc_id id);
 
@@ -49,7 +49,7 @@ bool rp_outputs_can_serve(const struct rp_outputs *outputs);
 uint64_t rp_outputs_shape(const struct rp_footprint *call);
 
 /* Copies an output into a block of the bench's store. */
-enum rp_status rp_output_copy(struct rp_outputs *outputs, struct rp_output *output,
-                              const struct rp_workbench *bench, rp_stream stream);
+enum rp_status rp_outputs_copy(struct rp_outputs *outputs, struct rp_forward_output *output,
+                               const struct rp_workbench *bench, rp_stream stream);
 
 #endif

@@ -69,10 +69,13 @@ static void add_write(struct rp_execution *execution, const struct rp_reach *rea
     else if (good && evolves_unknown_state(execution, reach->id, &spans))
         rp_retain_refuse(execution, "it reads, then writes bytes that are not declared as state");
     for (size_t i = 0; good && i < spans.count; i++) {
-        const struct rp_output output = {.call = execution->log_count, .write = write,
-                                      .offset = spans.items[i].lo - reach->lo, .id = reach->id,
-                                      .lo = spans.items[i].lo, .hi = spans.items[i].hi,
-                                      .copy = RP_OUTPUT_IN_PLACE};
+        const struct rp_forward_output output = {.call = execution->log_count,
+                                                 .write = write,
+                                                 .offset = spans.items[i].lo - reach->lo,
+                                                 .id = reach->id,
+                                                 .lo = spans.items[i].lo,
+                                                 .hi = spans.items[i].hi,
+                                                 .copy = RP_OUTPUT_IN_PLACE};
         good = rp_outputs_add(execution->outputs, &output);
     }
     if (!good)
@@ -105,26 +108,26 @@ struct clobber {
 };
 
 /* The job orders who else writes what a call certainly meets, but not the rest of an output. */
-static bool is_met_whole(const struct clobber *by, const struct rp_output *output)
+static bool is_met_whole(const struct clobber *by, const struct rp_forward_output *output)
 {
     return !by->reach || (by->reach->certain && by->reach->lo <= output->lo &&
                           by->reach->hi >= output->hi);
 }
 
-static enum rp_status copy_output(struct rp_execution *execution, struct rp_output *output,
+static enum rp_status copy_output(struct rp_execution *execution, struct rp_forward_output *output,
                                   const struct rp_workbench *bench, const struct clobber *by)
 {
     if (!rp_core_can_copy(by->stream))
         return RP_UNSUPPORTED;
     rp_meter(bench, execution->place, RP_COPYING_PRESERVE, output->hi - output->lo, by->stream);
-    enum rp_status status = rp_output_copy(execution->outputs, output, bench, by->stream);
+    enum rp_status status = rp_outputs_copy(execution->outputs, output, bench, by->stream);
     return status == RP_OK && !is_met_whole(by, output)
                ? rp_crossing_copied(bench->crossing, output->id, output->lo, output->hi, by->stream)
                : status;
 }
 
 /* Where there is no other way any more: the state that a replay would need was given up. */
-static enum rp_status flee(struct rp_execution *execution, struct rp_output *output,
+static enum rp_status flee(struct rp_execution *execution, struct rp_forward_output *output,
                            const struct clobber *by)
 {
     const struct rp_workbench *bench = rp_refuge();
@@ -135,7 +138,7 @@ static enum rp_status flee(struct rp_execution *execution, struct rp_output *out
 }
 
 /* An output that can't be kept: before the end of the forward there is still another way. */
-static void lose_output(struct rp_execution *execution, const struct rp_output *output,
+static void lose_output(struct rp_execution *execution, const struct rp_forward_output *output,
                         const struct rp_footprint *call)
 {
     if (execution->phase == RP_PHASE_FORWARD)
@@ -146,7 +149,7 @@ static void lose_output(struct rp_execution *execution, const struct rp_output *
                                                            .hi = output->hi});
 }
 
-static void copy_or_lose(struct rp_execution *execution, struct rp_output *output,
+static void copy_or_lose(struct rp_execution *execution, struct rp_forward_output *output,
                          const struct clobber *by)
 {
     enum rp_status status = copy_output(execution, output, &rp_core.bench, by);
@@ -159,7 +162,7 @@ static void copy_or_lose(struct rp_execution *execution, struct rp_output *outpu
         lose_output(execution, output, by->call);
 }
 
-static void keep_output(struct rp_execution *execution, struct rp_output *output,
+static void keep_output(struct rp_execution *execution, struct rp_forward_output *output,
                         const struct clobber *by)
 {
     if (!is_kept(execution))
@@ -173,7 +176,7 @@ static void keep_output(struct rp_execution *execution, struct rp_output *output
 }
 
 /* One that was replayed as often as promised keeps what it has and gets no more. */
-static void keep_or_lose(struct rp_execution *execution, struct rp_output *output,
+static void keep_or_lose(struct rp_execution *execution, struct rp_forward_output *output,
                          const struct clobber *by)
 {
     if (rp_execution_is_served(execution))
@@ -183,7 +186,7 @@ static void keep_or_lose(struct rp_execution *execution, struct rp_output *outpu
 }
 
 /* The twin of the call that made it, in place: the very same bytes come again. */
-static bool is_own(const struct rp_execution *execution, const struct rp_output *output,
+static bool is_own(const struct rp_execution *execution, const struct rp_forward_output *output,
                    const struct rp_footprint *call, const struct rp_reach *reach)
 {
     return call->repeats && call->replay->execution == execution &&
@@ -198,7 +201,7 @@ static void keep_reached(struct rp_execution *execution, const struct rp_footpri
     if (!rp_outputs_may_hold(outputs, reach->id))
         return;
     for (size_t i = 0; i < outputs->count && can_serve(execution); i++) {
-        struct rp_output *output = &outputs->items[i];
+        struct rp_forward_output *output = &outputs->items[i];
         if (output->copy != RP_OUTPUT_IN_PLACE || output->id != reach->id ||
             output->lo >= reach->hi || reach->lo >= output->hi)
             continue;
@@ -234,7 +237,7 @@ void rp_retain_free(rp_alloc_id id, rp_stream in)
         if (!can_serve(execution) || !rp_outputs_may_hold(execution->outputs, id))
             continue;
         for (size_t j = 0; can_serve(execution) && j < execution->outputs->count; j++) {
-            struct rp_output *output = &execution->outputs->items[j];
+            struct rp_forward_output *output = &execution->outputs->items[j];
             struct clobber by = {.stream = in};
             if (output->copy != RP_OUTPUT_IN_PLACE || output->id != id)
                 continue;

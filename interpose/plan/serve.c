@@ -24,11 +24,12 @@ static size_t first_output(const struct rp_outputs *outputs, size_t at)
 
 /* Bytes that a call wrote which the replay leaves out: it counts on finding them ready, and so
  * they are state, however little of it showed in the forward. */
-static bool is_found_ready(const struct rp_execution *execution, const struct rp_output *output)
+static bool is_found_ready(const struct rp_execution *execution,
+                           const struct rp_forward_output *output)
 {
     const struct rp_outputs *outputs = execution->outputs;
     for (size_t i = 0; i < outputs->count && outputs->items[i].call < output->call; i++) {
-        const struct rp_output *earlier = &outputs->items[i];
+        const struct rp_forward_output *earlier = &outputs->items[i];
         if (!execution->log[earlier->call].repeated && earlier->id == output->id &&
             earlier->lo < output->hi && output->lo < earlier->hi)
             return true;
@@ -44,7 +45,7 @@ static bool replace_reaches(const struct rp_execution *execution, size_t at,
     struct rp_reach served[64];
     size_t count = 0;
     for (size_t i = first_output(outputs, at); i < outputs->count; i++) {
-        const struct rp_output *output = &outputs->items[i];
+        const struct rp_forward_output *output = &outputs->items[i];
         if (output->call != at)
             break;
         if (is_found_ready(execution, output))
@@ -75,7 +76,7 @@ bool rp_serve(struct rp_execution *execution, size_t at, struct rp_footprint *ca
     return call->served;
 }
 
-static enum rp_status deliver(struct rp_execution *execution, struct rp_output *output,
+static enum rp_status deliver(struct rp_execution *execution, struct rp_forward_output *output,
                               const struct rp_reach *to, rp_stream stream)
 {
     const struct rp_workbench *bench = &rp_core.bench;
@@ -89,7 +90,7 @@ static enum rp_status deliver(struct rp_execution *execution, struct rp_output *
                       to->hi, stream);
 }
 
-static void deliver_or_report(struct rp_execution *execution, struct rp_output *output,
+static void deliver_or_report(struct rp_execution *execution, struct rp_forward_output *output,
                               const struct rp_footprint *call, const struct rp_reach *to)
 {
     if (deliver(execution, output, to, call->stream) != RP_OK)
