@@ -119,8 +119,7 @@ int rp_output_end(struct rp_output *output, int code)
 
 const char *rp_tint(const struct rp_output *output, enum rp_tint tint)
 {
-    static const char *const sequences[] = {"\033[0m", "\033[1;31m", "\033[32m", "\033[1m",
-                                            "\033[2m"};
+    static const char *const sequences[] = {"\033[0m", "\033[1;31m", "\033[32m", "\033[1m"};
     return output->color ? sequences[tint] : "";
 }
 

@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-enum rp_tint { RP_TINT_NONE, RP_TINT_BAD, RP_TINT_GOOD, RP_TINT_STRONG, RP_TINT_FAINT };
+enum rp_tint { RP_TINT_NONE, RP_TINT_BAD, RP_TINT_GOOD, RP_TINT_STRONG };
 
 struct rp_output {
     FILE *file;

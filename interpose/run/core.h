@@ -19,9 +19,6 @@
 
 #include <pthread.h>
 
-struct rp_execution;
-struct rp_scope;
-
 /* Figures of the summary; plain counts unless said otherwise. */
 struct rp_figures {
     uint64_t launches_served, transactions, unreplayed;
