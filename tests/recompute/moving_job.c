@@ -3,6 +3,7 @@
  * holds; prints what it holds in the end. */
 #include "cases.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -186,7 +187,7 @@ static void gated(void)
     show_wrong(large, MORE);
 }
 
-static volatile int is_open;
+static atomic_bool is_open;
 
 static void CUDA_CB wait_for_the_job(void *unused)
 {
@@ -207,7 +208,7 @@ static void stuck(void)
     fill_all(waiting, large, 0, FEW);
     CUresult result = cuMemAlloc(&large[FEW], LARGE);
     fprintf(stderr, "answered %d\n", (int)result);
-    is_open = 1;
+    is_open = true;
     CU(cuStreamSynchronize(waiting));
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
         result = cuMemAlloc(&large[FEW], LARGE);

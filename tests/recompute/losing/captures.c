@@ -5,6 +5,7 @@
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
 
@@ -41,7 +42,7 @@ static void fill(CUdeviceptr ballast[BALLAST])
 
 /* One thread captures until the other has gone on for a while. */
 static CUcontext common; /* that both work in */
-static volatile int is_capturing, goes_on;
+static atomic_bool is_capturing, goes_on;
 
 static void *capture_for_a_while(void *unused)
 {
@@ -51,13 +52,13 @@ static void *capture_for_a_while(void *unused)
     CU(cuCtxSetCurrent(common));
     CU(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
     CU(cuStreamBeginCapture(own, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    is_capturing = 1;
+    is_capturing = true;
     while (!goes_on)
         sched_yield();
     nanosleep(&while_the_other_works, NULL);
     CU(cuStreamEndCapture(own, &graph));
     CU(cuGraphDestroy(graph));
-    is_capturing = goes_on = 0;
+    is_capturing = goes_on = false;
     return unused;
 }
 
@@ -74,7 +75,7 @@ void case_used_while_captured(void)
         pthread_create(&thread, NULL, capture_for_a_while, NULL);
         while (!is_capturing)
             sched_yield();
-        goes_on = 1;
+        goes_on = true;
         if (i == 0)
             affine(made, out, 3);
         else

@@ -4,6 +4,7 @@
 
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
 
@@ -39,7 +40,7 @@ void case_loader(void)
 
 enum { FORWARDS = 12, ROUNDS = 20 };
 static CUdeviceptr outputs[FORWARDS];
-static volatile int is_read; /* as often as is wanted */
+static atomic_bool is_read; /* as often as is wanted */
 
 static void *read_outputs(void *wrong)
 {
@@ -53,7 +54,7 @@ static void *read_outputs(void *wrong)
         CU(cuStreamSynchronize(own));
         *(int *)wrong += memcmp(words, first[i % FORWARDS], BYTES) != 0;
     }
-    is_read = 1;
+    is_read = true;
     return NULL;
 }
 
