@@ -19,7 +19,8 @@ TIMED_OUT = 124
 GRANULE = 4096
 BYTES = 16384  # of each of the job's allocations
 SLOWLY = "plenty,worth,haste"  # calls linger on their way, and what is made anew
-ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB",
+# The device writes all that it gives away, and who asks until there is no more has it write it all.
+ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB", "REPRISE_SOFT_MEMORY": "256MiB",
                             "LD_LIBRARY_PATH": str(pathlib.Path(SOFT).parent)}
 
 
