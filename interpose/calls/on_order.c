@@ -28,6 +28,24 @@ static bool begin(const struct rp_frame *frame)
 
 /* ---- events ------------------------------------------------------------------------- */
 
+void rp_on_event_made(struct rp_frame *frame)
+{
+    const struct rp_args_cuEventCreate *args = frame->args;
+    if (!(args->Flags & CU_EVENT_INTERPROCESS) || !begin(frame))
+        return;
+    rp_overtake_event_shared(RP_HANDLE(*args->phEvent));
+    rp_core_unlock();
+}
+
+void rp_on_event_opened(struct rp_frame *frame)
+{
+    const struct rp_args_cuIpcOpenEventHandle *args = frame->args;
+    if (!begin(frame))
+        return;
+    rp_overtake_event_shared(RP_HANDLE(*args->phEvent));
+    rp_core_unlock();
+}
+
 void rp_on_event_record(struct rp_frame *frame)
 {
     note_seq(frame);
@@ -51,7 +69,7 @@ void rp_on_event_destroyed(struct rp_frame *frame)
     const struct rp_args_cuEventDestroy_v2 *args = frame->args;
     if (!begin(frame))
         return;
-    rp_overtake_event_gone(RP_HANDLE(args->hEvent));
+    rp_overtake_event_destroyed(RP_HANDLE(args->hEvent));
     rp_core_unlock();
 }
 

@@ -7,10 +7,15 @@
 #include "interpose/run/core.h"
 #include "interpose/run/remark.h"
 #include "interpose/run/report.h"
+#include "tracker/idmap.h"
 #include "tracker/turn.h"
 
 static struct rp_turns *turns;     /* NULL until there is something to be said of order */
 static struct rp_versions *copied; /* by the latest copy that read it and vouches for it */
+static struct {
+    struct rp_idmap known; /* events that other processes may record, too */
+    bool is_short;         /* not all of them */
+} shared;
 
 static bool has_turns(void)
 {
@@ -32,9 +37,19 @@ void rp_overtake_opened(rp_stream stream, bool waits)
     (void)rp_turns_open(turns, stream, waits, rp_core.seq);
 }
 
+void rp_overtake_event_shared(uint64_t event)
+{
+    if (rp_idmap_insert(&shared.known, event, &shared) != RP_OK)
+        shared.is_short = true;
+}
+
 void rp_overtake_recorded(uint64_t event, rp_stream stream, uint64_t seq)
 {
-    if (turns)
+    if (!turns)
+        return;
+    if (shared.is_short || rp_idmap_find(&shared.known, event))
+        rp_turns_forget(turns, event);
+    else
         rp_turns_record(turns, event, line_of(stream), seq);
 }
 
@@ -42,6 +57,12 @@ void rp_overtake_event_gone(uint64_t event)
 {
     if (turns)
         rp_turns_forget(turns, event);
+}
+
+void rp_overtake_event_destroyed(uint64_t event)
+{
+    rp_idmap_remove(&shared.known, event);
+    rp_overtake_event_gone(event);
 }
 
 void rp_overtake_events_gone(void)
@@ -188,6 +209,8 @@ void rp_overtake_forget_all(void)
 {
     rp_versions_destroy(copied);
     rp_turns_destroy(turns);
+    rp_idmap_release(&shared.known);
+    shared.is_short = false;
     copied = NULL;
     turns = NULL;
 }

@@ -26,7 +26,11 @@ void rp_overtake_forget_all(void);
  * before this one. */
 void rp_overtake_opened(rp_stream stream, bool waits);
 void rp_overtake_recorded(uint64_t event, rp_stream stream, uint64_t seq);
+/* Other processes may record it: what this one does says little of it. */
+void rp_overtake_event_shared(uint64_t event);
+/* It was recorded by what is not followed. */
 void rp_overtake_event_gone(uint64_t event);
+void rp_overtake_event_destroyed(uint64_t event);
 void rp_overtake_events_gone(void); /* nobody knows which */
 void rp_overtake_waits(rp_stream stream, uint64_t event);
 void rp_overtake_settled(rp_stream stream, uint64_t seq);

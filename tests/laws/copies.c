@@ -322,6 +322,21 @@ void scenario_copied_after_launchs_event(void)
     copy_too_early(wait_for_launchs_event);
 }
 
+/* Another process might have recorded it since. */
+static void wait_for_shared_event(void)
+{
+    CUevent event;
+    CU(EventCreate, &event, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS);
+    CU(EventRecord, event, side);
+    CU(StreamWaitEvent, NULL, event, 0);
+    *gate = 1;
+}
+
+void scenario_copied_after_shared_event(void)
+{
+    copy_too_early(wait_for_shared_event);
+}
+
 /* It does come after the input, but by an order that is not followed. */
 static void wait_for_contexts_event(void)
 {

@@ -61,6 +61,7 @@
     X("passed-aside", passed_aside) X("copied-too-early", copied_too_early)                       \
     X("copied-after-graphs-event", copied_after_graphs_event)                                    \
     X("copied-after-launchs-event", copied_after_launchs_event)                                  \
+    X("copied-after-shared-event", copied_after_shared_event)                                    \
     X("copied-after-contexts-event", copied_after_contexts_event)                                \
     X("moved-beside", moved_beside) X("in-place-by-rows", in_place_by_rows)                       \
     X("in-place-in-a-batch", in_place_in_a_batch)                                                 \

@@ -197,6 +197,7 @@ REFUSED = {
     "copied-too-early": dict(buffers=[STATE], kind="foreign-read"),
     "copied-after-graphs-event": dict(buffers=[STATE], kind="foreign-read"),
     "copied-after-launchs-event": dict(buffers=[STATE], kind="foreign-read"),
+    "copied-after-shared-event": dict(buffers=[STATE], kind="foreign-read"),
     "copied-after-contexts-event": dict(buffers=[STATE], kind="foreign-read"),
     "shifted": dict(buffers=[STATE], kind="foreign-read"),
     "pool-unwritten": dict(buffers=[STATE], kind="foreign-read"),
