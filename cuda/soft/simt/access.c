@@ -8,7 +8,8 @@
 static bool check_lanes(struct simt_warp *warp, const struct simt_op *op, uint32_t mask,
                         const uint64_t *address, uint32_t bytes, bool is_write)
 {
-    if (warp->observed && simt_memory_observe_all(warp, mask, address, bytes, is_write))
+    const bool is_own = op->flags & (is_write ? SIMT_OWN_TO : SIMT_OWN_FROM);
+    if (warp->observed && !is_own && simt_memory_observe_all(warp, mask, address, bytes, is_write))
         return true;
     EACH_LANE(mask, i)
     {

@@ -138,7 +138,7 @@ static inline uint64_t address_of_element(const struct simt_op *op, uint64_t arr
                                           uint32_t index)
 {
     const int64_t at = (int32_t)(index + (uint32_t)op->imm);
-    return array + (uint64_t)(at * op->flags + (op->imm >> 32));
+    return array + (uint64_t)(at * (op->flags & SIMT_SCALE) + (op->imm >> 32));
 }
 
 /* An index whose base is small and whose steps are smaller yet does not wrap. */
@@ -161,7 +161,7 @@ static inline enum shape shape_ix(const struct simt_warp *warp, char *rows,
         return SHAPE_SCATTERED;
     struct simt_walk *walk = &warp->walks[op->target];
     if (!walks_on(walk, index))
-        simt_walk_anew(walk, index, false, op->flags, NEAR, bytes);
+        simt_walk_anew(walk, index, false, op->flags & SIMT_SCALE, NEAR, bytes);
     return shape_of_walk(warp, op, walk, base, bytes, access);
 }
 

@@ -47,6 +47,12 @@ enum simt_control {
 #define SIMT_HAS_C 32
 #define SIMT_HAS_D 64 /* not a comparison */
 
+/* Flags of accesses that can't leave the launch's own memory, as those to shared and local memory
+ * do not: by what they read, and by what they write. Below them may be an element's scale. */
+#define SIMT_OWN_FROM 0x2000
+#define SIMT_OWN_TO 0x4000
+#define SIMT_SCALE 0x1fff
+
 /* One operation: a cache line. The meaning of the fields is the handler's; in lane loops
  * d is the destination and a, b, c the sources, vectors go on in e and f. */
 struct simt_op {

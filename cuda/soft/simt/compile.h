@@ -115,6 +115,12 @@ uint32_t simt_register_width(const struct compiler *c, uint32_t reg); /* 0: a pr
 struct simt_op *simt_emit(struct compiler *c, int opcode);
 /* Appends it without a guard, e.g. for temporaries and control flow. */
 struct simt_op *simt_emit_always(struct compiler *c, int opcode);
+/* Of an access that its instruction says to be of shared or local memory. */
+static inline uint16_t simt_own_flags(const struct compiler *c)
+{
+    const enum rp_ptx_space space = c->at->space;
+    return space == RP_PTX_SHARED || space == RP_PTX_LOCAL ? SIMT_OWN_FROM | SIMT_OWN_TO : 0;
+}
 /* Makes register `operand` stand for the constant row, when it is written here only and
  * always; otherwise emits a copy. */
 bool simt_emit_constant(struct compiler *c, const struct rp_ptx_operand *operand,

@@ -106,7 +106,7 @@ static bool emit(struct compiler *c, int opcode, const struct simt_matrix *matri
     const uint32_t around = simt_branch_around(c);
     struct simt_op *op = simt_emit_always(c, opcode);
     op->data = kept;
-    op->flags = SIMT_LANE_ALIGNED;
+    op->flags = (uint16_t)(SIMT_LANE_ALIGNED | simt_own_flags(c));
     op->target = c->next_site++;
     simt_end_around(c, around);
     return true;

@@ -24,7 +24,8 @@ static bool emit(struct compiler *c, int opcode, const struct rp_ptx_operand *ad
     op->b = from.b;
     op->c = from.c;
     op->d = from.d;
-    op->flags = (uint16_t)(from.flags | (width == 4 ? SIMT_ADDRESS_32 : 0));
+    op->flags = (uint16_t)(from.flags | (width == 4 ? SIMT_ADDRESS_32 : 0) | SIMT_OWN_FROM |
+                           SIMT_OWN_TO);
     op->target = c->next_site++;
     return true;
 }

@@ -163,7 +163,7 @@ static bool emit_piece(struct compiler *c, bool is_load, const struct rp_ptx_ope
     op->c = rows[2];
     op->e = rows[3];
     op->f = address->array;
-    op->flags = address->scale;
+    op->flags = (uint16_t)(address->scale | simt_own_flags(c));
     op->target = c->next_site++;
     return true;
 }
@@ -304,7 +304,7 @@ static void emit_element(struct compiler *c, int opcode, const struct address *a
     op->b = rows[1];
     op->c = rows[2];
     op->imm = address->offset + (int64_t)element * width;
-    op->flags = address->width == 4 ? SIMT_ADDRESS_32 : 0;
+    op->flags = (uint16_t)((address->width == 4 ? SIMT_ADDRESS_32 : 0) | simt_own_flags(c));
     op->target = c->next_site++;
 }
 

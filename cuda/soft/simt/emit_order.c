@@ -74,7 +74,7 @@ static bool emit_copy(struct compiler *c)
     op->c = (uint32_t)size->imm;
     op->f = taken;
     op->flags = (uint16_t)((from.width == 4 ? SIMT_ADDRESS_32 : 0) |
-                           (to.width == 4 ? SIMT_COPY_TO_32 : 0) |
+                           (to.width == 4 ? SIMT_COPY_TO_32 : 0) | SIMT_OWN_TO |
                            (ignored                  ? SIMT_COPY_UNLESS
                             : at->operand_count == 4 ? SIMT_COPY_SIZED
                                                      : 0));

@@ -97,7 +97,8 @@ bool simt_memory_check_part(struct simt_warp *warp, const struct simt_op *op, in
         return false;
     }
     const bool own = own_range(warp, address, bytes, is_write, &range);
-    if (!own && !global_range(warp->worker, address, bytes, &range)) {
+    const bool may_leave = !(op->flags & (is_write ? SIMT_OWN_TO : SIMT_OWN_FROM));
+    if (!own && !(may_leave && global_range(warp->worker, address, bytes, &range))) {
         simt_fault_raise(warp, op, lane, SIMT_FAULT_ADDRESS, address, is_write);
         return false;
     }

@@ -57,6 +57,13 @@ static void test_faults(void **state)
     expect_fault("st.shared.u8 [pool-1], %r1;", bounds, 0, true);
     expect_fault("st.shared.u64 [pool+4], %d1;", odd, 0, true);
     expect_fault("st.local.u32 [depot+1000000], %r1;", bounds, 0, true);
+    /* Global memory is nowhere in shared and local memory, whatever the address. */
+    expect_fault("ld.local.u32 %r1, [%d0];", bounds, 0, false);
+    expect_fault("st.local.u32 [%x], %r1;", bounds, 0, true);
+    expect_fault("ld.shared.u32 %r1, [%d0];", bounds, 0, false);
+    expect_fault("st.shared.v2.u32 [%x], {%r1, %r1};", bounds, 0, true);
+    expect_fault("atom.shared.add.u32 %r1, [%d0], 1;", bounds, 0, true);
+    expect_fault("cp.async.ca.shared.global [%x], [%x], 4;", bounds, 0, true);
     expect_fault("setp.eq.u32 %p1, %i, 37; @%p1 ld.global.u32 %r1, [16];", bounds, 37, false);
     expect_fault("setp.eq.u32 %p1, %i, 37; @%p1 trap;", SIMT_FAULT_TRAP, 37, false);
     expect_fault("mov.u64 %d1, 5; call %d1, (); ", bounds, 0, false);
