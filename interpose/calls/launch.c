@@ -151,6 +151,14 @@ static bool knows_variables(const struct rp_launched *launch, const struct rp_fo
     return rp_kernel_has_met(launch->kernel, context);
 }
 
+/* It was looked at in part, or not at all. */
+static void give_up(const struct rp_kernel *kernel, struct rp_footprint *call)
+{
+    call->reads = call->writes = RP_VERDICT_EVERYTHING;
+    call->reason = "the host is out of memory: the launch is not followed";
+    rp_remark(kernel->text, call->reason);
+}
+
 void rp_launched_footprint(const struct rp_launched *launch, struct rp_footprint *call)
 {
     const struct rp_kernel *kernel = launch->kernel;
@@ -167,5 +175,5 @@ void rp_launched_footprint(const struct rp_launched *launch, struct rp_footprint
     if (launch->gathered && kernel->given && rp_core.segments_wanted)
         call->values = values_of(launch, call);
     if (status != RP_OK)
-        rp_remark(kernel->text, "the host is out of memory: the launch is not followed");
+        give_up(kernel, call);
 }

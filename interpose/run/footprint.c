@@ -47,8 +47,10 @@ struct rp_reach *rp_footprint_room(struct rp_footprint *call, enum rp_effect eff
     if (call->count == call->capacity) {
         size_t capacity = call->capacity ? call->capacity * 2 : 32;
         struct rp_reach *bigger = realloc(call->reaches, capacity * sizeof *bigger);
-        if (!bigger)
+        if (!bigger) { /* what can't be listed may be anything */
+            rp_footprint_say(call, effect, RP_VERDICT_EVERYTHING);
             return NULL;
+        }
         call->reaches = bigger;
         call->capacity = capacity;
     }

@@ -123,7 +123,8 @@ static inline void rp_footprint_say(struct rp_footprint *call, enum rp_effect ef
 
 /* Adds one stretch of a known allocation. */
 enum rp_status rp_footprint_add(struct rp_footprint *call, struct rp_reach reach);
-/* A place for one more, which the caller fills in; NULL when the host is out of memory. */
+/* A place for one more, which the caller fills in; NULL when the host is out of memory: the call's
+ * verdict on that side is then RP_VERDICT_EVERYTHING. */
 struct rp_reach *rp_footprint_room(struct rp_footprint *call, enum rp_effect effect);
 /* The same, `like` this but for the place. This is done for every launch: what is rare is not here,
  * and field by field, as a copy of what was just put together would have to wait for it. */
