@@ -39,10 +39,12 @@ const struct rp_remembered *rp_memo_find(struct rp_memo *memo, const struct rp_l
 struct rp_access rp_remembered_access(const struct rp_access *item,
                                       const struct rp_launch *launch);
 
-/* As rp_proof_evaluate, and with the same result; after RP_MEMO_PATIENCE launches that were none of
- * those remembered, where few are, perhaps with a result that claims more. So it is when walks
- * (walk.h) have taken more than RP_MEMO_WALKS operations, and RP_MEMO_WALKS_EACH for every launch
- * that was asked for: the longest take milliseconds. */
+/* As rp_proof_evaluate, and with the same result; or with one that claims more:
+ *  - after RP_MEMO_PATIENCE launches that were none of those remembered, where few are;
+ *  - when walks (walk.h) have taken more than RP_MEMO_WALKS operations, and RP_MEMO_WALKS_EACH for
+ *    every launch that was asked for: the longest take milliseconds;
+ *  - when nobody knew what stood in more than RP_TOLD_REFUSED stretches of memory that the kernel
+ *    loads from, and one that is not among the first of them has come to be known (told.h). */
 enum { RP_MEMO_PATIENCE = 32, RP_MEMO_WALKS = 8000000, RP_MEMO_WALKS_EACH = 500 };
 enum rp_status rp_memo_evaluate(struct rp_memo *memo, const struct rp_launch *launch,
                                 rp_symbol_fn symbols, void *symbols_ctx,

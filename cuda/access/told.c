@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each costs a question at every launch. That one of them came to be known is enough to look at
- * all of them again. */
-#define MOST_REFUSED 2
-
 static uint64_t pointer_of(const struct rp_launch *launch, uint32_t param)
 {
     uint64_t pointer = 0;
@@ -40,7 +36,7 @@ void rp_told_take(const struct rp_run *run, struct rp_told *told)
     told->overfull = told->unheard = false;
     uint32_t refused = 0;
     for (uint32_t i = 0; i < run->window_count; i++)
-        if (run->windows[i].bytes || (run->windows[i].refused && refused++ < MOST_REFUSED))
+        if (run->windows[i].bytes || (run->windows[i].refused && refused++ < RP_TOLD_REFUSED))
             take(run, &run->windows[i], told);
 }
 

@@ -7,6 +7,9 @@
 #include "cuda/access/run.h"
 
 #define RP_TOLD_BYTES 8192
+/* Of stretches that nobody knew so many are kept, as each costs a question at every launch. That
+ * one of them came to be known is enough to look at all of them again. */
+#define RP_TOLD_REFUSED 2
 
 struct rp_told_window {
     uint64_t at, bytes;  /* from the pointer on that parameter `root_param` is, an address, or */
@@ -30,7 +33,7 @@ void rp_told_take(const struct rp_run *run, struct rp_told *told);
 void rp_told_dismiss(const struct rp_run *run, struct rp_told *told);
 /* A copy of no more than is needed, to be freed; NULL without memory. */
 struct rp_told *rp_told_keep(const struct rp_told *told);
-/* The same stands there for this launch, and what was not known then is not known now. */
+/* The same stands there for this launch, and what is kept as not known then is not known now. */
 bool rp_told_holds(const struct rp_told *told, const struct rp_launch *launch);
 /* Some of [lo, hi), which it writes, was told of. */
 bool rp_told_meets(const struct rp_told *told, const struct rp_launch *launch, uint64_t lo,

@@ -78,18 +78,43 @@ static void vary(struct generated *kernel)
         kernel->grid[0] = 1 + below(5);
 }
 
-static void expect_same(const struct rp_access_set *remembered, const struct rp_access_set *found)
+static bool is_same_item(const struct rp_access *a, const struct rp_access *b)
 {
-    assert_int_equal(remembered->count, found->count);
-    assert_int_equal(remembered->reads, found->reads);
-    assert_int_equal(remembered->writes, found->writes);
-    assert_ptr_equal(remembered->reason, found->reason);
-    for (size_t i = 0; i < found->count; i++) {
-        const struct rp_access *a = &remembered->items[i], *b = &found->items[i];
-        assert_true(a->lo == b->lo && a->hi == b->hi && a->root == b->root);
-        assert_true(a->root_param == b->root_param && a->effect == b->effect &&
-                    a->verdict == b->verdict && a->exact == b->exact && a->atomic == b->atomic);
+    return a->lo == b->lo && a->hi == b->hi && a->root == b->root &&
+           a->root_param == b->root_param && a->effect == b->effect &&
+           a->verdict == b->verdict && a->exact == b->exact && a->atomic == b->atomic;
+}
+
+static bool is_same(const struct rp_access_set *a, const struct rp_access_set *b)
+{
+    bool same = a->count == b->count && a->reads == b->reads && a->writes == b->writes &&
+                a->reason == b->reason;
+    for (size_t i = 0; same && i < a->count; i++)
+        same = is_same_item(&a->items[i], &b->items[i]);
+    return same;
+}
+
+static bool covers(const struct rp_access *more, const struct rp_access *less)
+{
+    if (more->effect != less->effect || more->verdict < less->verdict)
+        return false;
+    if (more->verdict == RP_VERDICT_EVERYTHING)
+        return true;
+    if (more->verdict == RP_VERDICT_ROOT)
+        return more->root == less->root && more->root_param == less->root_param;
+    return more->lo <= less->lo && less->hi <= more->hi;
+}
+
+static bool claims_no_less(const struct rp_access_set *more, const struct rp_access_set *less)
+{
+    bool all = more->reads >= less->reads && more->writes >= less->writes;
+    for (size_t i = 0; all && i < less->count; i++) {
+        size_t j = 0;
+        while (j < more->count && !covers(&more->items[j], &less->items[i]))
+            j++;
+        all = j < more->count;
     }
+    return all;
 }
 
 /* Both walk in vain, or at length, no more often than this shows anything new. */
@@ -103,6 +128,7 @@ static void what_is_remembered_is_what_is_found(void **state)
     (void)state;
     const char *seed = getenv("REPRISE_TEST_SEED"), *count = getenv("REPRISE_TEST_COUNT");
     uint64_t first = seed ? strtoull(seed, NULL, 0) : 1, asked = 0, remembered = 0;
+    uint64_t more = 0;
     unsigned kernels = count ? (unsigned)atoi(count) : 400;
     struct rp_access_set one = {0}, other = {0};
     random_ = (uint32_t)first;
@@ -120,7 +146,9 @@ static void what_is_remembered_is_what_is_found(void **state)
             rp_memo_expect(made.memo);
             assert_int_equal(rp_memo_evaluate(made.memo, &at, NULL, NULL, &one), RP_OK);
             assert_int_equal(rp_proof_evaluate(made.proof, &at, NULL, NULL, &other), RP_OK);
-            expect_same(&one, &other);
+            bool same = is_same(&one, &other);
+            assert_true(same || claims_no_less(&one, &other));
+            more += !same;
             vary(&made.kernel);
         }
         rp_memo_counts(made.memo, &here_asked, &here_remembered);
@@ -128,9 +156,12 @@ static void what_is_remembered_is_what_is_found(void **state)
         remembered += here_remembered;
         unmake(&made);
     }
-    print_message("%llu of %llu launches were remembered\n", (unsigned long long)remembered,
-                  (unsigned long long)asked);
+    print_message("%llu of %llu launches were remembered, %llu otherwise than found\n",
+                  (unsigned long long)remembered, (unsigned long long)asked,
+                  (unsigned long long)more);
     assert_true(remembered > asked / 4); /* or nothing was tested */
+    /* Those of which a third stretch came to be known (memo.h) are few. */
+    assert_true(kernels < 100 || more <= remembered / 1000);
     rp_access_set_release(&one);
     rp_access_set_release(&other);
 }
