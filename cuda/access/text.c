@@ -183,6 +183,34 @@ static uint32_t root_of(const struct rp_proof *proof, uint32_t value, unsigned d
     return RP_NONE;
 }
 
+/* Of two small constants, which are the same whether they have a sign or not. */
+static bool is_settled(const struct writer *to, const struct rp_op *op, bool sense)
+{
+    const struct rp_op *a = &to->proof->ops[op->a], *b = &to->proof->ops[op->b];
+    if (a->kind != RP_OP_CONST || b->kind != RP_OP_CONST || a->imm < 0 || b->imm < 0 ||
+        a->imm > INT8_MAX || b->imm > INT8_MAX)
+        return false;
+    const bool is[] = {[RP_EQ] = a->imm == b->imm, [RP_NE] = a->imm != b->imm,
+                       [RP_LT] = a->imm < b->imm, [RP_LE] = a->imm <= b->imm,
+                       [RP_GT] = a->imm > b->imm, [RP_GE] = a->imm >= b->imm};
+    return is[op->compare] == sense;
+}
+
+/* Whether `value` is `sense` whatever the launch is: such a condition says nothing. */
+static bool is_always(const struct writer *to, uint32_t value, bool sense, unsigned depth)
+{
+    const struct rp_op *op = &to->proof->ops[value];
+    switch ((int)op->kind) {
+    case RP_OP_CONST: return (op->imm != 0) == sense;
+    case RP_OP_COMPARE: return is_settled(to, op, sense);
+    case RP_OP_PNOT: return is_always(to, op->a, !sense, depth);
+    case RP_OP_PAND: case RP_OP_POR:
+        return (op->kind == RP_OP_PAND) == sense && depth < MAX_DEPTH &&
+               is_always(to, op->a, sense, depth + 1) && is_always(to, op->b, sense, depth + 1);
+    default: return false;
+    }
+}
+
 /* `not (a >= b)` is a < b, and neither of two is both of the opposites. */
 static void put_condition(struct writer *to, uint32_t value, bool sense, unsigned depth)
 {
@@ -195,9 +223,12 @@ static void put_condition(struct writer *to, uint32_t value, bool sense, unsigne
     } else if (op->kind == RP_OP_PNOT) {
         put_condition(to, op->a, !sense, depth);
     } else if (pair && (op->kind == RP_OP_PAND) == sense && depth < MAX_DEPTH) {
-        put_condition(to, op->a, sense, depth + 1);
-        put(to, " and ");
-        put_condition(to, op->b, sense, depth + 1);
+        bool first = !is_always(to, op->a, sense, 0), second = !is_always(to, op->b, sense, 0);
+        if (first || !second)
+            put_condition(to, op->a, sense, depth + 1);
+        put(to, first && second ? " and " : "");
+        if (second)
+            put_condition(to, op->b, sense, depth + 1);
     } else {
         put(to, sense ? "" : "not ");
         put_value(to, value, depth);
@@ -210,12 +241,13 @@ static void put_guards(struct writer *to, const struct rp_touch *touch)
     unsigned count = 0;
     for (uint32_t at = touch->block; at != RP_NONE; at = proof->blocks[at].parent) {
         const struct rp_basic_block *block = &proof->blocks[at];
-        if (block->condition == RP_NONE || ++count > 4)
+        if (block->condition == RP_NONE ||
+            is_always(to, block->condition, block->sense, 0) || ++count > 4)
             continue;
         put(to, count == 1 ? ", if " : " and ");
         put_condition(to, block->condition, block->sense, 2);
     }
-    if (touch->guard != RP_NONE) {
+    if (touch->guard != RP_NONE && !is_always(to, touch->guard, touch->sense, 0)) {
         put(to, count ? " and " : ", if ");
         put_condition(to, touch->guard, touch->sense, 2);
     }

@@ -476,6 +476,10 @@ static void a_proof_says_what_it_rests_on(void **state)
         {"ld.global.u64 %rd9, [%rd2]; st.u32 [%rd9], 0;", RP_VERDICT_EXACT,
          "where it is known what stands in memory that it goes by; else whatever the arguments "
          "lead to"},
+        {"mov.u32 %r9, 1; setp.ne.s32 %p1, %r9, 0; @%p1 st.global.u32 [%rd1], 0;",
+         RP_VERDICT_EXACT, "bytes at p0 (line"},
+        {"setp.ne.s32 %p1, %r1, 0; @%p1 st.global.u32 [%rd1], 0;", RP_VERDICT_EXACT,
+         " != 0 (line"},
     };
     const char *before = ".extern .func (.param .b64 r) malloc (.param .b64 n);\n";
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
