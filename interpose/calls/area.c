@@ -142,9 +142,9 @@ static enum rp_status note_writer(void *ctx, uint64_t lo, uint64_t hi,
     if (writer->version == source->last)
         return RP_OK; /* however the map divides it */
     source->last = writer->version;
-    call->content_versions = (call->content_versions * 31 + lo - source->base) * 31 +
+    call->host.content_versions = (call->host.content_versions * 31 + lo - source->base) * 31 +
                              writer->version;
-    call->is_content_doubtful = call->is_content_doubtful || is_pending(writer);
+    call->host.is_content_doubtful = call->host.is_content_doubtful || is_pending(writer);
     return RP_OK;
 }
 
@@ -173,7 +173,7 @@ static void note_versions(struct rp_footprint *call, const struct rp_area *from)
     struct source source = {call, offset, 0};
     (void)rp_versions_read(rp_core.bench.versions, id, offset, end, note_writer, &source);
     if (is_put_back(id, offset, end))
-        call->content_versions = RP_CONTENT_PUT_BACK;
+        call->host.content_versions = RP_CONTENT_PUT_BACK;
 }
 
 /* Whose replay it is may be told by what the job puts there for it. Past a size, to look at it
@@ -214,19 +214,19 @@ static void note_content(struct rp_footprint *call, const struct rp_area *to,
     if (!is_on_host(from) || !from->width || !fits(to))
         return;
     if (!rp_thread_self()->scope_count && !is_worth_hashing(from)) {
-        call->is_content_doubtful = true;
+        call->host.is_content_doubtful = true;
         return;
     }
     note_versions(call, from);
-    if (call->is_content_doubtful)
+    if (call->host.is_content_doubtful)
         return;
     bool heard_of = is_host(from);
     for (uint64_t row = 0; row < from->height * from->depth && row < MOST_ROWS; row++)
         if (heard_of)
-            call->content = XXH3_64bits_withSeed((const void *)(uintptr_t)row_at(from, row),
-                                                 from->width, call->content);
-        else if (!hash_unheard(row_at(from, row), from->width, &call->content))
-            call->is_content_doubtful = true;
+            call->host.content = XXH3_64bits_withSeed((const void *)(uintptr_t)row_at(from, row),
+                                                 from->width, call->host.content);
+        else if (!hash_unheard(row_at(from, row), from->width, &call->host.content))
+            call->host.is_content_doubtful = true;
 }
 
 static bool is_line(const struct rp_area *area)
@@ -242,19 +242,19 @@ static void note_line(struct rp_footprint *call, const struct rp_area *to,
     bool from_host = is_on_host(from);
     call->is_copy = is_alone && !from_host;
     call->is_upload = call->is_upload || from_host;
-    call->taken_bytes = 0;
-    call->brought = (struct rp_provenance){0};
-    call->upload_bytes = 0;
+    call->host.taken_bytes = 0;
+    call->host.brought = (struct rp_provenance){0};
+    call->host.upload_bytes = 0;
     if (!is_alone || rp_core.graph_seq || !is_worth_hashing(from))
         return;
-    if (is_host(from) && !is_on_host(to) && !call->is_content_doubtful && fits(to)) {
-        call->brought = rp_offload_find((const void *)(uintptr_t)from->base, from->width);
-        call->upload = (const void *)(uintptr_t)from->base;
-        call->upload_bytes = from->width;
+    if (is_host(from) && !is_on_host(to) && !call->host.is_content_doubtful && fits(to)) {
+        call->host.brought = rp_offload_find((const void *)(uintptr_t)from->base, from->width);
+        call->host.upload = (const void *)(uintptr_t)from->base;
+        call->host.upload_bytes = from->width;
     }
     if (!from_host && is_host(to)) {
-        call->taken = (const void *)(uintptr_t)to->base;
-        call->taken_bytes = from->width;
+        call->host.taken = (const void *)(uintptr_t)to->base;
+        call->host.taken_bytes = from->width;
     }
 }
 
@@ -264,9 +264,9 @@ static void note_landing(struct rp_footprint *call, const struct rp_area *to,
     if (!from->width || !from->height || !from->depth || !is_on_host(to) || is_on_host(from))
         return;
     bool is_alone = !call->count && is_line(to);
-    if (!call->landing.at)
-        call->landing.at = to->base;
-    call->landing.bytes = is_alone ? to->width : 0;
+    if (!call->host.landing.at)
+        call->host.landing.at = to->base;
+    call->host.landing.bytes = is_alone ? to->width : 0;
 }
 
 /* Many calls, and nodes of graphs, do the same: their work is what counts. */

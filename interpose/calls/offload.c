@@ -84,11 +84,11 @@ void rp_offload_note(const struct rp_footprint *call)
     if (!rp_switch_on(RP_SWITCH_COPIES))
         return;
     struct rp_provenance provenance = provenance_of(call);
-    if (!provenance.maker || provenance.bytes != call->taken_bytes)
+    if (!provenance.maker || provenance.bytes != call->host.taken_bytes)
         return;
-    struct ring *ring = ring_of(call->taken_bytes);
-    XXH128_hash_t hash = XXH3_128bits(call->taken, call->taken_bytes);
-    struct offloaded *known = find(ring, call->taken_bytes, hash);
+    struct ring *ring = ring_of(call->host.taken_bytes);
+    XXH128_hash_t hash = XXH3_128bits(call->host.taken, call->host.taken_bytes);
+    struct offloaded *known = find(ring, call->host.taken_bytes, hash);
     if (known) {
         (void)rp_versions_alike(rp_core.bench.versions, known->provenance, provenance);
         known->provenance = provenance;

@@ -14,7 +14,7 @@
 
 #include "interpose/run/footprint.h"
 
-/* `call` has taken device memory to the host, at call->taken, and is over. */
+/* `call` has taken device memory to the host, at call->host.taken, and is over. */
 void rp_offload_note(const struct rp_footprint *call);
 /* Who has made the bytes at `host`; maker 0 where they are not known. */
 struct rp_provenance rp_offload_find(const void *host, uint64_t bytes);

@@ -81,12 +81,13 @@ void rp_handler_track(struct rp_frame *frame, struct rp_footprint *call, enum rp
     }
     if (rp_handler_is_captured(call->stream))
         return;
-    if (rp_calls[frame->id].stream_arg >= 0) { /* it need not be over when the call returns: */
-        call->taken_bytes = 0;                 /* nothing may have come to the host yet, ... */
-        call->brought = (struct rp_provenance){0}; /* ... and what goes out may yet change there */
-        call->upload_bytes = 0;
+    if (rp_calls[frame->id].stream_arg >= 0) {
+        /* It need not be over when the call returns: nothing may have come to the host yet, and
+         * what goes out may yet change there. */
+        call->host.taken_bytes = call->host.upload_bytes = 0;
+        call->host.brought = (struct rp_provenance){0};
     }
-    call->landing.is_over = rp_calls[frame->id].stream_arg < 0;
+    call->host.landing.is_over = rp_calls[frame->id].stream_arg < 0;
     call->on_device = call->is_launch || rp_call_in_class(frame->id, "write.memset") ||
                       rp_call_in_class(frame->id, "write.d2d");
     rp_track(call);

@@ -81,16 +81,17 @@ static struct copy *place_of(rp_version version)
 void rp_upload_note(const struct rp_footprint *call)
 {
     const struct rp_reach *to = only_write(call);
-    if (!to || !call->upload_bytes || call->upload_bytes > RP_UPLOAD_BYTES || call->served ||
-        to->hi - to->lo != call->upload_bytes || !is_default(call->stream) ||
-        !rp_overtake_is_plain() || !has_pointers(call->upload, call->upload_bytes))
+    uint64_t bytes = call->host.upload_bytes;
+    if (!to || !bytes || bytes > RP_UPLOAD_BYTES || call->served || to->hi - to->lo != bytes ||
+        !is_default(call->stream) || !rp_overtake_is_plain() ||
+        !has_pointers(call->host.upload, bytes))
         return;
     struct copy *copy = place_of(call->version);
     copy->version = call->version;
     copy->id = to->id;
     copy->lo = to->lo;
-    copy->bytes = call->upload_bytes;
-    memcpy(copy->content, call->upload, call->upload_bytes);
+    copy->bytes = bytes;
+    memcpy(copy->content, call->host.upload, bytes);
 }
 
 static void forget_copies(void)

@@ -17,7 +17,7 @@ enum { RP_UPLOAD_BYTES = 4096 };
 
 /* The call is about to go out. */
 void rp_upload_meet(struct rp_footprint *call);
-/* The copy is over, and has brought call->upload_bytes from call->upload. */
+/* The copy is over, and has brought call->host.upload_bytes from call->host.upload. */
 void rp_upload_note(const struct rp_footprint *call);
 /* rp_known_fn, for a launch; ctx is its stream (rp_stream). */
 bool rp_upload_known(void *ctx, uint64_t address, uint64_t bytes, void *out);

@@ -230,9 +230,9 @@ enum rp_status rp_execution_log(struct rp_execution *execution, const struct rp_
     rp_segment_figures(segment_of(execution))->calls++;
     execution->log[execution->log_count++] =
         (struct rp_logged){.signature = call->signature, .values = call->values,
-                           .content = call->content,
-                           .content_versions = call->content_versions,
-                           .is_content_doubtful = call->is_content_doubtful,
+                           .content = call->host.content,
+                           .content_versions = call->host.content_versions,
+                           .is_content_doubtful = call->host.is_content_doubtful,
                            .inputs = rp_pairing_inputs(call),
                            .outputs = rp_pairing_outputs(call), .sight = call->sight,
                            .bytes_read = rp_footprint_bytes_read(call),

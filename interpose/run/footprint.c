@@ -270,10 +270,10 @@ bool rp_footprint_steps(const struct rp_footprint *call)
 
 uint64_t rp_footprint_deed(const struct rp_footprint *call)
 {
-    uint64_t sight = call->is_content_doubtful ? 0 : rp_footprint_sight(call);
+    uint64_t sight = call->host.is_content_doubtful ? 0 : rp_footprint_sight(call);
     if (!sight)
         return 0;
-    uint64_t hash = mix(mix(mix(sight, call->signature), call->values), call->content);
+    uint64_t hash = mix(mix(mix(sight, call->signature), call->values), call->host.content);
     return hash ? hash : 1;
 }
 

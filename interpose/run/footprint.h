@@ -28,6 +28,19 @@ struct rp_landing {
     bool is_over;
 };
 
+/* What a copy has on the host's side. */
+struct rp_host_side {
+    uint64_t content;          /* hash of the bytes that it copies: must agree in a replay ... */
+    uint64_t content_versions; /* ... where the device has written them alike, 0: never, and ... */
+    bool is_content_doubtful;  /* ... neither may be another by the time that it runs */
+    struct rp_provenance brought; /* from the host: of bytes that had been there before */
+    const void *taken;            /* to the host: where to, and how much; 0 bytes where it has */
+    uint64_t taken_bytes;         /* ... company in its call, or need not be over with it */
+    struct rp_landing landing;
+    const void *upload;    /* from the host, and over when it returns: where from, and ... */
+    uint64_t upload_bytes; /* ... how much; 0 where it has company in its call, or is none */
+};
+
 /* Where the first byte of the first stretch that a call writes has its place, see rp_writer; the
  * next stretch begins as much further on. */
 #define RP_FIRST_PLACE (UINT64_C(1) << 48)
@@ -48,15 +61,7 @@ struct rp_footprint {
     uint32_t name;      /* of the kernel, or of the call */
     uint64_t signature; /* equal for calls that do the same work on whatever buffers */
     uint64_t values;    /* hash of what the call is given by value: must agree in a replay */
-    uint64_t content;   /* hash of the host's bytes that it copies; the same ... */
-    uint64_t content_versions; /* ... where the device has written them alike, 0: never, and ... */
-    bool is_content_doubtful;  /* ... neither may be another by the time that it runs */
-    struct rp_provenance brought; /* a copy from the host: of bytes that had been there before */
-    const void *taken;            /* a copy to the host: where to, and how much; 0 bytes where it */
-    uint64_t taken_bytes;         /* ... has company in its call, or need not be over with it */
-    struct rp_landing landing;
-    const void *upload;    /* a copy from the host that is over when it returns: where from, ... */
-    uint64_t upload_bytes; /* ... and how much; 0 where it has company in its call, or is none */
+    struct rp_host_side host; /* of a copy between host and device */
     rp_stream stream;
     uint64_t remarks;   /* rp_remarks_made when it was begun */
     bool audited; /* a launch that is compared with what is claimed here */

@@ -36,8 +36,8 @@ static bool read_content(uint64_t at, uint64_t bytes, uint64_t *content)
 
 struct rp_landed rp_landing_of(const struct rp_footprint *call)
 {
-    struct rp_landed landed = {.at = call->landing.at, .bytes = call->landing.bytes};
-    if (landed.at && call->landing.is_over && landed.bytes && landed.bytes <= MOST_BYTES)
+    struct rp_landed landed = {.at = call->host.landing.at, .bytes = call->host.landing.bytes};
+    if (landed.at && call->host.landing.is_over && landed.bytes && landed.bytes <= MOST_BYTES)
         landed.is_known = read_content(landed.at, landed.bytes, &landed.content);
     return landed;
 }
@@ -92,7 +92,7 @@ static bool is_state(const struct rp_execution *execution, const struct rp_footp
     }
     rp_spans_release(&state);
     rp_spans_release(&rest);
-    return is_tracked ? all : rp_host_holds(call->landing.at, call->landing.bytes);
+    return is_tracked ? all : rp_host_holds(call->host.landing.at, call->host.landing.bytes);
 }
 
 static bool writes_nothing_tracked(const struct rp_footprint *call)
@@ -106,10 +106,10 @@ static bool writes_nothing_tracked(const struct rp_footprint *call)
 void rp_landing_meet(const struct rp_scope *scope, const struct rp_footprint *call)
 {
     const struct rp_execution *execution = scope->execution;
-    if (!call->landing.at || !rp_switch_on(RP_SWITCH_DOUBTS) ||
+    if (!call->host.landing.at || !rp_switch_on(RP_SWITCH_DOUBTS) ||
         (execution->serves && writes_nothing_tracked(call)) || is_state(execution, call))
         return;
-    enum finding found = look(execution, &call->landing);
+    enum finding found = look(execution, &call->host.landing);
     if (found == OTHER)
         rp_report_landed(execution, call);
     else if (found == UNKNOWN)

@@ -182,8 +182,9 @@ static void doubt_copies(const struct rp_footprint *call)
 void rp_overtake_meet(struct rp_footprint *call)
 {
     bool is_default = call->stream == rp_driver_legacy_of(call->stream);
-    bool is_waited_for = is_default || call->taken_bytes; /* whatever comes later comes behind it */
-    bool vouches = call->is_copy || call->brought.maker || call->taken_bytes;
+    /* whatever comes later comes behind it */
+    bool is_waited_for = is_default || call->host.taken_bytes;
+    bool vouches = call->is_copy || call->host.brought.maker || call->host.taken_bytes;
     bool is_trusted = !rp_switch_on(RP_SWITCH_TURNS);
     call->is_in_turn = !call->is_copy || is_waited_for || is_trusted;
     if (is_trusted)
@@ -194,8 +195,8 @@ void rp_overtake_meet(struct rp_footprint *call)
         call->is_in_turn = call->is_in_turn && (!vouches || is_last(call));
     }
     if (!call->is_in_turn)
-        call->brought = (struct rp_provenance){0};
-    else if (call->is_copy && !call->taken_bytes)
+        call->host.brought = (struct rp_provenance){0};
+    else if (call->is_copy && !call->host.taken_bytes)
         call->is_in_turn = note(call);
 }
 

@@ -43,10 +43,10 @@ uint64_t rp_pairing_outputs(const struct rp_footprint *call)
 
 bool rp_pairing_same_values(const struct rp_logged *entry, const struct rp_footprint *call)
 {
-    bool doubtful = entry->is_content_doubtful || call->is_content_doubtful;
+    bool doubtful = entry->is_content_doubtful || call->host.is_content_doubtful;
     /* Where the versions differ, these are what the replay is held to. */
-    bool comparable = !doubtful && entry->content_versions == call->content_versions;
-    return entry->values == call->values && (!comparable || entry->content == call->content);
+    bool comparable = !doubtful && entry->content_versions == call->host.content_versions;
+    return entry->values == call->values && (!comparable || entry->content == call->host.content);
 }
 
 static size_t first_of_kind(const struct rp_execution *execution, const struct rp_footprint *call)

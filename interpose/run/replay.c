@@ -62,8 +62,8 @@ static bool takes_from_host(const struct rp_execution *execution, const struct r
 static void doubt_content(const struct rp_scope *scope, const struct rp_footprint *call)
 {
     const struct rp_logged *entry = &scope->execution->log[call->entry];
-    if (!(entry->is_content_doubtful || call->is_content_doubtful) ||
-        entry->content_versions != call->content_versions)
+    if (!(entry->is_content_doubtful || call->host.is_content_doubtful) ||
+        entry->content_versions != call->host.content_versions)
         return;
     for (size_t i = 0; i < call->count && call->reaches[i].effect == RP_READ; i++) {
         const struct rp_reach *reach = &call->reaches[i];

@@ -284,7 +284,7 @@ void rp_report_landed(const struct rp_execution *execution, const struct rp_foot
 {
     struct rp_hazard hazard = met_by(RP_HAZARD_ASSUMED, execution, call);
     hazard.assumed = RP_ASSUMED_LANDED;
-    hazard.bytes = call->landing.bytes;
+    hazard.bytes = call->host.landing.bytes;
     assume_of_output(hazard, call);
 }
 

@@ -125,8 +125,8 @@ static void write_brought(const struct rp_footprint *call, const struct rp_reach
                           struct rp_writer writer)
 {
     if (write->certain && is_seen(write->id)) {
-        writer.source = call->brought.maker;
-        writer.place = write->lo - write->from - call->brought.begin;
+        writer.source = call->host.brought.maker;
+        writer.place = write->lo - write->from - call->host.brought.begin;
     }
     note_write(call, write->id, write->lo, write->hi, &writer);
 }
@@ -160,8 +160,8 @@ static struct rp_writer writer_of(const struct rp_footprint *call)
         .made_in = (uint32_t)instance_of(call),
         .deed = rp_keep_discovers() ? deed : 0,
         .value = deed,
-        .settled = call->taken_bytes > 0,
-        .uploaded = call->is_upload && !call->brought.maker,
+        .settled = call->host.taken_bytes > 0,
+        .uploaded = call->is_upload && !call->host.brought.maker,
         .copied = call->is_transfer,
     };
 }
@@ -184,13 +184,13 @@ void rp_written_note(const struct rp_footprint *call)
             write_modified(call, reach, writer);
         else if (call->is_copy)
             write_copied(call, reach, &writer);
-        else if (call->brought.maker)
+        else if (call->host.brought.maker)
             write_brought(call, reach, writer);
         else
             note_write(call, reach->id, reach->lo, reach->hi, &writer);
     }
     rp_upload_note(call);
-    if (!call->taken_bytes)
+    if (!call->host.taken_bytes)
         return;
     if (call->is_in_turn)
         rp_offload_note(call);
