@@ -160,6 +160,18 @@ class Budget(jobs.Case):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, FAILED)
 
+    def test_the_device_has_no_more_out_than_is_counted(self):
+        """Its blocks are of whole granules: some of each is nobody's."""
+        self.contract(state="discovered", buffers=None)
+        wanted = self.good(self.digits(REPRISE_SOFT_GRANULARITY="4KiB")).stdout
+        peak = self.summary()["device_peak_bytes"]
+        self.assertGreater(peak, 1024 * KIB)
+        for share, is_enough in ((1.03, True), (0.97, False)):
+            done = self.digits("-q", REPRISE_SOFT_GRANULARITY="4KiB",
+                               REPRISE_SOFT_MEMORY=str(int(peak * share)))
+            self.assertEqual(done.stdout == wanted, is_enough, done.stderr)
+            self.assertEqual(done.returncode == 0, is_enough, done.stderr)
+
     # ---- joint, which does not know the smallest budget when it begins ----
 
     def least(self):
