@@ -201,6 +201,7 @@ static void CUDA_CB rest(void *unused)
 static void load_and_tell(void)
 {
     load_forward();
+    CU(cuStreamSynchronize(NULL)); /* not the other stream, which waits for this */
     is_loaded = true;
 }
 
