@@ -61,6 +61,8 @@ WRAP(void *, mmap, MAP_FAILED,
 
 /* ---- a program that uses everything ------------------------------------------------ */
 
+enum { PART_BYTES = 8192 }; /* each part has its own: it need not be over when the next begins, as
+                             * to wait for it may be what is refused */
 static unsigned errors; /* calls that answered for want of something */
 static unsigned wrong;  /* calls that blamed the program's PTX instead */
 
@@ -102,7 +104,7 @@ static void use_memory(void)
 
 static void use_streams(CUdeviceptr memory, CUfunction store)
 {
-    static char host[8192];
+    static char host[PART_BYTES];
     CUstream stream = NULL, other = NULL;
     CUevent event = NULL;
     CUdeviceptr pooled;
@@ -112,13 +114,12 @@ static void use_streams(CUdeviceptr memory, CUfunction store)
     try(cuEventCreate(&event, 0));
     try(cuMemcpyHtoDAsync(memory, host, sizeof host, stream));
     try(cuMemsetD8Async(memory, 3, 4096, stream));
-    try(cuEventRecord(event, stream));
-    try(cuStreamWaitEvent(other, event, 0));
-    try(cuLaunchKernel(store, 8, 1, 1, 64, 1, 1, 0, other, (void *[]){&memory, &value}, NULL));
+    if (try(cuEventRecord(event, stream)) && try(cuStreamWaitEvent(other, event, 0)))
+        try(cuLaunchKernel(store, 8, 1, 1, 64, 1, 1, 0, other, (void *[]){&memory, &value}, NULL));
     try(cuLaunchHostFunc(stream, nothing, NULL));
     if (try(cuMemAllocAsync(&pooled, 4096, stream)))
         try(cuMemFreeAsync(pooled, stream));
-    try(cuStreamWriteValue32(stream, memory, 1, 0));
+    try(cuStreamWriteValue32(stream, memory + 4096, 1, 0));
     try(cuStreamSynchronize(stream));
     try(cuStreamSynchronize(other));
 }
@@ -268,7 +269,7 @@ static enum outcome use_everything(void)
     void *pinned;
     if (!try(cuInit(0)) || !try(cuCtxCreate(&context, NULL, 0, 0)))
         return NOTICED;
-    try(cuMemAlloc(&memory, 8192));
+    try(cuMemAlloc(&memory, 4 * PART_BYTES));
     try(cuMemHostAlloc(&pinned, 8192, 0));
     if (try(cuModuleLoadData(&module, kernels)))
         try(cuModuleGetFunction(&store, module, "store"));
@@ -277,11 +278,11 @@ static enum outcome use_everything(void)
     use_memory();
     if (memory != 0 && store != NULL) {
         use_streams(memory, store);
-        use_graphs(memory, store);
+        use_graphs(memory + PART_BYTES, store);
     }
     if (memory != 0) {
-        use_arrays(memory);
-        use_nodes(memory);
+        use_arrays(memory + 2 * PART_BYTES);
+        use_nodes(memory + 3 * PART_BYTES);
         use_others(memory);
     }
     left = -1;
