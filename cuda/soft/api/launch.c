@@ -169,6 +169,34 @@ CUresult soft_launch_check(const struct soft_function *function, const struct so
     return CUDA_SUCCESS;
 }
 
+static bool has_control(const struct rp_ptx_function *function, const char *what)
+{
+    for (size_t i = 0; i < function->code_count; i++)
+        if (strcmp(function->code[i].op, "griddepcontrol") == 0 &&
+            rp_ptx_has(&function->code[i], what))
+            return true;
+    return false;
+}
+
+/* Whoever may call a function that does is taken to do so. */
+static bool may_control(const struct soft_function *function, const char *what)
+{
+    const struct rp_ptx_module *ptx = function->module->ptx;
+    bool does = has_control(function->info.ptx, what);
+    for (size_t i = 0; i < ptx->function_count && !does; i++)
+        does = !ptx->functions[i].is_entry && has_control(&ptx->functions[i], what);
+    return does;
+}
+
+bool soft_launch_overlaps(const struct soft_work *launch, const struct soft_work *ahead)
+{
+    const struct kernel_work *later = (const struct kernel_work *)launch;
+    const struct kernel_work *earlier = (const struct kernel_work *)ahead;
+    return later->launch.dependent && ahead->type == &kernel_type &&
+           may_control(earlier->function, "launch_dependents") &&
+           !may_control(later->function, "wait");
+}
+
 /* The pool is made when something is launched for the first time. A seed's order of blocks is
  * one only where one thread runs them. */
 static CUresult start_pool(void)

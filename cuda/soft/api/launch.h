@@ -10,6 +10,7 @@ struct soft_launch {
     unsigned grid[3], block[3];
     unsigned shared; /* dynamic, bytes */
     bool cooperative;
+    bool dependent; /* may begin before the kernel ahead of it in its stream has ended ... */
 };
 
 /* Is this geometry possible for the function? */
@@ -26,5 +27,10 @@ CUresult soft_launch_work_packed(struct soft_function *function, const struct so
  */
 struct soft_function *soft_launch_read(const struct soft_work *work, struct soft_launch *launch);
 unsigned char *soft_launch_params(struct soft_work *work);
+
+/* ... which it does if that kernel lets it (PTX ISA, griddepcontrol.launch_dependents) and it does
+ * not ask itself for what that has written (griddepcontrol.wait): here whoever asks waits from the
+ * first, as that comes to the same. */
+bool soft_launch_overlaps(const struct soft_work *launch, const struct soft_work *ahead);
 
 #endif

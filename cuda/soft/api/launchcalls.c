@@ -42,7 +42,7 @@ static CUresult submit(CUfunction handle, const struct soft_launch *launch, CUst
     if (result == CUDA_SUCCESS)
         result = soft_launch_work(function, launch, params, extra, &work);
     if (result == CUDA_SUCCESS)
-        result = soft_stream_submit(stream, work, NULL);
+        result = soft_stream_submit_launch(stream, work);
     return soft_leave(result);
 }
 
@@ -128,11 +128,13 @@ static CUresult read_attribute(const CUlaunchAttribute *attribute, CUstream hStr
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         launch->cooperative = attribute->value.cooperative != 0;
         return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+        launch->dependent = attribute->value.programmaticStreamSerializationAllowed != 0;
+        return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:

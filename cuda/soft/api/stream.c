@@ -3,6 +3,7 @@
 
 #include "cuda/soft/api/capture.h"
 #include "cuda/soft/api/context.h"
+#include "cuda/soft/api/launch.h"
 #include "cuda/soft/api/queue.h"
 
 #include <stdlib.h>
@@ -40,6 +41,7 @@ static void free_stream(struct soft_stream *stream)
         at = &(*at)->next;
     *at = stream->next;
     soft_op_release(stream->tail);
+    soft_op_release(stream->ahead);
     soft_queue_release(stream->queue);
     free(stream->fronts);
     free(stream);
@@ -135,7 +137,8 @@ void soft_stream_append(struct soft_stream *stream, struct soft_op *op)
 {
     soft_queue_use(stream->queue);
     soft_queue_enter(stream->queue, op);
-    soft_op_release(stream->tail);
+    soft_op_release(stream->ahead);
+    stream->ahead = stream->tail;
     stream->tail = soft_op_retain(op);
     soft_op_submit(op);
 }
@@ -162,6 +165,38 @@ CUresult soft_stream_submit(struct soft_stream *stream, struct soft_work *work, 
     else
         soft_op_release(fresh);
     return CUDA_SUCCESS;
+}
+
+/* The legacy stream stands for others, too: there it waits as any kernel does. */
+static bool may_overlap(const struct soft_stream *stream, const struct soft_work *work)
+{
+    return stream != stream->context->legacy && stream->capture == NULL && stream->tail != NULL &&
+           soft_launch_overlaps(work, stream->tail->work);
+}
+
+CUresult soft_stream_submit_launch(struct soft_stream *stream, struct soft_work *work)
+{
+    if (!may_overlap(stream, work))
+        return soft_stream_submit(stream, work, NULL);
+    struct soft_op *kernel = soft_op_retain(stream->tail);
+    struct soft_op *fresh = soft_op_create(stream->context, work);
+    struct soft_op *both = soft_op_create(stream->context, soft_work_marker());
+    CUresult result = fresh != NULL && both != NULL ? soft_capture_check(stream)
+                                                    : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS) {
+        fresh->stream = stream->id;
+        soft_op_after(fresh, stream->ahead);
+        if (!(stream->flags & CU_STREAM_NON_BLOCKING))
+            soft_op_after(fresh, stream->context->legacy->tail);
+        soft_stream_append(stream, fresh);
+        soft_stream_order(stream, both);
+        soft_op_after(both, kernel);
+        soft_stream_append(stream, both);
+    }
+    soft_op_release(fresh);
+    soft_op_release(both);
+    soft_op_release(kernel);
+    return result;
 }
 
 /* The stream's own tail will not do: the legacy stream waits for others too. */

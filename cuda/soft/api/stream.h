@@ -27,6 +27,7 @@ struct soft_stream {
     bool destroyed;           /* gone for the program, work still pending */
     uint64_t thread;          /* the thread whose default stream it is, or 0 */
     struct soft_op *tail;     /* the last operation submitted, or NULL */
+    struct soft_op *ahead;    /* the one that it came after, or NULL */
     struct soft_queue *queue; /* what is pending */
     struct soft_capture *capture;
     /* While capturing: the nodes that the next one depends on. */
@@ -49,6 +50,9 @@ void soft_stream_forget(struct soft_stream *stream); /* with its context, which 
  * `op` not NULL the operation comes back with a reference; NULL comes back while capturing. */
 CUresult soft_stream_submit(struct soft_stream *stream, struct soft_work *work,
                             struct soft_op **op);
+/* The same for a launch: where it need not wait for the kernel ahead of it to end it is submitted
+ * beside that, and all that comes later comes after both. */
+CUresult soft_stream_submit_launch(struct soft_stream *stream, struct soft_work *work);
 /* For operations with more predecessors than the stream's own: `op` is to come after all
  * that stands in the stream, respectively is submitted and becomes its tail. */
 void soft_stream_order(struct soft_stream *stream, struct soft_op *op);

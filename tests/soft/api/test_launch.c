@@ -231,6 +231,88 @@ static void a_launch_records_the_event_it_is_given(void **state)
     ok(cuMemFree(counter));
 }
 
+/* What stands there for who does not wait for other streams. */
+static uint32_t seen_by(CUstream stream, CUdeviceptr address)
+{
+    uint32_t word;
+    ok(cuMemcpyDtoHAsync(&word, address, sizeof word, stream));
+    ok(cuStreamSynchronize(stream));
+    return word;
+}
+
+/* Kernels that let the one behind them begin early, and that ask for what the one ahead of them has
+ * written. The first ends when somebody else has written to the flag. */
+static const char dependent_ptx[] =
+    PTX_HEADER
+    ".visible .entry announcing(.param .u64 flag)\n"
+    "{\n"
+    "    .reg .pred %p;\n"
+    "    .reg .u32 %r<2>;\n"
+    "    .reg .u64 %rd<2>;\n"
+    "    griddepcontrol.launch_dependents;\n"
+    "    ld.param.u64 %rd1, [flag];\n"
+    "AGAIN:\n"
+    "    ld.volatile.global.u32 %r1, [%rd1];\n"
+    "    setp.eq.u32 %p, %r1, 0;\n"
+    "    @%p bra AGAIN;\n"
+    "    ret;\n"
+    "}\n"
+    ".visible .entry waiting(.param .u64 counter)\n"
+    "{\n"
+    "    .reg .u64 %rd<2>;\n"
+    "    griddepcontrol.wait;\n"
+    "    ld.param.u64 %rd1, [counter];\n"
+    "    red.global.add.u32 [%rd1], 1;\n"
+    "    ret;\n"
+    "}\n";
+
+static void a_dependent_launch_begins_where_the_kernel_ahead_lets_it(void **state)
+{
+    (void)state;
+    CUdeviceptr flag = words(1, 0), counter = words(1, 0);
+    void *on_flag[] = {&flag}, *on_counter[] = {&counter};
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+    CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1,
+                             .blockDimY = 1, .blockDimZ = 1, .attrs = &attribute, .numAttrs = 1};
+    CUmodule dependent;
+    CUfunction announcing, waiting;
+    CUstream other;
+
+    ok(cuModuleLoadData(&dependent, dependent_ptx));
+    ok(cuModuleGetFunction(&announcing, dependent, "announcing"));
+    ok(cuModuleGetFunction(&waiting, dependent, "waiting"));
+    ok(cuStreamCreate(&config.hStream, CU_STREAM_NON_BLOCKING));
+    ok(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+    ok(run(announcing, 1, 1, config.hStream, on_flag));
+    ok(cuLaunchKernelEx(&config, function("count"), on_flag, NULL)); /* nobody else ends it */
+    ok(cuMemsetD32Async(flag, 0, 1, config.hStream));                /* after both */
+    ok(cuStreamSynchronize(config.hStream));
+    expect_words(flag, 1, 0);
+
+    const struct {
+        CUfunction ahead, behind;
+        int allowed;
+    } others[] = {{announcing, waiting, 1},
+                  {announcing, function("count"), 0},
+                  {function("spin"), function("count"), 1}};
+    for (uint32_t i = 0; i < 3; i++) {
+        attribute.value.programmaticStreamSerializationAllowed = others[i].allowed;
+        ok(run(others[i].ahead, 1, 1, config.hStream, on_flag));
+        ok(cuLaunchKernelEx(&config, others[i].behind, on_counter, NULL));
+        assert_int_equal(seen_by(other, counter), i);
+        ok(run(function("count"), 1, 1, other, on_flag));
+        ok(cuMemsetD32Async(flag, 0, 1, config.hStream));
+        ok(cuStreamSynchronize(config.hStream));
+        expect_words(counter, 1, i + 1);
+    }
+    ok(cuStreamDestroy(config.hStream));
+    ok(cuStreamDestroy(other));
+    ok(cuModuleUnload(dependent));
+    ok(cuMemFree(flag));
+    ok(cuMemFree(counter));
+}
+
 static void launches_of_every_kind(void **state)
 {
     (void)state;
@@ -447,6 +529,7 @@ int main(void)
         cmocka_unit_test(impossible_geometry_is_refused),
         cmocka_unit_test(dynamic_shared_memory_grows_by_attribute),
         cmocka_unit_test(a_launch_records_the_event_it_is_given),
+        cmocka_unit_test(a_dependent_launch_begins_where_the_kernel_ahead_lets_it),
         cmocka_unit_test(launches_of_every_kind),
         cmocka_unit_test(functions_answer_questions),
         cmocka_unit_test(bad_ptx_is_reported_where_it_is_bad),
