@@ -22,7 +22,7 @@ static const char *const names[RP_SWITCH_COUNT] = {
     [RP_SWITCH_IMAGES] = "images",           [RP_SWITCH_SOFT_KNOWLEDGE] = "soft-knowledge",
     [RP_SWITCH_RECALL] = "recall",           [RP_SWITCH_INFLIGHT] = "in-flight",
     [RP_SWITCH_INPUTS] = "inputs",           [RP_SWITCH_WAIT] = "wait",
-    [RP_SWITCH_PLENTY] = "plenty",
+    [RP_SWITCH_PLENTY] = "plenty",           [RP_SWITCH_BEHIND] = "behind",
     [RP_SWITCH_REPEATS] = "repeats",         [RP_SWITCH_CHANGES] = "changes",
     [RP_SWITCH_CLAIM] = "claim",             [RP_SWITCH_ROOM] = "room",
     [RP_SWITCH_EXILE] = "exile",             [RP_SWITCH_WORTH] = "worth",

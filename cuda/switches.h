@@ -34,6 +34,7 @@ enum rp_switch {
     RP_SWITCH_HASTE,        /* hand a call on as soon as it was seen to */
     RP_SWITCH_INFLIGHT,     /* leave the memory that a call under way meets, or wait for it */
     RP_SWITCH_INPUTS,       /* recall what a recipe reads before following it */
+    RP_SWITCH_BEHIND,       /* start no kernel before those that make bytes anew have ended */
     RP_SWITCH_WAIT,         /* wait for the device before its memory goes */
     RP_SWITCH_PLENTY,       /* drop nothing as long as there is memory */
     RP_SWITCH_REPEATS,      /* tell briefly of what comes again */

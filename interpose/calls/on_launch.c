@@ -2,6 +2,7 @@
 /* Calls that launch kernels. */
 #include "interpose/calls/handlers.h"
 
+#include "cuda/switches.h"
 #include "interpose/calls/audit.h"
 #include "interpose/calls/launch.h"
 #include "interpose/calls/object.h"
@@ -201,13 +202,50 @@ static void forget_events(const CUlaunchConfig *config)
     rp_core_unlock();
 }
 
+enum { MOST_ATTRIBUTES = 64 }; /* there are not half as many kinds of them */
+
+static bool is_dependent(const CUlaunchConfig *config)
+{
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+            config->attrs[i].value.programmaticStreamSerializationAllowed)
+            return true;
+    return false;
+}
+
+/* A dependent launch may begin before the kernel ahead of it has ended, and asks by itself for what
+ * it needs of that (cuda.h, CUlaunchAttributeID). Of kernels that make bytes anew right ahead of it
+ * the job knows nothing: it is launched as others are, which is always allowed. Copies are waited
+ * for whatever is allowed. */
+static const CUlaunchConfig *behind_all(struct rp_frame *frame, const CUlaunchConfig *config)
+{
+    static _Thread_local CUlaunchAttribute attributes[MOST_ATTRIBUTES];
+    static _Thread_local CUlaunchConfig changed;
+    if (!rp_recompute_is_on() || !rp_switch_on(RP_SWITCH_BEHIND) || !is_dependent(config))
+        return config;
+    if (config->numAttrs > MOST_ATTRIBUTES) {
+        rp_core_lock();
+        rp_handler_not_followed(frame, "it has more attributes than there are");
+        rp_core_unlock();
+        return config;
+    }
+    memcpy(attributes, config->attrs, config->numAttrs * sizeof *attributes);
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (attributes[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            attributes[i].value.programmaticStreamSerializationAllowed = 0;
+    changed = *config;
+    changed.attrs = attributes;
+    return &changed;
+}
+
 void rp_on_launch_ex(struct rp_frame *frame)
 {
-    const struct rp_args_cuLaunchKernelEx *args = frame->args;
+    struct rp_args_cuLaunchKernelEx *args = frame->args;
     if (!args->config)
         return; /* the driver will say so */
     struct launch launch = launch_of_config(args->config);
     launch.is_plain = args->config->numAttrs == 0;
+    args->config = behind_all(frame, args->config);
     track_launch(frame, args->f, &launch, args->kernelParams, args->extra);
 }
 

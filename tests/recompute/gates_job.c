@@ -134,6 +134,26 @@ static void overwritten_twice(void)
     use_and_open();
 }
 
+/* The kernel that makes the output lets a later one begin early, and one that is allowed to reads
+ * the output without asking for it: when the job launches it, nothing else is under way. */
+static void depended_on(void)
+{
+    CUdeviceptr copy = filled(0);
+    CUfunction function;
+    unsigned factor = 3;
+    void *params[] = {&copy, &out, &factor};
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                   .value.programmaticStreamSerializationAllowed = 1};
+    const CUlaunchConfig config = {.gridDimX = WORDS / 256, .gridDimY = 1, .gridDimZ = 1,
+                                   .blockDimX = 256, .blockDimY = 1, .blockDimZ = 1,
+                                   .hStream = stream, .attrs = &attribute, .numAttrs = 1};
+    make_output();
+    CU(cuModuleGetFunction(&function, module, "using"));
+    CU(cuLaunchKernelEx(&config, function, params, NULL));
+    show("copy", copy);
+    show("out", out);
+}
+
 /* Behind the gate the output is read, and part of it written. */
 static void met(void)
 {
@@ -295,6 +315,7 @@ static void beside_loaders(void)
 
 static const struct job_case cases[] = {
     {"overwritten", overwritten}, {"overwritten-twice", overwritten_twice}, {"met", met},
+    {"depended-on", depended_on},
     {"many", behind_many_streams}, {"many-in-one", behind_many_in_one}, {"joined", joined},
     {"default", by_default}, {"given-back", given_back}, {"little", little_given_back},
     {"crowded", crowded}, {"beside-loaders", beside_loaders}, {NULL, NULL},

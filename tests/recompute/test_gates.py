@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nobody waits for a stream that stands at a gate but who has to.
 
-usage: test_gates.py REPRISE JOB KERNELS SOFT"""
+usage: test_gates.py REPRISE JOB KERNELS DEPENDENT SOFT"""
 import json
 import os
 import pathlib
@@ -11,15 +11,23 @@ import sys
 import tempfile
 import unittest
 
-REPRISE, JOB, KERNELS, SOFT = map(os.path.abspath, sys.argv[1:5])
+REPRISE, JOB, KERNELS, DEPENDENT, SOFT = map(os.path.abspath, sys.argv[1:6])
 CONTRACT = """{"version": 1, "segments": [{"name": "s", "forward": {"nvtx": "forward/*"}}],
               "step": {"nvtx": "step"}}"""
 INVALID_VALUE, TIMED_OUT = 1, 124
-ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB",
+ENVIRONMENT = os.environ | {"REPRISE_SOFT_GRANULARITY": "4KiB", "REPRISE_SOFT_CAPABILITY": "9.0",
                             "LD_LIBRARY_PATH": str(pathlib.Path(SOFT).parent)}
 
 
 class Gates(unittest.TestCase):
+    kernels = KERNELS
+
+    def bare(self, case):
+        run = subprocess.run([JOB, self.kernels, case], capture_output=True, text=True, timeout=300,
+                             env=ENVIRONMENT)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        return run.stdout
+
     def under(self, case, *options, limit="300", disabled="plenty", **changes):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
@@ -27,18 +35,16 @@ class Gates(unittest.TestCase):
             run = subprocess.run(
                 ["timeout", "-k", "1", limit, REPRISE, "run", "-m", "recompute", "-c",
                  folder / "contract.json", "--device", "soft", "-q", "--no-trace", "-o",
-                 folder / "out", *options, "--", JOB, KERNELS, case],
+                 folder / "out", *options, "--", JOB, self.kernels, case],
                 capture_output=True, text=True,
                 env=ENVIRONMENT | {"REPRISE_TEST_DISABLE": disabled} | changes)
             summaries = list((folder / "out").glob("summary-*"))
             return run, json.loads(summaries[0].read_text()) if summaries else {}
 
     def same(self, case, *options, **how):
-        bare = subprocess.run([JOB, KERNELS, case], capture_output=True, text=True, timeout=300,
-                              env=ENVIRONMENT)
-        self.assertEqual(bare.returncode, 0, bare.stdout)
+        wanted = self.bare(case)
         run, summary = self.under(case, *options, **how)
-        self.assertEqual((run.returncode, run.stdout), (0, bare.stdout), run.stderr)
+        self.assertEqual((run.returncode, run.stdout), (0, wanted), run.stderr)
         self.assertGreater(summary["recompute"]["recalls"], 0)
         return run.stderr
 
@@ -65,6 +71,12 @@ class Gates(unittest.TestCase):
                     run, _ = self.under(case, limit="60",
                                         REPRISE_TEST_FAULT=f"{number}:{INVALID_VALUE}")
                     self.assertNotEqual(run.returncode, TIMED_OUT)
+
+    def test_a_kernel_that_may_begin_early_waits_for_what_is_made_anew(self):
+        self.kernels = DEPENDENT
+        self.same("depended-on")
+        run, _ = self.under("depended-on", disabled="plenty,behind")
+        self.assertNotEqual(run.stdout, self.bare("depended-on"))
 
     def test_where_there_is_no_room_the_call_is_answered(self):
         told = self.same("crowded", "-b", "128KiB", disabled="exile,worth")

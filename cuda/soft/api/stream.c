@@ -41,6 +41,7 @@ static void free_stream(struct soft_stream *stream)
         at = &(*at)->next;
     *at = stream->next;
     soft_op_release(stream->tail);
+    soft_op_release(stream->last);
     soft_op_release(stream->ahead);
     soft_queue_release(stream->queue);
     free(stream->fronts);
@@ -133,14 +134,22 @@ void soft_stream_order(struct soft_stream *stream, struct soft_op *op)
     }
 }
 
-void soft_stream_append(struct soft_stream *stream, struct soft_op *op)
+static void put_last(struct soft_stream *stream, struct soft_op *op)
 {
     soft_queue_use(stream->queue);
     soft_queue_enter(stream->queue, op);
-    soft_op_release(stream->ahead);
-    stream->ahead = stream->tail;
+    soft_op_release(stream->tail);
     stream->tail = soft_op_retain(op);
     soft_op_submit(op);
+}
+
+void soft_stream_append(struct soft_stream *stream, struct soft_op *op)
+{
+    soft_op_release(stream->ahead);
+    stream->ahead = stream->tail != NULL ? soft_op_retain(stream->tail) : NULL;
+    soft_op_release(stream->last);
+    stream->last = soft_op_retain(op);
+    put_last(stream, op);
 }
 
 CUresult soft_stream_submit(struct soft_stream *stream, struct soft_work *work, struct soft_op **op)
@@ -159,7 +168,10 @@ CUresult soft_stream_submit(struct soft_stream *stream, struct soft_work *work, 
     if (fresh == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     soft_stream_order(stream, fresh);
-    soft_stream_append(stream, fresh);
+    if (work->type->class_ == SOFT_WORK_MARKER)
+        put_last(stream, fresh);
+    else
+        soft_stream_append(stream, fresh);
     if (op != NULL)
         *op = fresh;
     else
@@ -170,15 +182,15 @@ CUresult soft_stream_submit(struct soft_stream *stream, struct soft_work *work, 
 /* The legacy stream stands for others, too: there it waits as any kernel does. */
 static bool may_overlap(const struct soft_stream *stream, const struct soft_work *work)
 {
-    return stream != stream->context->legacy && stream->capture == NULL && stream->tail != NULL &&
-           soft_launch_overlaps(work, stream->tail->work);
+    return stream != stream->context->legacy && stream->capture == NULL && stream->last != NULL &&
+           soft_launch_overlaps(work, stream->last->work);
 }
 
 CUresult soft_stream_submit_launch(struct soft_stream *stream, struct soft_work *work)
 {
     if (!may_overlap(stream, work))
         return soft_stream_submit(stream, work, NULL);
-    struct soft_op *kernel = soft_op_retain(stream->tail);
+    struct soft_op *until_now = soft_op_retain(stream->tail);
     struct soft_op *fresh = soft_op_create(stream->context, work);
     struct soft_op *both = soft_op_create(stream->context, soft_work_marker());
     CUresult result = fresh != NULL && both != NULL ? soft_capture_check(stream)
@@ -190,12 +202,12 @@ CUresult soft_stream_submit_launch(struct soft_stream *stream, struct soft_work 
             soft_op_after(fresh, stream->context->legacy->tail);
         soft_stream_append(stream, fresh);
         soft_stream_order(stream, both);
-        soft_op_after(both, kernel);
+        soft_op_after(both, until_now);
         soft_stream_append(stream, both);
     }
     soft_op_release(fresh);
     soft_op_release(both);
-    soft_op_release(kernel);
+    soft_op_release(until_now);
     return result;
 }
 

@@ -27,7 +27,8 @@ struct soft_stream {
     bool destroyed;           /* gone for the program, work still pending */
     uint64_t thread;          /* the thread whose default stream it is, or 0 */
     struct soft_op *tail;     /* the last operation submitted, or NULL */
-    struct soft_op *ahead;    /* the one that it came after, or NULL */
+    struct soft_op *last;     /* the last that is more than a record of an event, or NULL, ... */
+    struct soft_op *ahead;    /* ... and the one that it came after */
     struct soft_queue *queue; /* what is pending */
     struct soft_capture *capture;
     /* While capturing: the nodes that the next one depends on. */
