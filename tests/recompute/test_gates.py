@@ -75,8 +75,9 @@ class Gates(unittest.TestCase):
     def test_a_kernel_that_may_begin_early_waits_for_what_is_made_anew(self):
         self.kernels = DEPENDENT
         self.same("depended-on")
-        run, _ = self.under("depended-on", disabled="plenty,behind")
-        self.assertNotEqual(run.stdout, self.bare("depended-on"))
+        wanted = self.bare("depended-on")  # by chance, too, now and then
+        self.assertTrue(any(self.under("depended-on", disabled="plenty,behind")[0].stdout != wanted
+                            for _ in range(10)))
 
     def test_where_there_is_no_room_the_call_is_answered(self):
         told = self.same("crowded", "-b", "128KiB", disabled="exile,worth")
