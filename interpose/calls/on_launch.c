@@ -13,9 +13,11 @@
 #include "interpose/run/segment.h"
 #include "interpose/run/underway.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { CAPTURED = 0 }; /* the frame's scratch that tells a launch that becomes a node */
+/* The frame's scratch: what tells a launch that becomes a node, and what is freed after it. */
+enum { CAPTURED = 0, BEHIND = 1 };
 
 struct launch {
     struct rp_launched launched;
@@ -202,7 +204,11 @@ static void forget_events(const CUlaunchConfig *config)
     rp_core_unlock();
 }
 
-enum { MOST_ATTRIBUTES = 64 }; /* there are not half as many kinds of them */
+/* A launch's configuration, changed. */
+struct behind {
+    CUlaunchConfig config;
+    CUlaunchAttribute attributes[];
+};
 
 static bool is_dependent(const CUlaunchConfig *config)
 {
@@ -219,23 +225,24 @@ static bool is_dependent(const CUlaunchConfig *config)
  * for whatever is allowed. */
 static const CUlaunchConfig *behind_all(struct rp_frame *frame, const CUlaunchConfig *config)
 {
-    static _Thread_local CUlaunchAttribute attributes[MOST_ATTRIBUTES];
-    static _Thread_local CUlaunchConfig changed;
+    struct behind *changed;
     if (!rp_recompute_is_on() || !rp_switch_on(RP_SWITCH_BEHIND) || !is_dependent(config))
         return config;
-    if (config->numAttrs > MOST_ATTRIBUTES) {
+    changed = malloc(sizeof *changed + config->numAttrs * sizeof *changed->attributes);
+    if (!changed) {
         rp_core_lock();
-        rp_handler_not_followed(frame, "it has more attributes than there are");
+        rp_handler_not_followed(frame, "the host is out of memory: it may begin early");
         rp_core_unlock();
         return config;
     }
-    memcpy(attributes, config->attrs, config->numAttrs * sizeof *attributes);
+    frame->scratch[BEHIND] = changed;
+    changed->config = *config;
+    changed->config.attrs = changed->attributes;
+    memcpy(changed->attributes, config->attrs, config->numAttrs * sizeof *changed->attributes);
     for (unsigned i = 0; i < config->numAttrs; i++)
-        if (attributes[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
-            attributes[i].value.programmaticStreamSerializationAllowed = 0;
-    changed = *config;
-    changed.attrs = attributes;
-    return &changed;
+        if (changed->attributes[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            changed->attributes[i].value.programmaticStreamSerializationAllowed = 0;
+    return &changed->config;
 }
 
 void rp_on_launch_ex(struct rp_frame *frame)
@@ -257,4 +264,5 @@ void rp_on_launch_ex_done(struct rp_frame *frame)
     launch_done(frame, launch_of_config(args->config), args->f);
     if (rp_handler_ran(frame))
         forget_events(args->config);
+    free(frame->scratch[BEHIND]);
 }

@@ -132,6 +132,14 @@ class Exports(unittest.TestCase):
             r"cu[A-Z]\w*|dlsym|dlvsym|reprise_\w+|InitializeInjectionNvtx2?|libcuda\S*", name)}
         self.assertEqual(others, set())
 
+    def test_it_can_be_loaded_by_name(self):
+        """For those who come late there are 512 bytes (glibc.rtld.optional_static_tls)."""
+        listed = subprocess.run(["readelf", "-lW", OBJECT], capture_output=True, text=True,
+                                check=True).stdout
+        own = sum(int(line.split()[5], 16) for line in listed.splitlines()
+                  if line.split()[:1] == ["TLS"])
+        self.assertLessEqual(own, 512)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)
